@@ -754,4 +754,43 @@ DEVICE_THREATS = (
         "a completion gets no sign that a shell evaluates within quotes, and no name that reads as an option",
         ("tests/guard/test_completed_words.py::test_t237_",),
     ),
+    Threat(
+        "T244",
+        "an altered backup brings rights, approved plans, schedules or a policy of somebody else into a hub that has a"
+        " history: its manifest fits, and its keys could sign anything",
+        "a data folder keeps the sums of the backups that it has made, which are in no backup, and takes no other"
+        " unless a person types its sum; what is restored is compared with the manifest of that sum as it is read",
+        ("tests/guard/test_hostile_backups.py::test_t244_",),
+        part="on a new computer nothing is known: the restore says the sum, and what would act without a question",
+    ),
+    Threat(
+        "T245",
+        "while an undo or a look at work in doubt waits, somebody who may edit puts another call or device in its"
+        " place, and work that stays counts as taken back, or work that was done is done again",
+        "such a call stays as its task says; it can be cancelled or removed, and then nothing is claimed of it",
+        ("tests/guard/test_edited_ways_back.py::test_t245_",),
+    ),
+    Threat(
+        "T247",
+        "somebody whose role was narrowed or whose invitation was revoked lets a device in by a join code that they"
+        " made before, good for a week and for many devices, or have made in that moment",
+        "open codes and unanswered requests end with the right to make them, in the same commit; a later one is"
+        " refused",
+        ("tests/guard/test_role_races.py::test_t247_",),
+        part="a device that they let in before stays: `starloom devices` says who did, `device revoke` ends it",
+    ),
+    Threat(
+        "T248",
+        "a program that may write to the shard's Redis leaves one entry in the inbox that no hub wrote, as half an"
+        " input or none, and the hub takes no work any more, nor does the next one",
+        "what cannot be read is refused, noted in the log and settled, like an input that is wrong",
+        ("tests/guard/test_foreign_entries.py::test_t248_",),
+        part="a term or a position that is no number ends the work until Redis is emptied, which loses nothing",
+    ),
+    Threat(
+        "T249",
+        "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another one",
+        "no former name of a device goes to another one while work that has not ended means it by that name",
+        ("tests/guard/test_role_races.py::test_t249_",),
+    ),
 )

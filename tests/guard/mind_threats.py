@@ -317,6 +317,15 @@ MIND_THREATS = (
         "replace into the trash unasked",
     ),
     Threat(
+        "T246",
+        "a plan asks whether all is well, or shows one list, and puts another into the trash; or another list, device "
+        "or call is put behind a question that a person has answered",
+        "a question counts only where it shows the result that names the files, or something made of it, and for no "
+        "change after its answer by somebody who may not approve; every other list is shown by the hub's own question",
+        ("tests/guard/test_wide_trash.py::test_t246_",),
+        part="what a plan makes of the list for its question, as a table, is the plan's",
+    ),
+    Threat(
         "T190",
         "an assistant, or a program without the right to approve, starts a recipe by its name with values of its own, "
         "and all older backups go into the trash unasked",

@@ -1,4 +1,4 @@
-"""A backup that somebody has altered (T171, T214), and one restore after another before the hub starts (T172)."""
+"""A backup that somebody has altered (T171, T214, T244), and one restore after another before the hub starts (T172)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from typing import Any
 import pytest
 
 from starloom.client.problems import Problem
-from starloom.host.backup import MANIFEST, back_up, restore, verify
+from starloom.host import backup
+from starloom.host.backup import MADE, MANIFEST, Archive, back_up, restore, verify
 from starloom.store.file_names import DATABASE_FILE
 from tests.host.test_backup import home as home
 from tests.host.test_backup import settings_of
 
 
-def altered(archive: Path, *, move: dict[str, str] | None = None, add: dict[str, bytes] | None = None) -> None:
-    """Write an archive again whose manifest fits: members have other names, or there are more of them."""
+def altered(
+    archive: Path,
+    *,
+    move: dict[str, str] | None = None,
+    add: dict[str, bytes] | None = None,
+    put: tuple[bytes, bytes] = (b"", b""),
+) -> None:
+    """Write an archive again whose manifest fits: members have other names or words, or there are more of them."""
     with tarfile.open(archive) as read:
         raw = {member.name: file.read() for member in read if (file := read.extractfile(member)) is not None}
     manifest: dict[str, Any] = json.loads(raw.pop(MANIFEST))
@@ -29,6 +36,9 @@ def altered(archive: Path, *, move: dict[str, str] | None = None, add: dict[str,
         if name is not None:
             raw[f"history/{name}"] = raw.pop(f"history/{table['name']}")
             table["name"] = name
+        place = f"history/{table['name']}"
+        raw[place] = raw[place].replace(*put) if put[0] else raw[place]
+        table["sha256"] = hashlib.sha256(raw[place]).hexdigest()
     like = manifest["files"][0]
     for path, content in (add or {}).items():
         raw[f"home/{path}"] = content
@@ -144,3 +154,61 @@ def test_t214_an_altered_backup_brings_no_agent_and_no_memory_of_one(home: Path,
     with pytest.raises(Problem, match="no backup holds"):
         restore(settings_of(other), archive)
     assert not (other / path).exists()
+
+
+@pytest.fixture
+def swapped(home: Path, tmp_path: Path) -> Path:
+    """Return a backup of a home in which the history says something else, in as many bytes."""
+    archive = tmp_path / "a.starloom"
+    back_up(settings_of(home), archive)
+    altered(archive, put=(b"ready", b"later"))
+    assert b"later" in archive.read_bytes()
+    return archive
+
+
+def test_t244_an_altered_history_replaces_none(home: Path, tmp_path: Path, swapped: Path) -> None:
+    before = (home / DATABASE_FILE).read_bytes()
+    with pytest.raises(Problem, match="was altered"):
+        restore(settings_of(home), swapped, replace=True)
+    with pytest.raises(Problem, match="was altered"):
+        restore(settings_of(tmp_path / "other"), swapped, until=str(home))
+    assert (home / DATABASE_FILE).read_bytes() == before
+    assert not (tmp_path / "other").exists()
+
+
+def test_t244_a_sum_kept_elsewhere_proves_a_backup(home: Path, tmp_path: Path) -> None:
+    archive = tmp_path / "a.starloom"
+    made = back_up(settings_of(home), archive).sum
+    restore(settings_of(tmp_path / "other"), archive, known_sum=made)
+    altered(archive, add={"tunnels/more.json": b"{}"})
+    with pytest.raises(Problem, match="the sum of"):
+        restore(settings_of(tmp_path / "third"), archive, known_sum=made)
+    assert not (tmp_path / "third").exists()
+    restore(settings_of(home), archive, replace=True, known_sum=verify(archive).sum)
+
+
+def test_t244_no_backup_vouches_for_itself(home: Path, tmp_path: Path) -> None:
+    back_up(settings_of(home), tmp_path / "a.starloom")
+    later = back_up(settings_of(home), tmp_path / "b.starloom")
+    assert not [entry.path for entry in later.manifest.files if entry.path == str(MADE)]
+    altered(tmp_path / "b.starloom", add={str(MADE): b"00"})
+    with pytest.raises(Problem, match="no backup holds"):
+        verify(tmp_path / "b.starloom")
+
+
+def test_t244_bytes_that_change_between_two_reads_are_seen(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A share in the network may answer each reader otherwise."""
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+
+    def verified_once(path: Path) -> Archive:
+        found = verify(path)
+        altered(path, put=(b"ready", b"later"))
+        return found
+
+    monkeypatch.setattr(backup, "verify", verified_once)
+    with pytest.raises(Problem, match="is not as it was written"):
+        restore(settings_of(other), archive)
+    assert not (other / DATABASE_FILE).exists()

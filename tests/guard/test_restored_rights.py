@@ -128,6 +128,7 @@ def test_t172_who_was_revoked_since_the_backup_stays_out_twice(services: list[Se
 def test_t164_a_new_machine_takes_no_session_and_names_the_rest(services: list[Service], tmp_path: Path) -> None:
     hub, held, _archive = begun(services, tmp_path / "home")
     hub.client.create(post_enrollments(), {"label": "phone"})
+    hub.starloom("schedule", "add", "how are my machines", "--cron", "@daily", "--name", "night")
     assert open_codes(hub)
     hub.starloom("backup", str(tmp_path / "later.starloom"))
     hub.close()
@@ -136,6 +137,7 @@ def test_t164_a_new_machine_takes_no_session_and_names_the_rest(services: list[S
     assert "it is not known who was revoked since the backup" in told
     assert f"token revoke {held.script['id']}" in told
     assert f"device revoke {computer_name()}" in told
+    assert "schedule pause night" in told
     assert "anna" not in told
 
     other.up("--no-agent")

@@ -1,14 +1,18 @@
-"""Rights that are taken: a token made meanwhile keeps no former role (T226), a standing approval ends (T227, T238)."""
+"""Rights that are taken: a token made meanwhile keeps no former role (T226), a standing approval ends (T227, T238), and
+so does a join code (T247). Nor does a name pass to another device before the work that was approved with it (T249)."""
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import Principal, Token
-from starloom_protocol.vocabulary import Role
+from starloom.core.state.orders import Answer
+from starloom_protocol.records.entities import Enrollment, Principal, Token
+from starloom_protocol.vocabulary import Code, Profile, Role
+from tests.builders import Driver
 from tests.core.people.test_approvals import STATE, answer, fleet, risky
 from tests.edge.world import World
 from tests.guard.test_rights import V1
@@ -48,23 +52,21 @@ def test_t227_a_standing_approval_ends_with_the_right_to_give_it(role: Role, ask
     driver.folded_equals_state()
 
 
-@pytest.mark.parametrize(("revoked", "asks"), [("invitation", True), ("session", False)])
-def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, asks: bool) -> None:
-    driver = fleet("one")
-    person = Principal(created_ms=1, id="ann", name="ann", role=Role.APPROVER)
+def invited(driver: Driver, role: Role) -> None:
+    """Have Bo invite Ann, who signs in."""
+    person = Principal(created_ms=1, id="ann", name="ann", role=role)
     driver.do(i.PrincipalAdded(by="person:bo", id=driver.ident(), principal=person))
     for kind, parent in (("invitation", ""), ("session", "invitation")):
         held = Token(
-            created_ms=1,
-            expires_ms=0,
-            id=kind,
-            kind=kind,
-            parent=parent,
-            principal="ann",
-            role=person.role,
-            secret_hash="x",
+            created_ms=1, expires_ms=0, id=kind, kind=kind, parent=parent, principal="ann", role=role, secret_hash="x"
         )
         driver.do(i.TokenAdded(by="person:bo", id=driver.ident(), token=held))
+
+
+@pytest.mark.parametrize(("revoked", "asks"), [("invitation", True), ("session", False)])
+def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, asks: bool) -> None:
+    driver = fleet("one")
+    invited(driver, Role.APPROVER)
     driver.submit(risky())
     answer(driver, "always", by="person:ann#session")
     driver.do(i.TokenRevoked(by="person:ann#session", id=driver.ident(), token="session"))
@@ -73,3 +75,72 @@ def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, ask
     assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
     assert (driver.shard.fleet.standing == {}) is asks
     driver.folded_equals_state()
+
+
+def rename(driver: Driver, device: str, name: str) -> Answer:
+    return driver.do(
+        i.DeviceControlled(
+            action="rename", by="person:bob", device=device, id=driver.ident(), scope="operator", value=name
+        )
+    )
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before the yes", "after the yes"])
+def test_t249_no_other_device_gets_a_call_by_the_name_of_the_approved_one(first: bool) -> None:
+    driver = fleet("one", "two")
+    driver.submit(risky(of={"device": "one"}))
+    if not first:
+        driver.control("pause")
+        answer(driver, "allow")
+    for device, name, fits in (("d-one", "old", True), ("d-two", "one", False)):
+        renamed = rename(driver, device, name)
+        assert not renamed.faults if fits else renamed.faults[0].code is Code.CONFLICT
+    if first:
+        answer(driver, "allow")
+    else:
+        driver.control("resume")
+    (dispatch,) = driver.take()
+    assert dispatch.device == "d-one"
+    driver.result(dispatch, {})
+    assert not rename(driver, "d-two", "one").faults, "no work means the other one any more"
+    driver.folded_equals_state()
+
+
+def code(name: str, **fields: Any) -> Enrollment:
+    ends = {"code_hash": name, "created_ms": 0, "expires_ms": 9_000_000}
+    return Enrollment(**{"owner": "ann", "preapproved": True, "token": "session", **ends, **fields}, id=name)
+
+
+def joins(driver: Driver, name: str, device: str) -> bool:
+    asked: dict[str, Any] = {"enrollment": name, "key": device, "name": device, "os": "linux", "words": "fern"}
+    answer = driver.do(
+        i.EnrollmentAsked(by="device", device=device, id=driver.ident(), profile=Profile.OPERATE, **asked)
+    )
+    return not answer.faults and device in driver.shard.fleet.devices
+
+
+@pytest.mark.parametrize(
+    ("taken", "good"),
+    [("invitation", False), ("session", True), (Role.APPROVER, False), (Role.OWNER, True)],
+)
+def test_t247_a_join_code_ends_with_the_right_to_make_it(taken: str, good: bool) -> None:
+    driver = fleet("one")
+    invited(driver, Role.OPERATOR)
+    for made in (code("single"), code("many", devices=50)):
+        assert not driver.do(i.EnrollmentOpened(by="person:ann#session", enrollment=made, id=driver.ident())).faults
+    if isinstance(taken, Role):
+        driver.do(i.RoleGiven(by="person:bo", id=driver.ident(), principal="ann", role=taken))
+    else:
+        driver.do(i.TokenRevoked(by="person:bo", id=driver.ident(), token=taken))
+    assert [joins(driver, name, f"of-{name}") for name in ("single", "many")] == [good, good]
+    late = driver.do(i.EnrollmentOpened(by="person:ann#session", enrollment=code("late"), id=driver.ident()))
+    assert bool(late.faults) is (taken != Role.OWNER), "it was asked for before, and came after"
+    driver.folded_equals_state()
+
+
+def test_t247_of_two_devices_with_one_code_one_joins() -> None:
+    driver = fleet("one")
+    driver.do(i.EnrollmentOpened(by="person:ann", enrollment=code("single", token=""), id=driver.ident()))
+    driver.do(i.EnrollmentOpened(by="person:ann", enrollment=code("many", devices=2, token=""), id=driver.ident()))
+    found = [joins(driver, name, f"d-{turn}{name}") for turn in range(3) for name in ("single", "many")]
+    assert found == [True, True, False, True, False, False]

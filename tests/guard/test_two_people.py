@@ -105,3 +105,31 @@ async def test_t202_what_two_people_ask_for_at_once_is_done_once(world: World) -
         assert sorted(answer.status_code for answer in answers) == [200, 409]
         await dispatched(agent)
     assert [(frame.at.task, frame.at.attempt) for frame in given(agent)[1:]] == [("read", 2)]
+
+
+async def test_t202_of_a_yes_and_a_no_at_once_one_counts(world: World) -> None:
+    agent = await worker(world)
+    for turn in range(6):
+        made = (await world.submit(plan({**CHANGE, "args": {"name": f"nginx-{turn}"}})))["id"]
+        async with world.client() as one, world.client() as other:
+            (question,) = await asked(one)
+            both = [
+                http.post(f"{V1}/approvals/{question['id']}/{word}", json={})
+                for http, word in ((one, "approve"), (other, "deny"))
+            ]
+            answers = await asyncio.gather(*(both if turn % 2 else reversed(both)))
+            yes = (answers if turn % 2 else answers[::-1])[0].status_code == 200
+            assert sorted(answer.status_code for answer in answers) == [200, 409]
+        frames = [frame for frame in await dispatched(agent) if f"nginx-{turn}" in frame.args]
+        assert [frame.at.task for frame in frames] == (["change"] if yes else []), made
+
+
+async def test_s5_of_two_who_open_one_link_at_once_one_comes_in(world: World) -> None:
+    async with world.client() as http:
+        url = (await http.post(f"{V1}/sign-in-links")).json()["url"]
+    identity, _, secret = url.partition("#/sign-in/")[2].partition(".")
+    async with world.client("") as one, world.client("") as other:
+        both = [page.post(f"{V1}/sign-in", json={"id": identity, "secret": secret}) for page in (one, other)]
+        answers = await asyncio.gather(*both)
+    assert sorted(answer.status_code for answer in answers) == [200, 401]
+    assert sum("set-cookie" in answer.headers for answer in answers) == 1

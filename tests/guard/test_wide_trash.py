@@ -1,4 +1,4 @@
-"""T166: a plan file that puts a whole folder or many files into the trash asks a person, whatever its author wrote."""
+"""T166, T246: a plan that puts a folder or many files into the trash asks a person, whatever its author wrote."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.plan import preview
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.entities import RecipeVersion, ToolOffer
-from starloom_protocol.vocabulary import Effect, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
 from tests.builders import TOOLS, Driver
 from tests.core.plan.goals.pursued import Pursued
 from tests.guard.links import Place
@@ -111,6 +111,7 @@ BACKUP = [
 ]
 MANY = [{**CLEAR, "id": f"clear-{part}", "args": {"paths": [f"{part}/{file}" for file in FILES]}} for part in range(2)]
 NO = {"value": "no", "label": "No", "fails": True}
+SHOWS = {"from": "look", "output": "/files"}
 GO = {"value": "go", "label": "Go"}
 FOUND = {**CLEAR, "inputs": NAMES_A_RESULT}
 UNDONE = {"id": "look", "tool": "fs.find", "args": {"root": "."}}
@@ -118,6 +119,65 @@ UNDONE = {"id": "look", "tool": "fs.find", "args": {"root": "."}}
 
 def _asks(**question: Any) -> dict[str, Any]:
     return {"id": "ask", "person": "Is all well?", **question}
+
+
+OTHER = {**LOOK, "id": "other"}
+LINES = {"id": "lines", "tool": "t.pure", "inputs": {"rows": SHOWS}}
+SECOND = {"paths": {"from": "other", "output": "/files"}}
+AFTER = [{"add_dependency": {"from": "ask", "to": "more"}}]
+BEHIND = {"dependencies": [{"from": "ask", "to": "clear"}]}
+
+
+@pytest.mark.parametrize(
+    "tasks",
+    [
+        [LOOK, _asks(), FOUND],
+        [LOOK, OTHER, _asks(shows={"from": "other", "output": "/files"}), FOUND],
+        [LOOK, OTHER, _asks(shows=SHOWS), {**FOUND, "inputs": SECOND}],
+    ],
+    ids=["nothing", "other", "another call"],
+)
+def test_t246_a_question_about_something_else_lets_no_list_go(tasks: list[dict[str, Any]]) -> None:
+    driver = _submitted(*tasks, **BEHIND)
+    assert driver.state() == "awaiting_approval"
+    assert not driver.dispatched
+
+
+def test_t246_no_question_covers_a_rotation_which_it_cannot_show() -> None:
+    driver = Driver()
+    driver.add_device("nas", tools=[*TOOLS, TRASH, FIND, ROTATE])
+    dependencies = [{"from": "ask", "to": "rotate"}]
+    check = check_plan(
+        {"starloom": 1, "name": "Tidy", "tasks": [*BACKUP, _asks(shows=SHOWS)], "dependencies": dependencies}
+    )
+    assert check.plan is not None, check.faults
+    driver.submit(check.plan)
+    assert driver.state() == "awaiting_approval"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"update_task": {"id": "clear", "inputs": {"paths": {"from": "other", "output": "/files"}}}},
+        {"reassign": {"id": "clear", "device": {"name": "desk"}}},
+        {"add_task": {**FOUND, "id": "more", "device": {"name": "desk"}}},
+    ],
+    ids=["list", "device", "another"],
+)
+@pytest.mark.parametrize("approves", [True, False])
+def test_t246_a_yes_to_one_list_counts_for_no_later_change(change: dict[str, Any], *, approves: bool) -> None:
+    driver = _submitted(LOOK, OTHER, _asks(shows=SHOWS), FOUND, **BEHIND)
+    driver.add_device("desk", tools=[*TOOLS, TRASH, FIND])
+    for look in driver.take():
+        driver.result(look, {"files": [{"path": f"{look.at.task}.txt"}]})
+    (question,) = driver.shard.constellations["c1"].open_questions
+    driver.control("pause")
+    assert not driver.answer_question(question, "done").faults
+    faults, operations = check_edit([change, *AFTER[: "add_task" in change]])
+    assert not faults
+    refused = driver.edit(*operations, approves=approves, by="person:lo", reason="tidy").faults
+    assert [one.code for one in refused] == ([] if approves else [Code.FORBIDDEN])
+    driver.folded_equals_state()
 
 
 def _rule(**changes: Any) -> dict[str, Any]:
@@ -163,16 +223,20 @@ def test_t175_a_plan_in_pieces_or_beside_its_question_waits_as_well(
     ("tasks", "more"),
     [
         (MANY[:1], {}),
-        ([LOOK, _asks(), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
-        ([LOOK, _asks(choices=[GO, NO]), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        ([LOOK, _asks(shows=SHOWS), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
+        ([LOOK, _asks(choices=[GO, NO], shows=SHOWS), FOUND], {"dependencies": [{"from": "ask", "to": "clear"}]}),
         (
-            [LOOK, _asks(), {**LOOK, "id": "then"}, FOUND],
+            [LOOK, _asks(shows=SHOWS), {**LOOK, "id": "then"}, FOUND],
             {"dependencies": [{"from": "ask", "to": "then"}, {"from": "then", "to": "clear"}]},
+        ),
+        (
+            [LOOK, LINES, _asks(shows={"from": "lines", "output": "/rows"}), FOUND],
+            {"dependencies": [{"from": "ask", "to": "clear"}]},
         ),
         ([{**UNDONE, "undo": {"tool": "fs.trash", "outputs": {"paths": "/added"}}}], {}),
         ([{**UNDONE, "undo": {"tool": "fs.trash", "args": {"paths": ["a.txt"]}}}], {}),
     ],
-    ids=["twelve", "asked", "choices", "on the way", "what was added", "undo of one"],
+    ids=["twelve", "asked", "choices", "on the way", "a part", "what was added", "undo of one"],
 )
 def test_t175_a_plan_that_asks_or_trashes_little_goes_on(tasks: list[dict[str, Any]], more: dict[str, Any]) -> None:
     assert _submitted(*tasks, **more).state() == "active"

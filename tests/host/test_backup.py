@@ -106,7 +106,7 @@ def test_a_backup_is_restored_whole(home: Path, tmp_path: Path) -> None:
     back_up(settings_of(home), archive)
     assert stat.S_IMODE(archive.stat().st_mode) == 0o600
     restore(settings_of(other), archive)
-    assert files_of(other) == KEPT | {"run/restored"}
+    assert files_of(other) == KEPT | {"run/backups", "run/restored"}
     assert stat.S_IMODE((other / "keys/hub.key").stat().st_mode) == 0o600
     assert not [path.name for path in (*tmp_path.iterdir(), *other.iterdir()) if path.name.startswith(".starloom")]
 
@@ -197,7 +197,7 @@ def test_a_backup_of_another_release_names_who_reads_it(
     home: Path, tmp_path: Path, changed: dict[str, Any], told: str
 ) -> None:
     archive, other = tmp_path / "a.starloom", tmp_path / "other"
-    assert back_up(settings_of(home), archive).release == VERSION
+    assert back_up(settings_of(home), archive).manifest.release == VERSION
     raw, manifest = taken_apart(archive)
     manifest["dump"] |= changed.pop("dump", {})
     put_together(archive, raw, manifest | changed)
@@ -213,7 +213,7 @@ def test_a_backup_from_before_releases_were_named_is_restored(home: Path, tmp_pa
     raw, manifest = taken_apart(archive)
     del manifest["release"]
     put_together(archive, raw, manifest)
-    assert restore(settings_of(tmp_path / "other"), archive).manifest.release == ""
+    assert restore(settings_of(tmp_path / "other"), archive).archive.manifest.release == ""
 
 
 WAITS = """
@@ -236,7 +236,7 @@ async def test_a_restored_history_begins_above_its_copy(home: Path, tmp_path: Pa
         await database.close()
     assert lives[1] - lives[0] == LIVES_APART
     told = msgspec.json.decode((other / "run" / "restored").read_bytes(), type=HistoryRestored)
-    assert told.made_ms == verify(archive).made_ms
+    assert told.made_ms == verify(archive).manifest.made_ms
     assert told.ended is not None
 
 
@@ -265,7 +265,7 @@ def test_a_replaced_history_is_moved_aside_whole(home: Path, tmp_path: Path) -> 
     assert not (home / "redis").exists()
     assert not (home / "run/history.id").exists(), "open pages must see that it is another history"
     later = back_up(settings_of(home), tmp_path / "b.starloom")
-    assert not [entry.path for entry in later.files if entry.path.startswith("replaced/")]
+    assert not [entry.path for entry in later.manifest.files if entry.path.startswith("replaced/")]
 
 
 def test_a_history_that_cannot_be_read_is_said_and_moved_aside(home: Path, tmp_path: Path) -> None:

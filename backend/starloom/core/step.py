@@ -411,8 +411,14 @@ def _on_edit(work: Work, item: i.EditProposed) -> None:
         approvals.plan_changed(work, found)
 
 
+def _on_role(work: Work, item: i.RoleGiven) -> None:
+    access.on_role(work, item)
+    devices.judge_codes(work)
+
+
 def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     access.on_token_revoked(work, item)
+    devices.judge_codes(work)
     schedules.judge_rights(work)
 
 
@@ -488,7 +494,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.ScheduleControlled: schedules.on_controlled,
     i.TimerFired: _on_timer,
     i.PrincipalAdded: access.on_principal,
-    i.RoleGiven: access.on_role,
+    i.RoleGiven: _on_role,
     i.TokenAdded: access.on_token,
     i.TokenRevoked: _on_token_revoked,
     i.SignInOpened: access.on_signin,

@@ -43,6 +43,11 @@ T = TypeVar("T")
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 HISTORY: Final = "history"
+MADE: Final = Path("run") / "backups"
+"""The file in the data folder with the sum of each backup that was made there or restored into it, one a line.
+
+It is in no backup: who can alter one has its keys, and could let it vouch for itself.
+"""
 REPLACED: Final = "replaced"
 """The folder in the data folder for histories that a restore has moved aside."""
 LEFT_OUT: Final = (
@@ -93,10 +98,18 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         return sum(entry.bytes for entry in self.files)
 
 
-def back_up(settings: Settings, target: Path) -> Manifest:
+class Archive(msgspec.Struct, frozen=True, kw_only=True):
+    """A verified archive; `sum` is the SHA-256 of its manifest, which has those of all else in it."""
+
+    manifest: Manifest
+    sum: str
+
+
+def back_up(settings: Settings, target: Path) -> Archive:
     """Write the archive to `target`, readable by its owner only, and read it back.
 
-    The history is copied first: every file that it names was there before it, and files are copied after it.
+    The history is copied first: every file that it names was there before it, and files are copied after it. The data
+    folder keeps the sum of the archive.
 
     Raises:
         Problem: the target exists, or something could not be read or written; nothing is left at `target`.
@@ -117,25 +130,27 @@ def back_up(settings: Settings, target: Path) -> Manifest:
         with tempfile.TemporaryDirectory(prefix=".starloom-backup-", dir=target.parent) as name:
             folder = Path(name)
             dump = asyncio.run(_with_database(settings, lambda database: database.read(write_dump, folder)))
-            manifest = _write_archive(part, dump, folder, settings)
-        verify(part)
+            _write_archive(part, dump, folder, settings)
+        archive = verify(part)
+        _note_made(settings.home, archive.sum)
         part.rename(target)
     except (OSError, Unavailable) as error:
         raise _failed(f"the backup could not be made: {error}") from error
     finally:
         part.unlink(missing_ok=True)
-    return manifest
+    return archive
 
 
-def verify(path: Path) -> Manifest:
-    """Return the manifest of an archive after comparing every member with it.
+def verify(path: Path) -> Archive:
+    """Return the manifest of an archive and its sum after comparing every member with it.
 
     Raises:
         Problem: it is no backup, is of a newer format, or is damaged; the first damaged member is named.
     """
     try:
         with tarfile.open(path, "r:") as archive:
-            manifest, found = _read_through(archive)
+            raw, found = _read_through(archive)
+        manifest = _manifest(raw)
         _compare(found, _hashes(manifest))
     except (tarfile.TarError, msgspec.DecodeError, EOFError) as error:
         raise _unusable(path, f"it is no backup, or it is cut short ({error})") from error
@@ -145,33 +160,37 @@ def verify(path: Path) -> Manifest:
         raise usage(
             f"{path} cannot be read: {error.strerror}", "Name the file that `starloom backup` wrote."
         ) from error
-    return manifest
+    return Archive(manifest=manifest, sum=hashlib.sha256(raw).hexdigest())
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """A finished restore. `until` is the history that it replaced, `aside` the place to which that was moved."""
 
+    archive: Archive
     aside: Path | None = None
     backup: Shard
     ended: EndedRights
-    manifest: Manifest
     until: Until
 
 
-def restore(settings: Settings, source: Path, *, replace: bool = False, until: str | None = None) -> Restored:
+def restore(
+    settings: Settings, source: Path, *, replace: bool = False, until: str | None = None, known_sum: str | None = None
+) -> Restored:
     """Put an archive into an empty home and an empty database; the caller holds the lock of the home.
 
     With `replace` the history of the home is moved aside first. That one, or the history at the place `until`, tells
     which rights of the backup have ended. Files that an agent has there already stay: its ledger knows what was done
-    after the backup.
+    after the backup. Where there is a history, the archive was made there, or has the sum that a person knows.
 
     Raises:
-        Problem: the archive is damaged, or there is a history already; nothing is changed then.
+        Problem: the archive is damaged or another one, or there is a history already; nothing is changed then.
     """
-    manifest = verify(source)
+    archive = verify(source)
+    manifest = archive.manifest
     _check_place(settings, until, replace=replace)
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     there = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
+    _check_maker(source, archive.sum, known_sum, [settings.home, Path(there)] if there else [])
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = asyncio.run(read_until(there)) if there else Until(why="there is none here")
     unheard = _unheard_ends(settings.home if until is None else Path(until))
     try:
@@ -190,12 +209,13 @@ def restore(settings: Settings, source: Path, *, replace: bool = False, until: s
                 _put_mark(settings.home, before)
                 raise
             _place_files(settings, manifest, folder, aside)
-    except (OSError, Unavailable, Damaged) as error:
+            _note_made(settings.home, archive.sum)
+    except (OSError, tarfile.TarError, Unavailable, Damaged) as error:
         other = f" ({_reader_of(manifest.release)})" if manifest.release not in ("", VERSION) else ""
         raise _failed(f"the backup could not be restored: {error}{other}") from error
     ended = among(with_those_of(unheard, ended), backup)
     kept = aside if aside.exists() else None
-    return Restored(aside=kept, backup=backup, ended=ended, manifest=manifest, until=known)
+    return Restored(archive=archive, aside=kept, backup=backup, ended=ended, until=known)
 
 
 def _check_place(settings: Settings, until: str | None, *, replace: bool) -> None:
@@ -213,6 +233,34 @@ def _check_place(settings: Settings, until: str | None, *, replace: bool) -> Non
             "Add --replace: it moves that history aside, and who was revoked since the backup stays revoked. "
             "Or set STARLOOM_HOME to an empty folder.",
         )
+
+
+def _check_maker(source: Path, found: str, known: str | None, homes: list[Path]) -> None:
+    """Refuse an archive that is not the known one, or that no hub of these data folders has made."""
+    if known is not None and found != known.lower():
+        raise usage(f"the sum of {source} is {found}, and not {known}", "Nothing was changed. Take another backup.")
+    if known is None and homes and not any(found in _made_in(home) for home in homes):
+        way_out = (
+            "Nothing was changed. If another data folder or an earlier release made it, compare this sum with the one "
+            "that `starloom backup` printed, or see that nobody else could write to the file, and add --sum SUM."
+        )
+        raise usage(
+            f"{source} was altered, or not made by the hub of {homes[0]}, which does not know its sum {found}", way_out
+        )
+
+
+def _made_in(home: Path) -> list[str]:
+    try:
+        return (home / MADE).read_text().splitlines()
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def _note_made(home: Path, made: str) -> None:
+    path = home / MADE
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with path.open("a") as file:
+        file.write(f"{made}\n")
 
 
 async def _restore_history(settings: Settings, dump: Dump, folder: Path, seen: int) -> Shard:
@@ -323,7 +371,7 @@ class _Hashed:
         return self._digest.hexdigest()
 
 
-def _write_archive(target: Path, dump: Dump, folder: Path, settings: Settings) -> Manifest:
+def _write_archive(target: Path, dump: Dump, folder: Path, settings: Settings) -> None:
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         with tarfile.open(fileobj=file, mode="w:") as archive:
@@ -342,7 +390,6 @@ def _write_archive(target: Path, dump: Dump, folder: Path, settings: Settings) -
             archive.add(folder / MANIFEST, MANIFEST)
         file.flush()
         os.fsync(file.fileno())
-    return manifest
 
 
 def _add(archive: tarfile.TarFile, place: str, path: str, source: Path) -> Entry | None:
@@ -359,21 +406,21 @@ def _add(archive: tarfile.TarFile, place: str, path: str, source: Path) -> Entry
         return Entry(place=place, path=path, mode=mode, bytes=info.size, sha256=hashed.hexdigest())
 
 
-def _read_through(archive: tarfile.TarFile) -> tuple[Manifest, dict[str, str]]:
-    """Return the manifest and the hash of every other member.
+def _read_through(archive: tarfile.TarFile) -> tuple[bytes, dict[str, str]]:
+    """Return the bytes of the manifest and the hash of every other member.
 
     Raises:
         Damaged: there is no manifest at the end, or something that no backup holds.
     """
     found: dict[str, str] = {}
-    manifest: Manifest | None = None
+    manifest: bytes | None = None
     for member in archive:
         # A sparse member says how many zeros it is, so that a small archive could be read for days.
         file = archive.extractfile(member) if member.isreg() and not member.issparse() else None
         if file is None or manifest is not None or member.name in found:
             raise Damaged(f"it holds {member.name}, which no backup holds there")
         if member.name == MANIFEST:
-            manifest = _manifest(file.read())
+            manifest = file.read()
         else:
             found[member.name] = _hash_of(file)
     if manifest is None:
@@ -443,8 +490,11 @@ def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
                 continue
             path = folder / member.name
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            hashed = _Hashed(file)
             with path.open("xb") as out:
-                shutil.copyfileobj(file, out, _CHUNK_BYTES)
+                shutil.copyfileobj(hashed, out, _CHUNK_BYTES)
+            # Its disk may be another computer's, which gives other bytes to the second reader.
+            _compare({member.name: hashed.hexdigest()}, {member.name: wanted[member.name]})
 
 
 def _place_files(settings: Settings, manifest: Manifest, folder: Path, aside: Path) -> None:

@@ -1,9 +1,9 @@
 """A question with the list before each call that puts into the trash what a result names.
 
 These files are not known before the plan begins, so an approval of the plan cannot show them. The question is a task of
-the plan, previewed, hashed and approved with it. A plan that asks already stays as it is, and so does one whose policy
-sets approval aside. Nobody is asked about files that the plan has made itself. Calls within a nested plan, and those
-that a rule adds, need approval before the first task.
+the plan, previewed, hashed and approved with it. A plan that shows them already stays as it is, and so does one whose
+policy sets approval aside. Nobody is asked about files that the plan has made itself. Calls within a nested plan, and
+those that a rule adds, need approval before the first task.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.rights.call_effects import TRASH, is_asked_before, list_of
+from starloom.core.rights.call_effects import TRASH, is_shown_before, list_of
 from starloom_protocol.plan import plan_hash
 from starloom_protocol.plan.language.models import TASK_ID
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
@@ -82,7 +82,9 @@ def _questions(plan: LoweredPlan) -> Iterator[tuple[TaskSpec, list[Dependency]]]
     for spec in plan.specs:
         shows = list_of(spec, by_id) if spec.tool == TRASH and spec.group is None else None
         name = f"{spec.id}-list"
-        if shows is None or name in by_id or not TASK_ID.fullmatch(name) or is_asked_before(spec.id, by_id, before):
+        if shows is None or name in by_id or not TASK_ID.fullmatch(name):
+            continue
+        if is_shown_before(spec.id, shows, by_id, before):
             continue
         taking_back = way_back(by_id[shows.source])
         if taking_back is not None and taking_back.tool == TRASH:

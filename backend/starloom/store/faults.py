@@ -25,8 +25,8 @@ _REDIS_FULL: Final = "No space left on device"
 _LEAST_BYTES: Final = 64 * 1024
 """With less free space than this, a file that could not be made or grown failed for lack of space."""
 
-Unreadable = (msgspec.MsgspecError, UnicodeDecodeError)
-"""The errors of decoding a record whose bytes have changed."""
+Unreadable = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+"""The errors of decoding a record whose bytes have changed; one that nests too deep is a `RecursionError`."""
 
 
 def unavailable(place: str, error: BaseException, folder: Path | None = None) -> Unavailable:

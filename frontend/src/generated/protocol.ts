@@ -772,6 +772,8 @@ export interface Enrollment {
   replaces?: string;
   /** open, asking, approved, denied, used or expired. */
   state?: string;
+  /** The token with which it was made, and with which it ends. */
+  token?: string;
   /** How many devices have used the code. */
   used?: number;
   /** The words that both screens show. */

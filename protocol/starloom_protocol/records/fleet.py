@@ -219,6 +219,8 @@ class Enrollment(Record, frozen=True, kw_only=True):
     """The device whose name and labels this one takes on approval; it is revoked then."""
     state: str = "open"
     """open, asking, approved, denied, used or expired."""
+    token: str = ""
+    """The token with which it was made, and with which it ends."""
     used: int = 0
     """How many devices have used the code."""
     words: str = ""

@@ -11,6 +11,7 @@ from starloom.core.state import inputs as i
 from starloom_protocol.plan.lowering.tasks import DEFAULT_CHOICES
 from starloom_protocol.records.edits import AddTask, LoweredPlan
 from starloom_protocol.records.entities import ForEach, OtherCall, Policy, TaskSpec, ToolOffer
+from starloom_protocol.records.specs import Shows
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Code, Effect, Repeatability
 from tests.builders import TOOLS, Driver, edge, plan, task
@@ -87,7 +88,8 @@ def test_files_that_a_result_names_wait_for_a_person(clear: TaskSpec) -> None:
 
 
 def test_a_plan_that_asks_on_the_way_is_not_asked_about() -> None:
-    asked = task("agree", person="Into the trash?", choices=list(DEFAULT_CHOICES))
+    shown = Shows(output="/files", source="look")
+    asked = task("agree", person="Into the trash?", choices=list(DEFAULT_CHOICES), shows=shown)
     clear = _trash(inputs=("paths=look/files",))
     assert _driver(plan(task("look"), asked, clear, edge("look>agree"), edge("agree>clear"))).state() == "active"
     beside = plan(task("look"), asked, clear, edge("look>agree"), edge("look>clear"))

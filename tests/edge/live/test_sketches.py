@@ -82,6 +82,7 @@ def test_a_sketch_reaches_who_looks_at_its_constellation_alone() -> None:
         message(words="x" * 301),
         message(extra="y" * 40_000),
         b"[" * 100_000,
+        message(extra="\0").replace(b'"\\u0000"', b"[" * 9_000),
     ],
 )
 def test_what_is_no_sketch_reaches_nobody(wrong: bytes) -> None:

@@ -11,7 +11,10 @@ from starloom.edge.access.guard import ROUTES
 from tests.edge.test_guard import concrete
 from tests.edge.world import URL, World, a_world
 
-FOREIGN_HOSTS = ("evil.example", "evil.example:8470", "127.0.0.1:8471", "127.0.0.1", "localhost.evil.example:8470", "")
+FOREIGN_HOSTS = (
+    *("evil.example", "evil.example:8470", "127.0.0.1:8471", "127.0.0.1", "localhost.evil.example:8470", ""),
+    *("localhost.:8470", "127.1:8470", "[::ffff:127.0.0.1]:8470", "127.0.0.1:8470@evil.example", "127.0.0.1%00:8470"),
+)
 FOREIGN_ORIGINS = ("http://evil.example", "null", "https://127.0.0.1:8470", "http://127.0.0.1:8471", "file://")
 
 

@@ -17,9 +17,10 @@ from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say, typed
 from starloom_protocol.text.wording import counted, size_words
+from starloom_protocol.vocabulary import ScheduleState
 
 if TYPE_CHECKING:
-    from starloom.host.backup import Manifest, Restored
+    from starloom.host.backup import Archive, Restored
     from starloom.process.settings import Settings
 
 FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.")]
@@ -36,12 +37,13 @@ def backup(run: Invocation, file: FileArgument, home: HomeOption = None) -> None
     from starloom.host.backup import back_up
     from starloom.host.supervisor import home_of_the_hub
 
-    manifest = back_up(_settings(home or home_of_the_hub(run.hub)), file)
+    archive = back_up(_settings(home or home_of_the_hub(run.hub)), file)
     if run.as_json:
-        run.emit(_figures(manifest))
+        run.emit(_figures(archive))
         return
-    _tell_archive(f"wrote {file}", manifest)
+    _tell_archive(f"wrote {file}", archive)
     print("It holds the hub's keys: keep it where you keep other keys.")
+    print("The sum shows on another computer that nobody has altered it: keep that elsewhere.")
 
 
 def restore(
@@ -55,6 +57,10 @@ def restore(
         str | None,
         typer.Option("--until", metavar="FOLDER", help="The history until now is elsewhere: its data folder or URL."),
     ] = None,
+    known_sum: Annotated[
+        str | None,
+        typer.Option("--sum", metavar="SUM", help="Take the archive only with this sum."),
+    ] = None,
 ) -> None:
     """Restore an archive into a data folder; `starloom up` continues from there."""
     from starloom.host.backup import restore as put_back
@@ -63,15 +69,15 @@ def restore(
     settings = _settings(home or home_of_the_folder())
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with holding(settings.home):
-        made = put_back(settings, file, replace=replace, until=until)
+        made = put_back(settings, file, replace=replace, until=until, known_sum=known_sum)
         remember(settings.home)
     ended, held = list(_ended(made)), list(_held(made))
     if run.as_json:
         until_now = made.until.place if made.until.shard is not None else None
         rights = {"ended": [what for what, _ in ended], "held": [row for row, _ in held], "until": until_now}
-        run.emit({**_figures(made.manifest), "aside": str(made.aside) if made.aside else None, "rights": rights})
+        run.emit({**_figures(made.archive), "aside": str(made.aside) if made.aside else None, "rights": rights})
         return
-    _tell_archive(f"restored {settings.home}", made.manifest)
+    _tell_archive(f"restored {settings.home}", made.archive)
     if made.aside is not None:
         print(f"The history and the files until now are in {made.aside}.")
         print("They hold what the hub knew: keep or delete them as such.")
@@ -87,16 +93,19 @@ def _settings(home: Path | None) -> Settings:
         raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
 
 
-def _figures(manifest: Manifest) -> dict[str, Any]:
+def _figures(archive: Archive) -> dict[str, Any]:
+    manifest = archive.manifest
     rows = sum(table.rows for table in manifest.dump.tables)
     figures = {"commits": manifest.dump.watermark, "rows": rows, "files": len(manifest.files)}
-    return {**figures, "bytes": manifest.bytes, "made_ms": manifest.made_ms, "schema": manifest.dump.schema}
+    figures |= {"bytes": manifest.bytes, "made_ms": manifest.made_ms}
+    return {**figures, "schema": manifest.dump.schema, "sum": archive.sum}
 
 
-def _tell_archive(done: str, manifest: Manifest) -> None:
-    """Print the content of an archive."""
+def _tell_archive(done: str, archive: Archive) -> None:
+    """Print the content of an archive and its sum."""
+    manifest = archive.manifest
     files = f"{counted(len(manifest.files), 'file')} of {size_words(manifest.bytes)}"
-    print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}")
+    print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}, sum {archive.sum}")
 
 
 def _tell_rights(made: Restored, ended: list[str], held: list[str]) -> None:
@@ -107,6 +116,7 @@ def _tell_rights(made: Restored, ended: list[str], held: list[str]) -> None:
             tell(line)
         return
     say(f"The history until now was not read: {made.until.why}. So it is not known who was revoked since the backup.")
+    say("If others could write to the file, compare its sum with the one that `starloom backup` printed.")
     say("All sessions of the page, invitations and join codes of the backup end at the first start; `starloom open`")
     say(
         "signs you in again. These have rights as in the backup. As soon as the hub runs, a line beside each ends them:"
@@ -152,7 +162,7 @@ def _went(how: str) -> str:
 
 
 def _held(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
-    """Yield each token and device that keeps its rights, as a row and as a line with the command that ends them."""
+    """Yield what keeps its rights or acts without a question, as a row and as a line with the command that ends it."""
     from starloom.core.rights.restored_rights import holders
 
     found = holders(made.backup, made.ended, int(time.time() * 1000))
@@ -168,3 +178,12 @@ def _held(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
         line = f"starloom device revoke {shlex.quote(device.name)}"
         row = {"what": "device", "id": device.id, "name": device.name, "role": str(device.profile), "line": line}
         yield row, f"  {f'device {device.name} ({device.profile})':<34} since {clock(device.joined_ms)}: {typed(line)}"
+    for standing in made.backup.fleet.standing.values():
+        line = f"starloom approvals --revoke {standing.id}"
+        row = {"what": "permission", "id": standing.id, "name": standing.tool, "line": line}
+        yield row, f"  {f'{standing.tool} asks nobody':<34} since {clock(standing.at_ms)}: {typed(line)}"
+    for schedule in made.backup.fleet.schedules.values():
+        line = f"starloom schedule pause {shlex.quote(schedule.name)}"
+        row = {"what": "schedule", "id": schedule.id, "name": schedule.name, "line": line}
+        if schedule.state is ScheduleState.ACTIVE and schedule.id not in made.ended.schedules:
+            yield row, f"  {f'schedule {schedule.name}':<34} since {clock(schedule.created_ms)}: {typed(line)}"

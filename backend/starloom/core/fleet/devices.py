@@ -29,7 +29,7 @@ from starloom.core.state.inputs import (
     EnrollmentOpened,
     OfferReceived,
 )
-from starloom.core.state.model import Constellation
+from starloom.core.state.model import Access, Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, present, unattend
@@ -49,6 +49,7 @@ from starloom_protocol.tools.profiles import (
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
+    ROLE_RANK,
     AttemptEnd,
     Attention,
     Code,
@@ -80,6 +81,7 @@ def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", als
 def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
+    _check_maker(work, enrollment)
     wrong = called_fault(enrollment.label, most=63) if enrollment.label else None
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "label"))
@@ -90,6 +92,49 @@ def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
         _check_may_revoke(work, before, item)
     work.emit(work.shard.fleet, EventKind.ENROLLMENT_OPENED, enrollment.id, [("enrollment", enrollment.id, enrollment)])
     work.answer({"id": enrollment.id})
+
+
+def _check_maker(work: Work, enrollment: Enrollment) -> None:
+    """Refuse a code of somebody whose right to make it was taken while it was made.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    access = work.shard.access
+    token = access.tokens.get(enrollment.token)
+    if _is_taken(access, enrollment) or (token is not None and token.revoked_ms):
+        raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
+
+
+def judge_codes(work: Work) -> None:
+    """End the join codes of those whose right to make them was taken."""
+    codes = [one.id for one in work.shard.fleet.enrollments.values() if _is_taken(work.shard.access, one)]
+    end_codes(work, codes, "who made the code may add devices no more")
+
+
+def _is_taken(access: Access, code: Enrollment) -> bool:
+    """Tell whether the maker of a code lost the right to it. A session, which has its time, does not bind it; the
+    invitation of that session does.
+    """
+    maker, token = access.principals.get(code.owner), access.tokens.get(code.token)
+    if token is not None and token.kind == "session":
+        token = access.tokens.get(token.parent)
+    low = maker is not None and ROLE_RANK[maker.role] < ROLE_RANK[Role.OPERATOR]
+    return low or (token is not None and token.revoked_ms > 0)
+
+
+def end_codes(work: Work, names: Iterable[str], why: str, *, by: str | None = None) -> None:
+    """End join codes that are open, and the requests of devices that nobody has let in; idempotent."""
+    for name in names:
+        code = work.shard.fleet.enrollments.get(name)
+        if code is not None and code.state in ("open", "asking"):
+            _deny(work, code, why, why, by=by)
+
+
+def _deny(work: Work, code: Enrollment, reason: str, note: str, *, by: str | None = None) -> None:
+    denied = replace(code, state="denied", reason=reason)
+    puts: list[Put] = [("enrollment", code.id, denied)]
+    work.emit(work.shard.fleet, EventKind.ENROLLMENT_DENIED, code.id, puts, note=note, by=by)
 
 
 def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
@@ -246,15 +291,7 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
     if item.allow:
         _approve(work, enrollment)
     else:
-        denied = replace(enrollment, state="denied", reason=item.reason)
-        note = item.reason or "denied by a person"
-        work.emit(
-            work.shard.fleet,
-            EventKind.ENROLLMENT_DENIED,
-            enrollment.id,
-            [("enrollment", enrollment.id, denied)],
-            note=note,
-        )
+        _deny(work, enrollment, item.reason, item.reason or "denied by a person")
     work.answer({"state": "approved" if item.allow else "denied"})
 
 
@@ -466,6 +503,9 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     also: list[Put] = []
     other = fleet.devices.get(fleet.by_former_name.get(item.value, device.id))
     if other is not None and other.id != device.id:
+        if not other.revoked and waiting.is_awaited(work, item.value):
+            reason = f"work that has not ended means {other.name} by {item.value}, as it was asked for and approved"
+            raise Refusal(fault(Code.CONFLICT, reason, "name", "Wait for its end, or cancel it, then rename."))
         kept = [old for old in other.former_names if old != item.value]
         also.append(("device", other.id, replace(other, former_names=kept)))
     renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])

@@ -261,7 +261,13 @@ def _reassign(draft: Draft, operation: Reassign, place: str) -> None:
 
 
 def _put_on_device(draft: Draft, spec: TaskSpec, place: str) -> None:
-    """Put a spec whose device was set, if it may have one; the same check as for a plan."""
+    """Put a spec whose call or device was changed, if it may have them; the same check as for a plan."""
+    about = spec.undoes or (spec.verifies or "").rpartition("/")[0]
+    if about:
+        # Its result speaks of other work: that it is taken back, or that it may run again.
+        reason = f"{spec.id} is the call by which {about} is {'taken back' if spec.undoes else 'looked at'}"
+        draft.refuse(Code.BAD_REQUEST, f"{reason}, and stays as {about} says", place, "Cancel or remove it.")
+        return
     if spec.device is not None and (spec.person is not None or spec.nested):
         what = "a question to a person" if spec.person is not None else "a plan within the plan"
         draft.refuse(Code.PLAN_INVALID, f"{what} has no device", place)

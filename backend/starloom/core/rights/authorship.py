@@ -180,7 +180,7 @@ def check_edit(
         faults += edited(fleet, constellation, before, changed)
         faults += _chosen(constellation, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
-        wide = wide_trash(constellation.specs.values(), constellation.deps.values())
+        wide = wide_trash(constellation.specs.values(), _still_asked(constellation))
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]
         reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
         if is_model(author):
@@ -190,6 +190,14 @@ def check_edit(
         faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]
     if faults:
         raise Refusal(*faults)
+
+
+def _still_asked(constellation: Constellation) -> Iterator[Dependency]:
+    """Yield the dependencies but those on a question that is answered: nobody was asked about a later change."""
+    for edge in constellation.deps.values():
+        asked = constellation.specs[edge.source].person is not None
+        if not asked or constellation.record(edge.source).state not in FINAL_TASK_STATES:
+            yield edge
 
 
 def _controlling(constellation: Constellation, operations: Iterable[EditOperation]) -> Iterator[tuple[str, TaskSpec]]:

@@ -313,7 +313,7 @@ def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Eff
 def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> dict[str, str]:
     """Return the tasks that may put a folder or many files into the trash, each with the reason.
 
-    Files that a result names count where no question to a person is on the way to the task. `specs` may have a task
+    Files that a result names count where no question on the way to the task shows them. `specs` may have a task
     more than once, as rules may change it: it counts as the widest of these. Files that tasks name count together.
     """
     listed = list(specs)
@@ -412,13 +412,14 @@ def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str
         return f"{spec.id} may put into the trash what a model names"
     ways = ways_of(spec)
     rotating = next((way for way in ways if way.tool == ROTATE), None)
-    if rotating is not None and not is_asked_before(spec.id, specs, before):
+    if rotating is not None:
         return f"{spec.id} may {_rotated_words(rotating.args)}"
     if not any(way.tool == TRASH for way in ways):
         return ""
-    if _takes_paths(spec) or list_of(spec, specs) is not None:
-        asked = is_asked_before(spec.id, specs, before)
-        return "" if asked else f"{spec.id} puts files into the trash that the results of other tasks name"
+    named = list_of(spec, specs)
+    if _takes_paths(spec) or named is not None:
+        shown = named is not None and is_shown_before(spec.id, named, specs, before)
+        return "" if shown else f"{spec.id} puts files into the trash that the results of other tasks name"
     whys = (_why_args_are_wide(spec.id, way.args) for way in ways if way.tool == TRASH)
     return next((why for why in whys if why), "")
 
@@ -466,19 +467,35 @@ def list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Shows | None:
     return Shows(output=each.output, source=each.source)
 
 
-def is_asked_before(task: str, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> bool:
-    """Tell whether a person can keep a task from running: by an answer on a way that ends with whatever is on it."""
+def is_shown_before(
+    task: str, files: Shows, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]
+) -> bool:
+    """Tell whether a person sees the files of a task, or what is made of them, and can keep it from running.
+
+    The answer stands on a way to the task that ends with whatever is on it.
+    """
     ahead, seen = [task], {task}
     while ahead:
         for edge in before.get(ahead.pop(), ()):
             if edge.source in seen or edge.optional or edge.topic or edge.gate not in _HOLDING_BACK:
                 continue
             source = specs.get(edge.source)
-            if source is not None and source.person is not None and _can_be_refused(source, edge):
+            shown = source.shows if source is not None and _can_be_refused(source, edge) else None
+            if shown is not None and _is_made_of(shown.source, files.source, before):
                 return True
             seen.add(edge.source)
             ahead.append(edge.source)
     return False
+
+
+def _is_made_of(part: str, source: str, before: Mapping[str, Sequence[Dependency]]) -> bool:
+    """Tell whether a result is that of a task, or has values of it."""
+    ahead, seen = [part], {part}
+    while ahead and source not in seen:
+        known = [edge.source for edge in before.get(ahead.pop(), ()) if edge.gate is Gate.DATA]
+        ahead += [name for name in known if name not in seen]
+        seen.update(known)
+    return source in seen
 
 
 def _can_be_refused(question: TaskSpec, edge: Dependency) -> bool:

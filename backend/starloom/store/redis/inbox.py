@@ -91,8 +91,9 @@ class RedisInbox:
                 if entry_id in given or not fields:
                     continue
                 given.add(entry_id)
-                token = fields.get(b"a", b"")
-                yield f"{entry_id.decode()}:{token.decode()}", fields[b"i"]
+                # An entry of somebody else may lack both, and is refused as any other that cannot be read.
+                token = fields.get(b"a", b"").decode(errors="replace")
+                yield f"{entry_id.decode()}:{token}", fields.get(b"i", b"")
 
     async def settle(self, delivery: str, answer: bytes) -> None:
         entry_id, _, token = delivery.partition(":")

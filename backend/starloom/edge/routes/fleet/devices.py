@@ -208,6 +208,7 @@ class FleetRoutes:
                 preapproved=body.preapproved,
                 profile_most=body.profile_most,
                 replaces=self._find(body.replaces).id if body.replaces else "",
+                token=caller.token,
             )
             opened = inputs.EnrollmentOpened(
                 by=caller.by, enrollment=enrollment, id=credentials.new_id(), scope=caller.role
