@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
+import { Missing } from "../../app/shell/Missing.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { asProblem, useResource } from "../../app/workspace/resource.ts";
@@ -13,7 +14,7 @@ import type { Priority, RecipeVersionRow, RecipeWhole } from "../../model/types.
 import { msOf } from "../../model/words/times.ts";
 import { author, plural } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
+import { Button, ProblemNote } from "../../ui/parts.tsx";
 import { PrioritySelect } from "../request/PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
 import { usePreview } from "../request/preview/preview.ts";
@@ -29,15 +30,14 @@ export function RecipePage({ name }: { name: string }) {
   return (
     <Shell title={read.value?.title ?? name} crumb={{ path: "/recipes", label: "Recipes" }}>
       <div className="page new">
-        {read.problem && (
-          <>
-            <ProblemNote problem={read.problem} />
-            <Empty title="See all recipes.">
-              <Link className="link" href="/recipes">
-                To the list
-              </Link>
-            </Empty>
-          </>
+        {read.problem?.code === "unknown_recipe" && version === undefined ? (
+          <Missing
+            title={`The hub knows no recipe ${name}.`}
+            why="It may have been removed, or the address is cut."
+            all={{ path: "/recipes", words: "all recipes" }}
+          />
+        ) : (
+          read.problem && <ProblemNote problem={read.problem} />
         )}
         {read.value && (
           <Shown
