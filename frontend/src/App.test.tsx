@@ -136,6 +136,15 @@ describe("Home", () => {
     expect(await faultsOfAxe()).toEqual([]);
   });
 
+  it.each(["/", `/constellations/${CONSTELLATION}`])(
+    "marks at %s the answer after which files are gone",
+    async (path) => {
+      open(path, { question: true, takesAway: ["go"] });
+      await waitFor(() => expect(screen.getByRole("button", { name: "Copy" }).className).toContain("bad"));
+      expect(screen.getByRole("button", { name: "Stop" }).className).not.toContain("bad");
+    },
+  );
+
   it("shows a viewer the settings without asking for what is not theirs", async () => {
     const hub = open("/settings", { role: "viewer" });
     expect(await screen.findByText(/an owner sets the model and changes roles/)).toBeTruthy();
