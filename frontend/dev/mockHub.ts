@@ -27,6 +27,8 @@ export interface MockOptions {
   /** The browser comes with a session that was ended. */
   sessionEnded?: boolean;
   question?: boolean;
+  /** The answers to it after which files leave their place. */
+  takesAway?: string[];
   /** How many such questions are open; one without it. */
   questions?: number;
   /** Moves all hub times, so that the scenario seems to run now. */
@@ -72,6 +74,7 @@ export class MockHub {
   private readonly clients = new Map<LiveClient, Set<string>>();
   private readonly shiftMs: number;
   readonly lab: MockLab | null;
+  private readonly takesAway: string[];
   /** A task that may not be marked. */
   refused = "";
   /** Tasks that the person has to name before a control repeats them. */
@@ -87,6 +90,7 @@ export class MockHub {
     this.signedIn = options.signedIn ?? true;
     this.invitation = options.invitation ?? null;
     this.sessionEnded = options.sessionEnded ?? false;
+    this.takesAway = options.takesAway ?? [];
     this.role = options.role ?? "owner";
     this.scopes = options.scopes ?? [];
     this.personRole = options.personRole ?? this.role;
@@ -267,6 +271,7 @@ export class MockHub {
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    if (path === "/recipes/nope") return problem(404, "unknown_recipe", "there is no recipe nope");
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
@@ -445,6 +450,7 @@ export class MockHub {
           id: `${stream}:${entity.id}`,
           opened_at: iso(Number(entity.opened_ms)),
           question: entity.id,
+          takes_away: this.takesAway,
         });
       }
     }

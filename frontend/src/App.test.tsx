@@ -136,6 +136,15 @@ describe("Home", () => {
     expect(await faultsOfAxe()).toEqual([]);
   });
 
+  it.each(["/", `/constellations/${CONSTELLATION}`])(
+    "marks at %s the answer after which files are gone",
+    async (path) => {
+      open(path, { question: true, takesAway: ["go"] });
+      await waitFor(() => expect(screen.getByRole("button", { name: "Copy" }).className).toContain("bad"));
+      expect(screen.getByRole("button", { name: "Stop" }).className).not.toContain("bad");
+    },
+  );
+
   it("shows a viewer the settings without asking for what is not theirs", async () => {
     const hub = open("/settings", { role: "viewer" });
     expect(await screen.findByText(/an owner sets the model and changes roles/)).toBeTruthy();
@@ -197,6 +206,8 @@ describe("Home", () => {
     open("/", { empty: true });
     expect(await screen.findByText("Nothing has run yet.")).toBeTruthy();
     expect(await screen.findByText("No device yet.")).toBeTruthy();
+    // Words that no device can carry out would be the wrong first step.
+    expect(screen.getByRole("link", { name: "Add your first device" }).getAttribute("href")).toBe("/devices?add=1");
     const start = await screen.findByRole("region", { name: "Start here" });
     expect(
       within(start)
@@ -209,6 +220,18 @@ describe("Home", () => {
     const at = readerTime("2026-03-29T02:30:00+01:00", "Europe/Berlin");
     expect(within(next).getByText(at.text)).toBeTruthy();
     expect(await faultsOfAxe()).toEqual([]);
+  });
+});
+
+describe("A thing that the hub does not have", () => {
+  it.each([
+    ["/recipes/nope", "The hub knows no recipe nope.", "all recipes", "/recipes"],
+    ["/devices/d-nope", "There is no such device in the fleet.", "all devices", "/devices"],
+  ])("at %s is said, with the way to all of them", async (path, title, words, all) => {
+    open(path);
+    expect(await screen.findByText(title)).toBeTruthy();
+    expect(screen.getByRole("link", { name: words }).getAttribute("href")).toBe(all);
+    expect(screen.queryByRole("alert")).toBeNull();
   });
 });
 

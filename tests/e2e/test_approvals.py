@@ -80,7 +80,7 @@ def test_a_question_shows_the_result_that_it_is_about(page: Page, stack: Stack, 
     asked.get_by_role("button", name="It is", exact=True).click()
     expect(shown).to_have_count(0)
     page.goto(f"/constellations/{constellation}")
-    expect(page.get_by_text("waiting for its time").locator("visible=true").first).to_be_visible()
+    expect(page.get_by_text("Waiting, begins at").locator("visible=true").first).to_be_visible()
     screens.shoot(page, "constellation", "turns", width)
     stack.client.post(f"/constellations/{constellation}/tasks/again.2/skip")
     stack.until_state(constellation, "succeeded")

@@ -204,6 +204,7 @@ class NamedQuestionRowJson(TypedDict):
     question: str
     reason: str
     shown: ShownRow | None
+    takes_away: list[str]
     task: str | None
     text: str
     usual: str

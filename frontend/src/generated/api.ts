@@ -3160,6 +3160,8 @@ export interface components {
         /**
          * NamedQuestionRow
          * @description A question with the name of its constellation.
+         *
+         *     `takes_away` has the values of the choices after which files leave their place.
          */
         NamedQuestionRow: {
             action: string | null;
@@ -3180,6 +3182,7 @@ export interface components {
             question: string;
             reason: string;
             shown: components["schemas"]["ShownRow"] | null;
+            takes_away: string[];
             task: string | null;
             text: string;
             usual: string;

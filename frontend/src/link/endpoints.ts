@@ -29,6 +29,7 @@ export type TaskAction = Given<"post", "/constellations/{constellation}/tasks/{t
 export interface Need extends Question {
   constellation: string;
   name: string;
+  takes_away?: string[];
 }
 
 /** A question of the list of approvals as the stream has it. */

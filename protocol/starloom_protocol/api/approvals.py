@@ -61,9 +61,13 @@ class QuestionRow(TypedDict):
 
 
 class NamedQuestionRow(QuestionRow):
-    """A question with the name of its constellation."""
+    """A question with the name of its constellation.
+
+    `takes_away` has the values of the choices after which files leave their place.
+    """
 
     constellation_name: str
+    takes_away: list[str]
 
 
 class GivenAnswer(TypedDict):

@@ -11,7 +11,7 @@ files that the plan names, and files about which it asks a person itself, go una
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.model import Fleet
 from starloom_protocol.records.entities import (
+    Choice,
     Dependency,
     FileOut,
     OtherCall,
@@ -33,7 +34,7 @@ from starloom_protocol.records.specs import Shows
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.ways_back import way_back
-from starloom_protocol.values import canonical, list_key, parse
+from starloom_protocol.values import canonical, holds, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate, Op, Repeatability
 
 Offers = Callable[[str], Iterable[ToolOffer]]
@@ -59,6 +60,8 @@ NAMED_FILES_MOST: Final = 20
 """As many as a person reads one by one before an answer."""
 _PATHS: Final = "paths"
 _ON_CLASH: Final = "on_clash"
+_ANSWER: Final = "/value"
+"""The part of a question's result that is the answer."""
 _REPLACE: Final = "replace"
 _ADDED: Final = "added"
 """The part of a result that lists what the call itself has made."""
@@ -371,6 +374,51 @@ def trashed_words(spec: TaskSpec) -> str:
         return UNSEEN_TRASH
     names = few([quoted(_short(path)) for path in paths], _WORDS_MOST)
     return f"move {names} to the trash"
+
+
+def taking_away(
+    question: str, specs: Mapping[str, TaskSpec], dependencies: Iterable[Dependency], destroying: Container[str] = ()
+) -> list[str]:
+    """Return the answers to a question after which files leave their place, where another answer leaves all of them.
+
+    A call counts that may put files into the trash or overwrite them, and each of the tasks `destroying`.
+    """
+    after: dict[str, list[Dependency]] = {}
+    for edge in dependencies:
+        after.setdefault(edge.source, []).append(edge)
+    choices = specs[question].choices if question in specs else []
+    taking = [one.value for one in choices if _takes_away(_run_after(one, question, after), specs, destroying)]
+    return taking if len(taking) < len(choices) else []
+
+
+def _run_after(choice: Choice, question: str, after: Mapping[str, Sequence[Dependency]]) -> set[str]:
+    """Return the tasks that may run after an answer."""
+    found = {edge.target for edge in after.get(question, ()) if _lets_on(edge, choice)}
+    ahead = list(found)
+    while ahead:
+        new = {edge.target for edge in after.get(ahead.pop(), ())} - found
+        found |= new
+        ahead += new
+    return found
+
+
+def _lets_on(edge: Dependency, choice: Choice) -> bool:
+    if edge.gate is Gate.FINISH:
+        return True
+    if choice.fails or edge.gate is Gate.FAILURE:
+        return choice.fails and edge.gate is Gate.FAILURE
+    condition = edge.condition
+    if condition is None or condition.output != _ANSWER:
+        return True
+    return holds(condition.op, choice.value, None if condition.value is None else parse(condition.value))
+
+
+def _takes_away(tasks: Iterable[str], specs: Mapping[str, TaskSpec], destroying: Container[str]) -> bool:
+    known = [specs[task] for task in tasks if task in specs]
+    return any(
+        spec.id in destroying or overwriting_words(spec) or any(way.tool in _TRASHING for way in ways_of(spec))
+        for spec in known
+    )
 
 
 def overwriting_words(spec: TaskSpec) -> str:

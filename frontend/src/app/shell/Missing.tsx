@@ -24,6 +24,23 @@ export function MissingPage() {
   );
 }
 
+/** A thing that the hub does not have: why that may be, and the way to all of its kind. */
+export function Missing({ title, why, all }: { title: string; why: string; all: { path: string; words: string } }) {
+  return (
+    <section className="card">
+      <Empty title={title}>
+        <p>
+          {why} See{" "}
+          <Link className="link" href={all.path}>
+            {all.words}
+          </Link>
+          .
+        </p>
+      </Empty>
+    </section>
+  );
+}
+
 /** Either its stream is still on its way, or the hub does not know it. */
 export function MissingConstellation({ id }: { id: string }) {
   const model = useStream(id);
@@ -33,25 +50,19 @@ export function MissingConstellation({ id }: { id: string }) {
   return (
     <Shell title={waits ? "Constellation" : "Not found"} crumb={{ path: "/constellations", label: "Constellations" }}>
       <div className="page">
-        <section className="card">
-          {waits ? (
+        {waits ? (
+          <section className="card">
             <Empty title={link.state === "offline" ? "The hub does not answer." : "Reading the constellation."}>
               {link.state === "offline" && <p>It is shown as soon as the hub is back. {link.reason}</p>}
             </Empty>
-          ) : (
-            <Empty
-              title={unknown ? `The hub knows no constellation ${id}.` : "The hub no longer has this constellation."}
-            >
-              <p>
-                {unknown ? "It may have been removed, or the address is cut." : `${model.absent}.`} See{" "}
-                <Link className="link" href="/constellations">
-                  all constellations
-                </Link>
-                .
-              </p>
-            </Empty>
-          )}
-        </section>
+          </section>
+        ) : (
+          <Missing
+            title={unknown ? `The hub knows no constellation ${id}.` : "The hub no longer has this constellation."}
+            why={unknown ? "It may have been removed, or the address is cut." : `${model.absent}.`}
+            all={{ path: "/constellations", words: "all constellations" }}
+          />
+        )}
       </div>
     </Shell>
   );

@@ -46,6 +46,7 @@ export function StateCounts({ all, shownOf }: { all: readonly DeviceView[]; show
     if (held) held.count += 1;
     else tally.set(word, { word, count: 1, view });
   }
+  if (all.length === 0) return null;
   return (
     <>
       {tally.size > 1 && <StateBar counts={[...tally.values()].map((one) => ({ ...one, shown: shownOf(one.view) }))} />}

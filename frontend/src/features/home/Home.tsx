@@ -182,9 +182,15 @@ export function HomePage() {
               {recent.length === 0 && told.size === 0 && list.value && (
                 <Empty title={running.length ? "Nothing has ended yet." : "Nothing has run yet."}>
                   <p>A constellation is the graph of tasks made for one request; its answer stays here.</p>
-                  <Link className="btn primary" href={`/new?q=${encodeURIComponent("how are my machines")}`}>
-                    Ask: how are my machines
-                  </Link>
+                  {fleet.ready && all.length === 0 ? (
+                    <Link className="btn primary" href="/devices?add=1">
+                      Add your first device
+                    </Link>
+                  ) : (
+                    <Link className="btn primary" href={`/new?q=${encodeURIComponent("how are my machines")}`}>
+                      Ask: how are my machines
+                    </Link>
+                  )}
                 </Empty>
               )}
             </section>

@@ -184,7 +184,7 @@ function Choosing({ devices, onAsked, onClose }: ChoosingProps) {
         {refused && <ProblemNote problem={refused} />}
       </div>
       <div className="row dialog-foot">
-        <Button onClick={onClose}>Leave it whole</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button asks="lab" kind="bad" icon="bolt" type="submit" why={why} aria-busy={asking || undefined}>
           Break it
         </Button>

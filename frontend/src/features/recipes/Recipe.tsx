@@ -1,19 +1,20 @@
 /** One recipe: the words for it, its values as a form with the preview, run, change, export, versions. */
-import { useEffect, useMemo, useState } from "react";
+import { useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
+import { Missing } from "../../app/shell/Missing.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
-import { asProblem, useResource } from "../../app/workspace/resource.ts";
+import { useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
-import type { Problem } from "../../link/rest.ts";
 import { schedulesRunning } from "../../model/fleet/schedules.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
 import type { Priority, RecipeVersionRow, RecipeWhole } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
 import { author, plural } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
-import { Button, Empty, ProblemNote } from "../../ui/parts.tsx";
+import { Button, ProblemNote } from "../../ui/parts.tsx";
+import { useLaunch } from "../request/launch.ts";
 import { PrioritySelect } from "../request/PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
 import { usePreview } from "../request/preview/preview.ts";
@@ -29,15 +30,14 @@ export function RecipePage({ name }: { name: string }) {
   return (
     <Shell title={read.value?.title ?? name} crumb={{ path: "/recipes", label: "Recipes" }}>
       <div className="page new">
-        {read.problem && (
-          <>
-            <ProblemNote problem={read.problem} />
-            <Empty title="See all recipes.">
-              <Link className="link" href="/recipes">
-                To the list
-              </Link>
-            </Empty>
-          </>
+        {read.problem?.code === "unknown_recipe" && version === undefined ? (
+          <Missing
+            title={`The hub knows no recipe ${name}.`}
+            why="It may have been removed, or the address is cut."
+            all={{ path: "/recipes", words: "all recipes" }}
+          />
+        ) : (
+          read.problem && <ProblemNote problem={read.problem} />
         )}
         {read.value && (
           <Shown
@@ -58,8 +58,6 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
   const fleet = useFleet();
   const [, go] = useLocation();
   const [given, setGiven] = useState<Record<string, unknown>>({});
-  const [refused, setRefused] = useState<Problem | null>(null);
-  const [running, setRunning] = useState(false);
   const [removing, setRemoving] = useState(false);
   const params = useMemo(
     () => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "" && value !== undefined)),
@@ -72,12 +70,7 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
   const shown = stamp && !preview.problem ? preview.value : null;
   const grants = shown ? grantsOf(shown) : [];
   const [priority, setPriority] = useState<Priority | null>(null);
-  const [key, setKey] = useState(() => crypto.randomUUID());
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
-  useEffect(() => {
-    setKey(crypto.randomUUID());
-    setRefused(null);
-  }, [stamp, priority]);
+  const { launch, launching, refused } = useLaunch({ asked, shown, stamp, priority });
   const blocked = old
     ? "This is an older version; the newest one runs."
     : missing.length
@@ -87,20 +80,6 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
         : !settled || !shown
           ? "The preview is being made."
           : null;
-  const run = async () => {
-    setRunning(true);
-    try {
-      const made = await hub.submit(
-        { ...asked, ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}), ...(priority ? { priority } : {}) },
-        key,
-      );
-      go(`/constellations/${made.id}`);
-    } catch (error) {
-      setRefused(asProblem(error));
-    } finally {
-      setRunning(false);
-    }
-  };
   const scheduled = removing ? schedulesRunning(fleet, recipe.name) : [];
   const remove = async () => {
     try {
@@ -159,8 +138,8 @@ function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; 
             asks="start"
             large
             kind="primary"
-            why={blocked ?? (running ? "It is being started." : null)}
-            onClick={() => void run()}
+            why={blocked ?? (launching ? "It is being started." : null)}
+            onClick={() => void launch()}
           >
             {grants.length ? "Run, waits for the grant" : "Run"}
           </Button>

@@ -7,14 +7,14 @@ import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
-import { useResource } from "../../app/workspace/resource.ts";
+import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
-import { Problem } from "../../link/rest.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
-import type { Priority, RecipeCandidate, Sharing } from "../../model/types.ts";
+import type { Priority, RecipeCandidate, RequestPreview, Sharing } from "../../model/types.ts";
 import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { AskedBack, AskedLately } from "./EarlierRequests.tsx";
+import { useLaunch } from "./launch.ts";
 import { Meanings } from "./Meanings.tsx";
 import { PrioritySelect } from "./PriorityChoice.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
@@ -35,6 +35,27 @@ function inRows({ name, params }: { name: string; params: unknown }): string {
   return `/new?${new URLSearchParams({ way: "build", recipe: name, values: JSON.stringify(params ?? {}) })}`;
 }
 
+type Previewed = Resource<RequestPreview>;
+
+const isAway = ({ problem }: Previewed): boolean => problem?.code === "hub_unreachable";
+const isUnread = ({ problem }: Previewed): boolean =>
+  problem?.code === "hub_unreachable" || (problem?.status ?? 0) >= 500;
+
+/** Why what was asked cannot be launched now; null where it can. */
+function whyNotYet(preview: Previewed, settled: boolean): string | null {
+  if (settled && isAway(preview)) return AWAY;
+  if (settled && isUnread(preview))
+    return "The hub could not make the preview; nothing is said about the request itself.";
+  if (!settled || preview.loading) return "The preview is being made.";
+  const shown = preview.value;
+  if (!shown || preview.problem) return "It cannot run as it is; the faults say why.";
+  const { understood } = shown;
+  if (!understood || understood.outcome === "exact" || understood.by_model) return shown.may_not || null;
+  if (understood.candidates.length > 0) return "Choose what is meant first.";
+  if (understood.places?.length) return "Nothing needs to run: the answer is here.";
+  return "No recipe fits these words: say it another way, or make a plan by hand in Build.";
+}
+
 export function NewPage() {
   const { hub } = useWorkspace();
   const fleet = useFleet();
@@ -50,11 +71,8 @@ export function NewPage() {
   useEffect(() => setWay((now) => (building ? "build" : now === "build" ? "describe" : now)), [building]);
   // What is meant is chosen from the words' own candidates, so their rhythm stays until other words are said.
   const [chosenRhythm, setChosenRhythm] = useState<Rhythm | null>(null);
-  const [launching, setLaunching] = useState(false);
-  const [refused, setRefused] = useState<Problem | null>(null);
   const [priority, setPriority] = useState<Priority | null>(null);
   const [sharing, setSharing] = useState<Sharing | null>(null);
-  const [key, setKey] = useState(() => crypto.randomUUID());
 
   const recipes = useResource("recipes", (signal) => hub.recipes(signal));
   const row = recipes.value?.items.find((one) => one.name === recipe?.name);
@@ -77,56 +95,22 @@ export function NewPage() {
   const forModel = Boolean(understood?.by_model) && understood?.outcome !== "exact";
 
   // Without the hub's reading of the words, or after a fault of the hub, the page says nothing about their meaning.
-  const unreachable = settled && preview.problem?.code === "hub_unreachable";
-  const unread = unreachable || (settled && (preview.problem?.status ?? 0) >= 500);
+  const unreachable = settled && isAway(preview);
+  const unread = settled && isUnread(preview);
 
   const blocked = !asked
     ? lacks
       ? `Fill in ${lacks} first.`
       : "Say what should happen."
-    : unreachable
-      ? AWAY
-      : unread
-        ? "The hub could not make the preview; nothing is said about the request itself."
-        : !settled || preview.loading
-          ? "The preview is being made."
-          : !shown || preview.problem
-            ? "It cannot run as it is; the faults say why."
-            : understood && understood.outcome !== "exact" && !understood.by_model
-              ? understood.candidates.length > 0
-                ? "Choose what is meant first."
-                : understood.places?.length
-                  ? "Nothing needs to run: the answer is here."
-                  : "No recipe fits these words: say it another way, or make a plan by hand in Build."
-              : shown.may_not || null;
+    : whyNotYet(preview, settled);
 
-  const launch = async () => {
-    if (blocked || launching || !asked) return;
-    setLaunching(true);
-    try {
-      const made = await hub.submit(
-        {
-          ...asked,
-          ...(shown?.plan_hash ? { plan_hash: shown.plan_hash } : {}),
-          ...(priority ? { priority } : {}),
-          ...(forModel && sharing ? { sharing } : {}),
-        },
-        key,
-      );
-      go(`/constellations/${made.id}`);
-    } catch (error) {
-      if (error instanceof Problem) setRefused(error);
-      else throw error;
-    } finally {
-      setLaunching(false);
-    }
-  };
-  // Another request is another thing to create.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
-  useEffect(() => {
-    setKey(crypto.randomUUID());
-    setRefused(null);
-  }, [stamp, priority, sharing]);
+  const { launch, launching, refused } = useLaunch({
+    asked: blocked ? null : asked,
+    shown,
+    stamp,
+    priority,
+    sharing: forModel ? sharing : null,
+  });
 
   const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) => {
     setRecipe({ name: candidate.recipe, params });

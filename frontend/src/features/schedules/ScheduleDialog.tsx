@@ -210,7 +210,6 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
           {refused && <ProblemNote problem={refused} />}
         </div>
         <div className="row dialog-foot">
-          <span className="grow" />
           <Button large onClick={props.onClose}>
             Cancel
           </Button>

@@ -3,6 +3,7 @@
  * drawing gives the same places, and a new block joins the end of its layer. `elk` may refine a large one.
  */
 import { type Block, type Drawing, FAMILY_HEAD, type Link, NODE_HEIGHT } from "./blocks.ts";
+import { GAP_X, GAP_Y, parted, withLoose } from "./loose.ts";
 
 export interface Point {
   x: number;
@@ -17,8 +18,8 @@ export interface Placed {
   height: number;
 }
 
-const GAP_X = 36;
-const GAP_Y = 20;
+/** A phone is as wide as so many cards. */
+const COLUMNS_DOWN = 2;
 const SWEEPS = 4;
 
 interface Cell {
@@ -29,6 +30,11 @@ interface Cell {
 }
 
 export function layout(drawing: Drawing): Placed {
+  const { joined, loose } = parted(drawing);
+  return withLoose(inLayers(joined), loose, loose.length);
+}
+
+function inLayers(drawing: Drawing): Placed {
   const cells = new Map<string, Cell>();
   for (const block of drawing.blocks) cells.set(block.id, { block, layer: 0, x: 0, y: 0 });
   const before = neighbours(drawing.links, "to", "from");
@@ -51,17 +57,19 @@ export function layout(drawing: Drawing): Placed {
 
 /** The same placement from top to bottom, for a screen that is narrow and scrolls downwards. */
 export function layoutDown(drawing: Drawing): Placed {
-  const turned = drawing.blocks.map(
+  const { joined, loose } = parted(drawing);
+  const turned = joined.blocks.map(
     (block): Block => ({ ...block, kind: "single", width: block.height, height: block.width }),
   );
-  const placed = layout({ ...drawing, blocks: turned });
+  const placed = inLayers({ ...joined, blocks: turned });
   const turn = (point: Point): Point => ({ x: point.y, y: point.x });
-  return {
+  const down: Placed = {
     at: new Map([...placed.at].map(([id, point]) => [id, turn(point)])),
     routes: placed.routes.map((points) => points.map(turn)),
     width: placed.height,
     height: placed.width,
   };
+  return withLoose(down, loose, COLUMNS_DOWN);
 }
 
 function neighbours(links: readonly Link[], of: "from" | "to", to: "from" | "to"): Map<string, string[]> {

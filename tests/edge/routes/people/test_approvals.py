@@ -16,6 +16,7 @@ from tests.edge.world import Agent, NoRecipes, World
 API = "/api/v1"
 RESTART = {"id": "restart", "tool": "t.restart", "args": {"name": "nginx"}}
 PLAN: dict[str, Any] = {"starloom": 1, "name": "Restart", "tasks": [RESTART]}
+CLEARING = [{"value": "go", "label": "Away with it"}, {"value": "stay", "label": "Remove nothing"}]
 
 
 @pytest.fixture
@@ -99,6 +100,19 @@ async def test_a_question_with_several_choices_is_not_answered_by_a_yes(world: W
     denied = await http.post(f"{API}/approvals/{asked['id']}/deny", json={})
     assert denied.json()["answer"] == "none", "the only choice that fails is the meaning of a no"
     assert made["id"] in asked["id"]
+
+
+async def test_an_answer_after_which_files_are_gone_is_named(world: World, http: httpx.AsyncClient) -> None:
+    ask = {"id": "ask", "person": "Clear it?", "choices": CLEARING}
+    clear = {"id": "clear", "tool": "fs.trash", "args": {"paths": ["a.txt"]}}
+    edge = {"from": "ask", "to": "clear", "when": {"output": "/value", "op": "eq", "value": "go"}}
+    plan = {"starloom": 1, "policy": {"approval": "never"}, "tasks": [ask, clear], "dependencies": [edge]}
+    await world.submit(plan | {"name": "Tidy"}, able=False)
+    (asked,) = await items(http, "/approvals")
+    assert asked["takes_away"] == ["go"]
+    await http.post(f"{API}/approvals/{asked['id']}/answer", json={"value": "stay"})
+    (told,) = await items(http, "/approvals?state=answered")
+    assert told["takes_away"] == []
 
 
 async def test_what_nobody_answers_is_denied_when_its_time_is_over(

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request
 
 from starloom.core.people.inquiries import KIND as PLANNER
 from starloom.core.placement.absent_devices import lost_words
+from starloom.core.rights.call_effects import taking_away
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
@@ -25,10 +26,11 @@ from starloom_protocol.api.service import Items
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Question, decode_entity
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Effect
 
 CALLS_SHOWN_MOST = 100
 """Beyond these a person reads the plan itself, which has them all."""
+_OF_THE_PLAN = ("dep/", "spec/")
 
 
 class Approvals:
@@ -57,8 +59,22 @@ class Approvals:
         for (constellation, _), question in found:
             headline = await self._hub.headlines.of(constellation)
             name = headline[0].name if headline else ""
-            items.append({**entity_json.question_shape(constellation, question), "constellation_name": name})
+            taking = await self._taking_away(constellation, question) if state == "open" else []
+            shape = entity_json.question_shape(constellation, question)
+            items.append({**shape, "constellation_name": name, "takes_away": taking})
         return json_reply({"items": items, "next": None})
+
+    async def _taking_away(self, constellation: str, question: Question) -> list[str]:
+        """Return the choices after which files leave their place, by the plan as it is now."""
+        if question.task is None or len(question.choices) < 2:
+            return []
+        read = await self._hub.reads.entities(constellation)
+        plan = {} if read is None else {key: raw for key, raw in read[1].items() if key.startswith(_OF_THE_PLAN)}
+        found = entity_json.Constellation(constellation, 0, plan)
+        specs = found.table("spec")
+        changing = self._hub.planner.changing_calls([*specs.values()], ())
+        destroying = {call.task for call in changing if Effect.DESTROY in call.effects}
+        return taking_away(question.task, specs, found.table("dep").values(), destroying)
 
     async def calls(self, approval: str) -> JsonReply[ChangingCalls]:
         """List the calls that the plan of an approval would make and that do more than read, with their arguments."""

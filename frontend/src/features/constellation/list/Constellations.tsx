@@ -1,12 +1,13 @@
 /** All constellations, newest first, searched by the hub. */
 
 import { useEffect, useState } from "react";
-import { useSearch } from "wouter";
+import { Link, useSearch } from "wouter";
 import { Shell } from "../../../app/shell/Shell.tsx";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { ConstellationRow } from "../../../model/types.ts";
 import { constellationShown } from "../../../model/words/words.ts";
+import { UNKNOWN, whyNotBy } from "../../../ui/away.tsx";
 import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
 import { Choose, SearchField } from "../../../ui/Search.tsx";
 import { RecentRow } from "./RecentRow.tsx";
@@ -27,7 +28,8 @@ const STATES = [
 const LIST_PAUSE_MS = 2000;
 
 export function ConstellationsPage() {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
+  const starts = whyNotBy(session ?? UNKNOWN, "start") === null;
   const now = useNow(5000);
   const [words, setWords] = useState("");
   const asked = new URLSearchParams(useSearch()).get("state");
@@ -67,7 +69,18 @@ export function ConstellationsPage() {
             <RecentRow key={row.id} row={row} now={now} />
           ))}
           {rows.length === 0 && first.value && (
-            <Empty title={words || state ? "No constellation fits." : "Nothing has run yet."} />
+            <Empty title={words || state ? "No constellation fits." : "Nothing has run yet."}>
+              {!words && !state && (
+                <>
+                  <p>A constellation is the graph of tasks made for one request; its answer stays here.</p>
+                  {starts && (
+                    <Link className="btn primary" href="/new">
+                      New request
+                    </Link>
+                  )}
+                </>
+              )}
+            </Empty>
           )}
         </section>
         {next && (

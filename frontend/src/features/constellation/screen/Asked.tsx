@@ -1,5 +1,6 @@
 /** Lines between the answer and the work: what a person should know of this run, and what it needs of them. */
 
+import { useNeeds } from "../../../app/waiting/needs.ts";
 import { triedWords } from "../../../app/waiting/unplanned.ts";
 import { stoppedOf } from "../../../app/waiting/waiting.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
@@ -30,7 +31,10 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
   const { session } = useWorkspace();
   const unplanned = final && Boolean(head.request) && (head.attention ?? []).includes("planning_failed");
   const inPast = run.scene !== run.model;
-  const open = questions(run.model);
+  // The hub alone knows what follows each answer; its list of open questions says it.
+  const needs = useNeeds().items;
+  const known = (question: string) => needs.find((need) => need.constellation === id && need.id === question);
+  const open = questions(run.model).map((one) => ({ ...one, takes_away: known(one.id)?.takes_away }));
   const mayAnswer = useMay("approver");
   const mayAct = useMay(true);
   const label = open.length > 0 ? (mayAnswer ? "Needs you" : "Waits for an approver") : mayAct ? "Needs you" : OTHERS;

@@ -33,7 +33,9 @@ export function Summary({ counts, tally, fleet, onFilter }: SummaryProps) {
           >
             <Glyph name={shown.glyph} tone={shown.tone} />
             <b>{count}</b>
-            {shown.stuck && tally.alike(shown.glyph) ? shown.word.toLowerCase() : shortWord(shown.word)}
+            <span className="says">
+              {shown.stuck && tally.alike(shown.glyph) ? shown.word.toLowerCase() : shortWord(shown.word)}
+            </span>
           </button>
         ))}
       </span>

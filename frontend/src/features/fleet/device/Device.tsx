@@ -3,6 +3,7 @@
 import { useEffect } from "react";
 import { Link, useLocation } from "wouter";
 import { useDoing } from "../../../app/actions/Actions.tsx";
+import { Missing } from "../../../app/shell/Missing.tsx";
 import { Shell } from "../../../app/shell/Shell.tsx";
 import { openAsks } from "../../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
@@ -20,7 +21,7 @@ import { rightsOf } from "../../../model/fleet/rights.ts";
 import { linesOf, withLoad } from "../../../model/fleet/vitals.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
-import { CopyLine, Empty, ProblemNote, Rest, StatePill } from "../../../ui/parts.tsx";
+import { CopyLine, ProblemNote, Rest, StatePill } from "../../../ui/parts.tsx";
 import { typedOnDevice } from "../../../ui/typed.ts";
 import { RecentRow } from "../../constellation/list/RecentRow.tsx";
 import { AskItem } from "../../inbox/WaitingCard.tsx";
@@ -42,12 +43,11 @@ export function DevicePage({ id }: { id: string }) {
     <Shell title="Device" crumb={{ path: "/devices", label: "Fleet" }}>
       <div className="page">
         {fleet.ready && (
-          <Empty title="There is no such device in the fleet.">
-            <p>It may have been revoked, or the address is of another hub.</p>
-            <Link className="btn" href="/devices">
-              All devices
-            </Link>
-          </Empty>
+          <Missing
+            title="There is no such device in the fleet."
+            why="It may have been revoked, or the address is of another hub."
+            all={{ path: "/devices", words: "all devices" }}
+          />
         )}
       </div>
     </Shell>

@@ -24,45 +24,14 @@ interface AddDeviceProps {
 }
 
 export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
-  const { hub, changes } = useWorkspace();
+  const { hub } = useWorkspace();
   const fleet = useFleet();
   const now = useNow(1000);
   const { report } = useDoing();
-  const [made, setMade] = useState<NewEnrollment | null>(null);
-  const [problem, setProblem] = useState<Problem | null>(null);
-  const [turn, setTurn] = useState(0);
   const [way, setWay] = useState<Way>(first);
   const [tested, setTested] = useState<boolean | null>(null);
   const fresh = enrollment === "1";
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish for another code.
-  useEffect(() => {
-    if (!fresh) return;
-    let wanted = true;
-    hub.enroll({}).then(
-      (document) => wanted && setMade(document),
-      (error: unknown) => wanted && setProblem(asProblem(error)),
-    );
-    return () => {
-      wanted = false;
-    };
-  }, [hub, fresh, turn]);
-  const renew = useCallback(() => {
-    setMade(null);
-    setProblem(null);
-    setTurn((held) => held + 1);
-  }, []);
-  // A hub that was started again may listen elsewhere. The same ways keep their code, which may be typed already.
-  const open = made ? Boolean(made.lan) : null;
-  useEffect(() => {
-    if (!fresh || (open === null && !problem)) return;
-    return changes.on(["refusals"], () => {
-      void hub.lan().then(
-        (lan) => (problem || lan.open !== open) && renew(),
-        () => undefined, // asked again when the link is back
-      );
-    });
-  }, [hub, changes, fresh, open, problem, renew]);
-
+  const { made, problem, turn, renew } = useCode(fresh);
   const bySsh = useNewcomer(way === "ssh");
   const id = fresh ? made?.id : enrollment;
   const record = id ? fleet.one<Enrollment>(`enrollment/${id}`) : undefined;
@@ -207,6 +176,43 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
       <LanLine key={`lan${turn}`} />
     </Panel>
   );
+}
+
+/** A fresh code to join by, if one is wanted. `turn` counts the codes that it has taken the place of. */
+function useCode(fresh: boolean) {
+  const { hub, changes } = useWorkspace();
+  const [made, setMade] = useState<NewEnrollment | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const [turn, setTurn] = useState(0);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` stands for a wish for another code.
+  useEffect(() => {
+    if (!fresh) return;
+    let wanted = true;
+    hub.enroll({}).then(
+      (document) => wanted && setMade(document),
+      (error: unknown) => wanted && setProblem(asProblem(error)),
+    );
+    return () => {
+      wanted = false;
+    };
+  }, [hub, fresh, turn]);
+  const renew = useCallback(() => {
+    setMade(null);
+    setProblem(null);
+    setTurn((held) => held + 1);
+  }, []);
+  // A hub that was started again may listen elsewhere. The same ways keep their code, which may be typed already.
+  const open = made ? Boolean(made.lan) : null;
+  useEffect(() => {
+    if (!fresh || (open === null && !problem)) return;
+    return changes.on(["refusals"], () => {
+      void hub.lan().then(
+        (lan) => (problem || lan.open !== open) && renew(),
+        () => undefined, // asked again when the link is back
+      );
+    });
+  }, [hub, changes, fresh, open, problem, renew]);
+  return { made, problem, turn, renew };
 }
 
 function able(offer: Offer): number {

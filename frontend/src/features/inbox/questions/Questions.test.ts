@@ -1,7 +1,7 @@
 /** Which answers a question offers. */
 import { describe, expect, it } from "vitest";
 import type { Question } from "../../../model/types.ts";
-import { choicesOf, takesAway } from "./Questions.tsx";
+import { choicesOf } from "./Questions.tsx";
 
 const asked = (fields: Partial<Question>): string[] =>
   choicesOf({ id: "q", kind: "approval", opened_ms: 0, text: "Run it?", ...fields }).map((choice) => choice.value);
@@ -16,12 +16,6 @@ describe("the answers of a question", () => {
     expect(asked({ kind: "person" })).toEqual(["done", "cannot"]);
     expect(asked({ kind: "person", choices: [{ value: "go", label: "Go" }] })).toEqual(["go"]);
     expect(asked({ kind: "planner" })).toEqual(["answer"]);
-  });
-  it("tells an answer after which files are gone from one that leaves them", () => {
-    expect(takesAway({ value: "trash", label: "Into the trash" })).toBe(true);
-    expect(takesAway({ value: "go", label: "Into the trash" })).toBe(true);
-    expect(takesAway({ value: "leave", label: "Leave them" })).toBe(false);
-    expect(takesAway({ value: "keep", label: "Replacements stay" })).toBe(false);
   });
   it("offers a planner's choices beside words of one's own", () => {
     const choices = [{ value: "Photos", label: "Photos" }];

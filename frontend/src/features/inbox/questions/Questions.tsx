@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { answeredHere } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import type { Need } from "../../../link/endpoints.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { ownTimes } from "../../../model/words/clock.ts";
@@ -39,11 +40,6 @@ export function choicesOf(question: Question): Choice[] {
   return question.calls?.length ? [DENY, ALWAYS, ALLOW] : [DENY, ALLOW];
 }
 
-/** An answer after which files are gone from their place looks like no other one, by colour and by its icon. */
-const TAKES_AWAY = /^(into the trash|trash|delete|remove|overwrite|replace)\b/i;
-
-export const takesAway = (choice: Choice): boolean => TAKES_AWAY.test(choice.label) || TAKES_AWAY.test(choice.value);
-
 /** The button that stands out: the usual answer of a planner's question, else each that does not fail. */
 function isPrimary(question: Question, choice: Choice): boolean {
   if (question.kind === "planner") return question.usual ? choice.value === question.usual : choice === WORDS;
@@ -51,7 +47,8 @@ function isPrimary(question: Question, choice: Choice): boolean {
 }
 
 interface QuestionCardProps {
-  question: Question;
+  /** With the answers after which files leave their place, where the hub knows some: they look like no other one. */
+  question: Question & Pick<Need, "takes_away">;
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;
@@ -81,6 +78,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
     }
   };
   const choices = choicesOf(question);
+  const takesAway = ({ value }: Choice) => question.takes_away?.includes(value);
   const beside = question.kind === "approval" ? APPROVALS_BESIDE : CHOICES_BESIDE;
   const lacksWords = asksWords && !reason?.trim();
   return (

@@ -8,6 +8,7 @@ import { Secrets } from "../../../link/secrets.ts";
 import type { SecretRow } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
 import { age } from "../../../model/words/words.ts";
+import { Modal } from "../../../ui/Modal.tsx";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
 import { SecretDialog } from "./SecretDialog.tsx";
 
@@ -19,7 +20,9 @@ export function SecretCard() {
   const kept = useResource("secrets", (signal) => api.list(signal));
   const [open, setOpen] = useState<SecretRow | "new" | null>(null);
   const why = session?.role === "owner" ? null : "Only an owner sets secrets.";
+  const [removed, setRemoved] = useState<SecretRow | null>(null);
   const remove = async (row: SecretRow) => {
+    setRemoved(null);
     try {
       await api.remove(row.name);
       say(`${row.name} is removed; what needs it waits`);
@@ -47,7 +50,7 @@ export function SecretCard() {
             <Button asks="access" why={why} aria-label={`Replace ${row.name}`} onClick={() => setOpen(row)}>
               Replace
             </Button>
-            <Button asks="access" why={why} aria-label={`Remove ${row.name}`} onClick={() => void remove(row)}>
+            <Button asks="access" why={why} aria-label={`Remove ${row.name}`} onClick={() => setRemoved(row)}>
               Remove
             </Button>
           </span>
@@ -62,6 +65,23 @@ export function SecretCard() {
             and nowhere else.
           </span>
         </p>
+      )}
+      {removed && (
+        <Modal label={`Remove ${removed.name}`} className="asking" onClose={() => setRemoved(null)}>
+          <h2 className="head">Remove {removed.name}?</h2>
+          <p className="dim">
+            Its value is gone for good: nobody can read it here. Work that needs it waits until {removed.name} is set
+            again.
+          </p>
+          <div className="row">
+            <Button large onClick={() => setRemoved(null)}>
+              Keep it
+            </Button>
+            <Button large asks="access" kind="bad" why={why} onClick={() => void remove(removed)}>
+              Remove it
+            </Button>
+          </div>
+        </Modal>
       )}
       {open && (
         <SecretDialog

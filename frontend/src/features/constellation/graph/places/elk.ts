@@ -4,6 +4,7 @@ import ELK, { type ElkNode } from "elkjs/lib/elk-api.js";
 import workerUrl from "elkjs/lib/elk-worker.min.js?url";
 import type { Drawing } from "../../../../model/layout/blocks.ts";
 import type { Placed, Point } from "../../../../model/layout/layout.ts";
+import { parted, withLoose } from "../../../../model/layout/loose.ts";
 
 const OPTIONS = {
   "elk.algorithm": "layered",
@@ -19,10 +20,11 @@ let elk: InstanceType<typeof ELK> | null = null;
 
 export async function elkLayout(drawing: Drawing): Promise<Placed> {
   elk ??= new ELK({ workerFactory: () => new Worker(workerUrl) });
+  const { joined, loose } = parted(drawing);
   const graph: ElkNode = {
     id: "root",
     layoutOptions: OPTIONS,
-    children: drawing.blocks.map((block) => ({ id: block.id, width: block.width, height: block.height })),
+    children: joined.blocks.map((block) => ({ id: block.id, width: block.width, height: block.height })),
     edges: drawing.links.map((link, index) => ({ id: `l${index}`, sources: [link.from], targets: [link.to] })),
   };
   const done = await elk.layout(graph);
@@ -32,5 +34,6 @@ export async function elkLayout(drawing: Drawing): Promise<Placed> {
     const section = edge.sections?.[0];
     return section ? [section.startPoint, ...(section.bendPoints ?? []), section.endPoint] : [];
   });
-  return { at, routes, width: done.width ?? 0, height: done.height ?? 0 };
+  const placed = { at, routes, width: done.width ?? 0, height: done.height ?? 0 };
+  return withLoose(placed, loose, loose.length);
 }
