@@ -702,6 +702,17 @@ DEVICE_THREATS = (
         " compared; names that were given before stay",
     ),
     Threat(
+        "T251",
+        "a stolen phone is revoked while a file or a notice waits on it, and its open page still gives them out",
+        "the tab ends its calls, erases what it was given and what it noted; the hub refuses the file from then on",
+        (
+            "tests/guard/test_gone_devices.py::test_t251_",
+            "tests/e2e/test_tab.py::test_a_removed_device_says_so_and_joins_by_a_new_code",
+        ),
+        part="a phone that is out of reach learns of it when it is back, and what was saved before stays; what a tab"
+        " erases is held by agent.test.ts",
+    ),
+    Threat(
         "T243",
         "somebody's role is narrowed or their invitation revoked, and what they set up goes on in their name",
         "their sign-ins, tokens, schedules and standing approvals that rest on it end in the same commit",

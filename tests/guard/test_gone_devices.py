@@ -6,6 +6,8 @@ from typing import Any
 
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability, Role
+from starloom_protocol.wire import frames as f
+from tests.edge.agents import test_artifact_rights as artifact_rights
 from tests.edge.world import Agent, World, settle
 
 V1 = "/api/v1"
@@ -33,6 +35,16 @@ async def test_t105_only_a_person_with_the_right_over_the_fleet_forgets_a_device
         assert (await nobody.post(f"{V1}/devices/srv/forget", json={})).status_code == 401
     await settle()
     assert not world.hub.fleet.devices[agent.id].forgotten
+
+
+async def test_t251_the_files_of_its_work_are_refused_to_a_revoked_device(world: World) -> None:
+    _, reader, _ = await artifact_rights.begun(world)
+    assert reader.welcome is not None
+    async with reader.http(world, reader.welcome) as http, world.client() as owner:
+        assert (await http.get(artifact_rights.PATH)).content == artifact_rights.BYTES
+        assert (await owner.post(f"{V1}/devices/reader/revoke", json={})).status_code == 200
+        assert (await reader.next(f.ErrorFrame)).code == "device_revoked"
+        assert (await http.get(artifact_rights.PATH)).status_code == 401
 
 
 async def test_t105_a_forgotten_key_joins_with_no_code(world: World) -> None:

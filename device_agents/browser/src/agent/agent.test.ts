@@ -313,6 +313,39 @@ describe("being stopped", () => {
   });
 });
 
+describe("a device that is revoked", () => {
+  it("gives nothing more of what it was handed, nor after a reload", async () => {
+    const saved: string[] = [];
+    const bench = new Bench();
+    const save = made("save", (call) => {
+      call.show("Lock", "the code is 4711");
+      const act = async () => {
+        await call.touch();
+        saved.push("oma.jpg");
+      };
+      return call.step("saved", () => call.ask({ kind: "tap", text: "Save oma.jpg", button: "Save", act }));
+    });
+    const agent = await bench.life([{ ...save, resumes: true }]);
+    bench.hub.send(dispatch("save", {}));
+    const { question } = await bench.question(agent);
+    const store = await bench.store();
+    await store.write([{ table: "steps", key: "c-1/t/1.1 picked", value: { value: "oma.jpg" } }]);
+    expect(agent.view().notices).toHaveLength(1);
+
+    bench.hub.send({ t: "error", code: "device_revoked", reason: "phone was revoked on this hub" });
+    await until(async () => agent.view().link.state === "stopped" && (await store.all("attempts")).length === 0);
+    expect(agent.view()).toMatchObject({ questions: [], notices: [], running: [], recent: [], trouble: "" });
+    if (question.kind !== "tap") throw new Error("not a tap");
+    await expect(question.act()).rejects.toThrow("removed");
+    expect(saved).toEqual([]);
+    for (const table of ["steps", "reports", "decisions"] as const) expect(await store.all(table)).toEqual([]);
+
+    bench.kill(agent);
+    const later = await bench.life([{ ...save, resumes: true }]);
+    expect(later.view()).toMatchObject({ questions: [], recent: [] });
+  });
+});
+
 describe("the hub", () => {
   it("that has another key is not spoken to", async () => {
     const bench = new Bench({ hub: { key: "b3RoZXI", name: "phone" } });

@@ -13,7 +13,7 @@ import type { Surroundings, Tool } from "../tools/interface.ts";
 import type { HttpSession } from "./artifacts.ts";
 import { type CallEnd, ended, RunningCall } from "./call.ts";
 import { Chatter } from "./chatter.ts";
-import { Connection, type Ended, type Peer, type Socket } from "./connection.ts";
+import { Connection, type Ended, isRemoved, type Peer, type Socket } from "./connection.ts";
 import * as core from "./core.ts";
 import { leaseKey } from "./core.ts";
 import type { Identity } from "./identity.ts";
@@ -200,8 +200,21 @@ export class Agent implements Peer {
   }
 
   /** Serve until `leave`, or until the hub says that trying again will not help; returns that. */
-  run(): Promise<Ended | null> {
-    return this.#link.run();
+  async run(): Promise<Ended | null> {
+    const end = await this.#link.run();
+    if (end !== null && isRemoved(end)) await this.#forgetWork();
+    return end;
+  }
+
+  /** Whoever holds a device that was removed gets nothing more of what the hub gave it, after a reload neither. */
+  async #forgetWork(): Promise<void> {
+    this.#letGo("removed");
+    this.#show({ running: [], questions: [], recent: [], notices: [] });
+    try {
+      await this.#ledger.empty();
+    } catch (error) {
+      this.complain(`what ran here could not be erased: ${String(error)}. Press Join again, or clear this site's data`);
+    }
   }
 
   /**
@@ -219,9 +232,14 @@ export class Agent implements Peer {
 
   /** Another tab is the device now: let go of everything at once and write nothing more. */
   halt(): void {
-    this.#halted = true;
     this.#link.leave("another tab of this browser took over");
-    for (const call of this.#calls.values()) call.running?.stop("halted");
+    this.#letGo("halted");
+  }
+
+  #letGo(why: string): void {
+    this.#halted = true;
+    this.#toBegin = [];
+    for (const call of this.#calls.values()) call.running?.stop(why);
   }
 
   #dial(): Connection {
@@ -418,6 +436,7 @@ export class Agent implements Peer {
       return;
     }
     this.#turn = null;
+    if (this.#halted) return;
     this.outbox.mayLeave(newest);
     for (const key of begin) {
       const call = this.#calls.get(key);

@@ -44,6 +44,9 @@ export interface Ended {
   final: boolean;
 }
 
+/** Whether the hub lets this key in no more, so that only another one can join. */
+export const isRemoved = (why: Ended): boolean => why.code === "device_revoked" || why.code === "unknown_key";
+
 /** What a socket is to a connection: that of the browser, or a pair in a test. */
 export interface Socket {
   send(text: string): void;

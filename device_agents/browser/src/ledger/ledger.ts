@@ -248,6 +248,14 @@ export class Ledger {
     return this.#store.last<DecisionRow>("decisions", last);
   }
 
+  /** Erase all work, after what is being written; number and id of the ledger stay. @throws StoreFault as `flush`. */
+  async empty(): Promise<void> {
+    for (const kept of [this.#attempts, this.#steps, this.#kept]) kept.clear();
+    this.#pending = [];
+    await this.flush();
+    await this.#store.empty(["attempts", "steps", "reports", "decisions"]);
+  }
+
   #prune(): void {
     const before = this.#nowMs() - FINISHED_KEPT_MS;
     for (const [key, row] of this.#attempts) {

@@ -94,10 +94,10 @@ export class Store {
     }
   }
 
-  /** Forget everything: the key, the hub, every record. */
-  async empty(): Promise<void> {
-    const transaction = this.#db.transaction(TABLES as Table[], "readwrite");
-    for (const table of TABLES) transaction.objectStore(table).clear();
+  /** Forget everything in these tables; in all of them: the key, the hub, every record. */
+  async empty(tables: readonly Table[] = TABLES): Promise<void> {
+    const transaction = this.#db.transaction(tables as Table[], "readwrite");
+    for (const table of tables) transaction.objectStore(table).clear();
     await new Promise<void>((resolve, reject) => {
       transaction.oncomplete = () => resolve();
       transaction.onabort = () => reject(new StoreFault(String(transaction.error)));

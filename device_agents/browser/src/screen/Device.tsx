@@ -1,6 +1,7 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import type { Agent } from "../agent/agent.ts";
+import { isRemoved } from "../agent/connection.ts";
 import { JoinRefused } from "../agent/joining.ts";
 import { surroundings } from "../agent/offer.ts";
 import { CAPABILITIES, missingIn, type Policy } from "../agent/policy.ts";
@@ -11,7 +12,7 @@ import type { Capability } from "../tools/interface.ts";
 import { TOOLS } from "../tools/registry.ts";
 import { Pill, Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
-import { isRemoved, Removed } from "./Removed.tsx";
+import { Removed } from "./Removed.tsx";
 
 export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
   const view = useSyncExternalStore(agent.subscribe, agent.view);

@@ -2,9 +2,6 @@
 import type { Ended } from "../agent/connection.ts";
 import type { Opened } from "../boot.ts";
 
-/** Whether the hub lets this key in no more, so that only another one can join. */
-export const isRemoved = (why: Ended): boolean => why.code === "device_revoked" || why.code === "unknown_key";
-
 export function Removed({ opened, why }: { opened: Opened; why: Ended }) {
   const { code } = opened;
   const again = async () => {

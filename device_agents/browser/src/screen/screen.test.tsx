@@ -3,6 +3,7 @@
 import { cleanup, configure, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { isRemoved } from "../agent/connection.ts";
 import { JoinRefused, join, nameOf } from "../agent/joining.ts";
 import type { OpenQuestion } from "../agent/questions.ts";
 import type { Opened } from "../boot.ts";
@@ -10,7 +11,7 @@ import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
 import { Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
-import { isRemoved, Removed } from "./Removed.tsx";
+import { Removed } from "./Removed.tsx";
 
 configure({ asyncUtilTimeout: 5000 * Number(process.env.TESTS_SLOWER ?? 1) }); // a busy machine draws slowly
 afterEach(() => cleanup());
