@@ -396,8 +396,7 @@ def pick(
     why = _why(chosen, len(best), demand.selector)
     if why == _LEAST_BUSY and any(item[2] for item in best):
         why = _FIRST
-    if demand.spares:
-        why += _courtesy(fleet, known, demand, chosen[5])
+    why += _courtesy(fleet, known, demand, chosen[5]) if demand.spares else ""
     if homes:
         why += _home_words(fleet, demand, device, homes)
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))

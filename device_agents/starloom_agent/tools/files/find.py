@@ -178,7 +178,7 @@ def _forms(word: str) -> tuple[str, ...]:
 def score(path: str, words: list[str]) -> int:
     """Return how well a path fits: 0 is not at all; a word in the file's name counts more than in a folder's.
 
-    An ending makes a fit better and is none by itself beside other words: *oma.jpg* is not in every picture.
+    An ending alone fits nothing where there are other words: *oma.jpg* is not in every picture.
     """
     whole = fold(path)
     name = whole.rpartition("/")[2]
