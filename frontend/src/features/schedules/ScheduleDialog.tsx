@@ -100,7 +100,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   // A change that needs an approval is refused with the plan, which is then shown to be approved.
   const asking = refused?.code === "needs_approval" ? (refused.more.preview as SchedulePreview["plan"]) : null;
   const plan = asking ?? shown?.plan ?? null;
-  const listed = change ? change.unseen_trash : (shown?.unseen_trash ?? null);
+  const listed = (change ?? shown)?.unseen_trash ?? null;
   const why = change
     ? null
     : !runs

@@ -1,0 +1,23 @@
+/** A schedule that asks before each move to the trash says so, and goes without only where somebody takes the tick away. */
+import { screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { SCHEDULES } from "../../../dev/mockDocuments.ts";
+import { openPage } from "../../../dev/openPage.tsx";
+
+it("shows the choice for found files alone, and sends it as it was made", async () => {
+  const [first] = SCHEDULES as unknown as { name: string; unseen_trash?: boolean | null }[];
+  if (!first) throw new Error("the mock has no schedule");
+  first.unseen_trash = false;
+  const hub = openPage("/schedules");
+  const row = await screen.findByRole("article", { name: first.name });
+  within(row).getByText("asks each time before files go into the trash");
+  await userEvent.click(within(row).getByRole("button", { name: "Change..." }));
+  const choice = await screen.findByRole("checkbox", { name: /Show the files each time/ });
+  expect((choice as HTMLInputElement).checked).toBe(true);
+  await userEvent.click(choice);
+  expect(screen.getByText(/They go without a question/)).toBeTruthy();
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  const sent = hub.calls.find((call) => call.method === "PATCH");
+  expect(sent?.body).toMatchObject({ lists: false });
+});
