@@ -127,7 +127,8 @@ tasks:
     args: {root: Downloads, min_bytes: 1000000000, older_than: 90d}
     checks: [{output: /files, op: not_empty}]
   - id: agree
-    person: "Put the big old files of Downloads into the trash? They are listed in `find`."
+    person: Put these files into the trash?
+    shows: {from: find, output: /files}
     choices: [{value: go, label: Into the trash}, {value: keep, label: Keep them, fails: true}]
   - id: trash
     for_each: {from: find, output: /files, max_parallel: 2}
