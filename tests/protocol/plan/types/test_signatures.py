@@ -132,7 +132,9 @@ def test_single_arguments_of_an_item_are_set_and_the_others_stay() -> None:
 
     assert sent(child, args={"paths": [{"each": ""}, "x"]}) == {"paths": [{"each": ""}, "x"]}
     assert sent(child, set={"root": "y"}) == {"paths": [{"each": ""}], "root": "y"}
-    assert changed(child, set={"pathh": "x"}) == [("operations[0].update_task.args.pathh", "`fs.stat` takes no `pathh`")]
+    assert changed(child, set={"pathh": "x"}) == [
+        ("operations[0].update_task.args.pathh", "`fs.stat` takes no `pathh`")
+    ]
     plain = TaskSpec(id="a", changed_in=1, tool="fs.stat", args='{"paths":["x"]}')
     assert "this is no group" in changed(plain, set={"paths": [{"each": ""}]})[0][1]
     for mixed in ({"args": {}, "set": {"paths": []}}, {"tool": "fs.stat", "set": {"paths": []}}):
