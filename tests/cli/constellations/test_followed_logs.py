@@ -54,6 +54,15 @@ def test_a_followed_log_takes_no_search_and_no_unknown_task(hub: StubHub) -> Non
     assert (code, "has no task other" in said) == (2, True)
 
 
+def test_the_log_of_a_list_is_that_of_its_items(hub: StubHub) -> None:
+    rows = [{"id": "job", "state": "succeeded"}, *({"id": f"job.{at}", "attempt": 1} for at in (0, 1, 2))]
+    hub.answers["GET", f"/constellations/{ONE}"] = (200, {"id": ONE, "tasks": [*rows, {"id": "jobs", "attempt": 1}]})
+    for at, text in enumerate(("zero\n", "", "two\n")):
+        path = f"/constellations/{ONE}/tasks/job.{at}/attempts/1/log"
+        hub.answers["GET", path] = (200, {"text": text, "offset": 0, "next": 0, "end": 0})
+    assert starloom(hub, "logs", "job", ONE) == (0, "-- job.0, attempt 1\nzero\n-- job.2, attempt 1\ntwo\n")
+
+
 class Retried(dict[tuple[str, str], Any]):
     """A task is repeated while its first attempt is read; it ends, and another one runs for three more looks."""
 

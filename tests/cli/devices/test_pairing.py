@@ -93,6 +93,18 @@ def test_a_pairing_is_listed_and_answered_where_other_questions_are(stub: StubHu
     assert stub.asked[-1] == ("POST", "/enrollments/e-1/deny", {"reason": "not mine"})
 
 
+def test_a_pairing_says_which_device_its_approval_revokes(stub: StubHub) -> None:
+    for path in ("/approvals", "/asks", "/constellations", "/schedules"):
+        stub.answers["GET", path] = (200, {"items": []})
+    old = {"id": "d-1", "name": "box", "link": "offline", "link_since": "2026-01-02T12:00:00Z", "session": 4}
+    stub.answers["GET", "/devices"] = (200, {"items": [{**old, "os": "linux", "revoked": False, "stuck": None}]})
+    stub.answers["GET", "/enrollments"] = (200, {"items": [{**ASKING, "replaces": "d-1"}]})
+    stub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
+    assert "revokes the device that is called box now (offline since 2026-01-02 " in starloom(stub, "approvals")[1]
+    stub.answers["GET", "/devices"] = (200, {"items": [{**old, "os": "linux", "revoked": True, "stuck": None}]})
+    assert "revokes" not in starloom(stub, "approvals")[1]
+
+
 def test_who_may_not_see_pairings_still_sees_questions(stub: StubHub) -> None:
     stub.answers["GET", "/approvals"] = (200, {"items": []})
     for path in ("/asks", "/constellations", "/schedules", "/devices"):

@@ -597,6 +597,23 @@ def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> 
     assert driver.states()["parse"] == "waiting"
 
 
+def test_a_failed_item_of_a_list_of_files_names_where_it_is_read_again() -> None:
+    driver = Driver("boat", slots=4)
+    driver.add_device("pi", tools=[*TOOLS, ToolOffer(name="artifact.put", repeatability=PURE)])
+    send = task("send", tool="artifact.put", device="pi", args='{"paths":["readings"]}')
+    each = ForEach(source="send", output="/files")
+    fit = task("fit", device="boat", args='{"files":[{"each":""}]}', for_each=each)
+    driver.submit(plan(send, fit, task("check", device="boat", for_each=ForEach(same="fit"), family="fit")))
+    driver.result(driver.take()[0], {"files": [{"artifact": "a" * 64}, {"artifact": "b" * 64}]})
+    for one in driver.take():
+        driver.result(one, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="the program ended with 1")
+    for failed in ("fit.1", "check.1"):
+        found = why(driver, failed)
+        assert found.sentence.startswith(f"{failed} failed: ")
+        assert found.actions[:2] == ["retry", "starloom retry-from send c1"]
+    assert explain_all(driver.shard, "c1", {})["brought_by"] == ["send"]
+
+
 def test_a_label_that_no_device_has_is_named_with_those_there_are() -> None:
     driver = Driver()
     driver.add_device("one", tools=TOOLS, labels=["boat"])

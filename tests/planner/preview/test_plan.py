@@ -257,6 +257,18 @@ def test_a_script_by_its_bare_name_is_looked_for_in_the_path_only(program: str, 
     assert all("write its full path" in warning for warning in said)
 
 
+@pytest.mark.parametrize(("to", "told"), [("results", 1), ("results/", 0)])
+def test_one_file_for_a_whole_list_is_told(to: str, told: int) -> None:
+    send = {"id": "send", "tool": "artifact.put", "args": {"paths": ["a", "b"]}}
+    save = {"id": "save", "tool": "artifact.get", "args": {"artifact": {"each": ""}, "to": to}}
+    listed = {**save, "for_each": {"from": "send", "output": "/files"}}
+    made = check_plan({"starloom": 1, "name": "t", "tasks": [send, listed]})
+    assert made.plan is not None
+    said = [words for words in planning(sample()).preview(made.plan)["warnings"] if "one file for all items" in words]
+    assert len(said) == told
+    assert all(words.endswith("write `to: results/`.") for words in said)
+
+
 def test_recipes_are_listed_with_their_forms() -> None:
     service = planning(sample())
     rows = {row["name"]: row for row in service.recipes()}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from starloom.cli.constellations.explaining import explained, open_words
+from starloom.cli.devices.pairing import replaces_words
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines, with_times
 from starloom.client.problems import usage
@@ -125,6 +126,8 @@ def _list_open(run: Invocation) -> None:
             f"{pairing['id']}  {pairing['name']} ({pairing['os']}) asks to join; "
             f"its screen must show: {pairing['words']}"
         )
+        if replaces := replaces_words(pairing, devices):
+            tell(f"    {replaces}")
     names = {device["id"]: device["name"] for device in devices}
     looked_at = 0
     for item in found["items"]:

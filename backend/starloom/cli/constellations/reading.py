@@ -93,7 +93,7 @@ def logs(
     raw: Annotated[bool, typer.Option("--raw", help="As it was written, with colours and controls.")] = False,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Also what is written until all has ended.")] = False,
 ) -> None:
-    """Print the output of a task; without a task, of every task that has begun.
+    """Print the output of a task, or of the items of a list; without a task, of every task that has begun.
 
     Signs that would steer the terminal are written out.
     """
@@ -111,10 +111,11 @@ def logs(
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
             raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
-        if task not in begun:
+        begun = {name: item for name, item in begun.items() if _is_of(name, task)}
+        if not begun:
             raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
     found: list[_Log] = []
-    for name in [task] if task else list(begun):
+    for name in begun:
         number = attempt or begun[name]["attempt"]
         said = run.client.get(get_constellation_task_attempt_log(chosen, name, number, tail=tail, q=search))
         found.append(_Log(name, number, said))
@@ -123,9 +124,10 @@ def logs(
         return
     for one in found:
         text = one.said["text"] if raw else escaped_text(one.said["text"])
-        if not text and task is None:
+        headed = one.task != task
+        if not text and headed:
             continue
-        if task is None or len(found) > 1:
+        if headed:
             print(f"-- {one.task}, attempt {one.attempt}")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
         lost = sum(end - start for start, end in one.said.get("lost", ()))
@@ -133,6 +135,11 @@ def logs(
             sys.stderr.write(f"{lost} bytes of it were not kept\n")
     if not any(one.said["text"] for one in found):
         sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n")
+
+
+def _is_of(name: str, task: str | None) -> bool:
+    """Return whether a task is the one that was named, or one of its items."""
+    return task in (None, name) or name.startswith(f"{task}.")
 
 
 def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> None:
@@ -152,7 +159,7 @@ def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> Non
         moved = False
         for item in snapshot["tasks"]:
             newest = item.get("attempt")
-            if not newest or task not in (None, item["id"]):
+            if not newest or not _is_of(item["id"], task):
                 continue
             one = (item["id"], at.setdefault(item["id"], newest))
             if one in over and one[1] == newest:
@@ -161,7 +168,7 @@ def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> Non
             read[one] = said.get("next", read.get(one, 0))
             if said["text"]:
                 moved = True
-                if task is None and shown != one:
+                if one[0] != task and shown != one:
                     print(f"-- {one[0]}, attempt {one[1]}")
                 shown = one
                 sys.stdout.write(said["text"] if raw else escaped_lines(said["text"]))

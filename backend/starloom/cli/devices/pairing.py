@@ -23,6 +23,7 @@ from starloom.client.routes import (
     post_enrollments,
 )
 from starloom.client.terminal.escaping import tell
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.look_alikes import look_of
@@ -31,7 +32,7 @@ from starloom_protocol.vocabulary import Code, Profile
 
 if TYPE_CHECKING:
     from starloom.host.servers.tunnels import Condition, Record
-    from starloom_protocol.api.fleet import NewEnrollment
+    from starloom_protocol.api.fleet import DeviceRow, EnrollmentRow, NewEnrollment
 
 
 def register(app: typer.Typer) -> None:
@@ -343,9 +344,16 @@ def _print_phone(made: NewEnrollment) -> None:
         print(f"\n    {phone['words']}\n")
 
 
-def _until(made: NewEnrollment) -> str:
-    from starloom.client.terminal.style import clock
+def replaces_words(pairing: EnrollmentRow, devices: list[DeviceRow]) -> str:
+    """Return what approving a device does to the one whose place it takes; empty where that is gone already."""
+    for row in devices:
+        if row["id"] == pairing.get("replaces") and not row["revoked"]:
+            since = f"{row['link']} since {clock(row['link_since'])}" if row["session"] else "never connected"
+            return f"Approving it revokes the device that is called {row['name']} now ({since}), for good."
+    return ""
 
+
+def _until(made: NewEnrollment) -> str:
     return clock(made["expires_at"])
 
 
@@ -371,6 +379,8 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
             print(f"\n    {found['words']}\n")
             if found.get("labels"):
                 print(f"It gets the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
+            if replaces := replaces_words(found, run.client.get(get_devices())["items"]):
+                tell(f"{replaces}\n")
             drop_typeahead(sys.stdin)
             allow = typer.confirm("Are they the same, and may it join?", default=False)
             body = {} if allow else {"reason": "refused at the command line"}
@@ -407,7 +417,6 @@ def _shown_name(key: str, record: Record | str, condition: Condition | None) -> 
 
 def tunnel_list(run: Invocation) -> None:
     """List the kept tunnels: their servers, whether they are up, and the last fault with its remedy."""
-    from starloom.client.terminal.style import clock
     from starloom.host.servers import tunnels
 
     home = _home(run)

@@ -5,6 +5,7 @@ Pure, on entities alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,7 +23,7 @@ _NAMED_MOST: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A task that brought files of a device, when it did, and the one file that its plan names, if it names one."""
+    """A task that brought files of a device, when it did, and the one file that it brought for a task, if known."""
 
     task: str
     device: str
@@ -31,17 +32,32 @@ class Brought:
 
 
 def brought_to(constellation: Constellation, task: str) -> list[Brought]:
-    """Return the tasks that brought the files which a task reads, in the order of its inputs."""
+    """Return the tasks that brought the files which a task reads, in the order of its inputs, then of its lists."""
     found: dict[str, Brought] = {}
-    for one in constellation.specs[task].inputs:
-        for source in constellation.leaves(one.source) if one.source in constellation.groups else [one.source]:
+    by_input = [one.source for one in constellation.specs[task].inputs]
+    for place, name in enumerate([*by_input, *_lists(constellation, task)]):
+        for source in constellation.leaves(name) if name in constellation.groups else [name]:
             record, attempt = constellation.tasks.get(source), constellation.last_attempt(source)
             spec = constellation.specs.get(source)
             if record is None or spec is None or attempt is None or spec.tool != _BRINGS:
                 continue
             if record.state is TaskState.SUCCEEDED and record.marked is None:
-                found[source] = Brought(source, attempt.device, attempt.ended_ms, _only_file(spec.args))
+                file = _only_file(spec.args) if place < len(by_input) else ""
+                found.setdefault(source, Brought(source, attempt.device, attempt.ended_ms, file))
     return list(found.values())
+
+
+def _lists(constellation: Constellation, task: str) -> Iterator[str]:
+    """Yield the tasks that gave the lists of which a task is an item, the innermost first.
+
+    Not the groups: a list of a thousand that failed would go through each of a thousand sources for every item.
+    """
+    spec = constellation.specs[task]
+    while spec.group is not None:
+        each = constellation.specs[spec.family or spec.group].for_each
+        if each is not None and each.source is not None and each.source in constellation.tasks:
+            yield each.source
+        spec = constellation.specs[spec.group]
 
 
 def file_of(constellation: Constellation, task: str) -> str:

@@ -89,6 +89,20 @@ def program_warnings(spec: TaskSpec, devices: Iterable[str]) -> Iterable[str]:
         )
 
 
+def one_file_warnings(spec: TaskSpec) -> Iterable[str]:
+    """Yield a sentence if every item of a list is put into the one file that a task names."""
+    each = spec.for_each
+    if spec.tool != "artifact.get" or each is None or (each.source or each.same) is None or each.devices is not None:
+        return
+    args = parse(spec.args)
+    to = args.get("to") if isinstance(args, dict) else None
+    if isinstance(to, str) and not to.endswith("/"):
+        yield (
+            f"{spec.id}: `to` is one file for all items of its list, {quoted(to)}, unless a folder is there; those "
+            f"behind the first get a number. For a folder, where each keeps its name, write `to: {to}/`."
+        )
+
+
 _GRANT: Final = "agent:"
 _TITLE_CHARS: Final = 200
 

@@ -39,6 +39,7 @@ from starloom.planner.preview.device_allowances import (
     asked_host,
     folder_warnings,
     lacks_host,
+    one_file_warnings,
     program_warnings,
 )
 from starloom.planner.preview.secret_flow import (
@@ -269,6 +270,7 @@ def _held(tasks: Iterable[TaskPreview], unset: Set[str], perhaps: Set[str]) -> I
 def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet) -> Iterable[str]:
     for spec, task in zip(plan.specs, tasks, strict=True):
         yield from program_warnings(spec, task.devices)
+        yield from one_file_warnings(spec)
         chosen = [device for device in fleet.devices.values() if device.name in task.devices]
         offers = [offer for device in chosen if (offer := fleet.tools.get(device.id, {}).get(spec.tool or ""))]
         if offers:

@@ -6,7 +6,7 @@ import { useDoing } from "../../app/actions/Actions.tsx";
 import type { Unplanned } from "../../app/waiting/unplanned.ts";
 import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
-import { nameOfDevice, taskNamed } from "../../model/fleet/fleet.ts";
+import { nameOfDevice, replacesWords, taskNamed } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
 import { ownTimes } from "../../model/words/clock.ts";
@@ -132,6 +132,7 @@ export function AskItem({ ask }: { ask: Ask }) {
 
 function Pairing({ pairing }: { pairing: Enrollment }) {
   const [, go] = useLocation();
+  const replaces = replacesWords(useFleet(), pairing, useNow(10_000));
   return (
     <div className="item">
       <Glyph name="hand" tone="violet" />
@@ -140,6 +141,7 @@ function Pairing({ pairing }: { pairing: Enrollment }) {
         Compare and decide
       </Button>
       <span className="sub">Its screen must show: {pairing.words}</span>
+      {replaces && <span className="sub">{replaces}</span>}
     </div>
   );
 }

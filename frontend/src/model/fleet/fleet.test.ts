@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { StreamModel } from "../stream/stream.ts";
-import type { Device } from "../types.ts";
-import { ASLEEP, type DeviceView, deviceNamed, deviceReasons, deviceShown, linkWords } from "./fleet.ts";
+import type { Device, Enrollment } from "../types.ts";
+import { ASLEEP, type DeviceView, deviceNamed, deviceReasons, deviceShown, linkWords, replacesWords } from "./fleet.ts";
 import { rightsInShort } from "./rights.ts";
 
 const shown = (more: Partial<Device>) =>
@@ -44,6 +44,19 @@ describe("where a device stands", () => {
     expect(shown(tab)).toBe("Asleep");
     expect(linkWords(tab, 5_000)).toBe("asleep 4 s ago");
   });
+});
+
+it("says which device the approval of another one revokes", () => {
+  const fleet = new StreamModel("fleet");
+  const old = { id: "d1", name: "attic", link: "online", session: 1, joined_ms: 1, link_since_ms: 2_000 };
+  const read = (more: { revoked?: boolean }) =>
+    fleet.readSnapshot({ entities: { "device/d1": { ...old, ...more } }, seq: 0 });
+  const words = (replaces: string) => replacesWords(fleet, { id: "e1", replaces } as Enrollment, 5_000);
+  read({});
+  expect(words("d1")).toBe("Approving it revokes the device that is called attic now (connected 3 s ago), for good.");
+  expect(words("")).toBe("");
+  read({ revoked: true });
+  expect(words("d1")).toBe("");
 });
 
 it("finds a device by the name that it had before, unless another one is called so now", () => {

@@ -202,6 +202,14 @@ export function stopRows(fleet: StreamModel): Stopping[] {
   );
 }
 
+/** What approving a device does to the one whose place it takes; empty where that is no longer in the fleet. */
+export function replacesWords(fleet: StreamModel, enrollment: Enrollment, now: number): string {
+  const before = enrollment.replaces ? fleet.one<Device>(`device/${enrollment.replaces}`) : undefined;
+  if (!before || before.revoked) return "";
+  const since = linkWords(before, now) || "never connected";
+  return `Approving it revokes the device that is called ${before.name} now (${since}), for good.`;
+}
+
 /** Pairings that still need something, newest first. */
 export function openEnrollments(fleet: StreamModel): Enrollment[] {
   const open = [...fleet.kind<Enrollment>("enrollment").values()].filter(

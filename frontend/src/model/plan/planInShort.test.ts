@@ -171,6 +171,7 @@ describe("a plan in short", () => {
       [
         task("each", { tool: "fs.find", for_each: { devices: {} }, args: "{}" }),
         task("any", { tool: "shell.run", args: '{"argv":["ls","-l"]}' }),
+        task("fit", { tool: "python.run", args: '{"argv":["0.1"],"code":"print(1)"}' }),
       ],
       fleet(),
     );

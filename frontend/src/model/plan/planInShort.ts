@@ -122,6 +122,8 @@ export function placesIn(args: string): string[] {
   const value: unknown = JSON.parse(args);
   if (!isRow(value)) return [];
   return PLACES.flatMap((name) => {
+    // Beside a program of the plan they are its own words; alone they are the command.
+    if (name === "argv" && "code" in value) return [];
     const at = value[name];
     if (Array.isArray(at)) {
       const words = at.filter((one): one is string => typeof one === "string");

@@ -192,9 +192,11 @@ class Operations:
 
     def _update_task(self, body: Any, place: str) -> edits.EditOperation | None:
         doc = self._found.validate(TaskPatchDoc, body, place)
+        if doc is not None and doc.some_args:
+            doc = self._with_set(doc, doc.some_args, place)
         if doc is None:
             return None
-        given = doc.model_fields_set - {"id"}
+        given = doc.model_fields_set - {"id", "some_args"}
         if not given:
             self._found.add(Code.PLAN_INVALID, place, "nothing is changed", "Name at least one field.")
         fixed = {"budget", "gives", "goal", "judge", "may", "not_before", "plan", "repeat", "reuse", "shows", "until"}
@@ -216,6 +218,17 @@ class Operations:
         }
         return edits.UpdateTask(changes=changes, id=doc.id)
 
+    def _with_set(self, doc: TaskPatchDoc, some: dict[str, Any], place: str) -> TaskPatchDoc | None:
+        """Return the patch with whole arguments: those of the task as it is, and the ones that `set` gives."""
+        spec = self._lowering.known.tasks.get(doc.id)
+        if spec is not None and not {"args", "tool"} & doc.model_fields_set:
+            patch = doc.model_copy(update={"args": {**parse(spec.args), **some}})
+            patch.model_fields_set.add("args")
+            return patch
+        reason = "`set` changes single arguments of a task of this plan, and goes without `args` and `tool`"
+        self._found.add(Code.PLAN_INVALID, joined(place, "set"), reason, "Write all of them: `args: {...}`.")
+        return None
+
     def _changed_call(self, doc: TaskPatchDoc, given: Set[str], place: str) -> None:
         """Hold new arguments of a task to its tool: `args` and `inputs` take the place of what was there, whole."""
         spec = self._lowering.known.tasks.get(doc.id)
@@ -223,7 +236,8 @@ class Operations:
             return
         args = doc.args or {} if "args" in given else parse(spec.args)
         drawn = doc.inputs or {} if "inputs" in given else {item.name: item for item in spec.inputs}
-        self._lowering.takes_call(spec.tool, args, drawn, place)
+        lacks = "`args` are all arguments; to change some and keep the others, write them in `set`."
+        self._lowering.takes_call(spec.tool, args, drawn, place, lacks=lacks if "args" in given else "")
         if "args" in given:
             Flow({}, self._lowering.known.signatures, self._found).given(spec.tool, args, place)
 

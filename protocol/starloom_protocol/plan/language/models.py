@@ -350,9 +350,13 @@ class TaskDoc(Doc):
 
 
 class TaskPatchDoc(TaskDoc):
-    """The fields of an `update_task`: those that are given replace the task's own, whole."""
+    """The fields of an `update_task`: those that are given replace the task's own, whole.
+
+    `set` gives single arguments; the others stay as they are.
+    """
 
     id: NodeId
+    some_args: dict[str, Any] = Field(alias="set", default_factory=dict)
 
 
 class WhenDoc(Doc):

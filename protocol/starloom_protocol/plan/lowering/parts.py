@@ -81,10 +81,12 @@ class Parts:
         place: str,
         *,
         source: str | None = "inputs",
+        lacks: str = "",
     ) -> None:
         """Note names of a call that no device's version of its tool takes, and those that each of them needs.
 
-        `drawn` are arguments that come from elsewhere when it runs, in the field `source`.
+        `drawn` are arguments that come from elsewhere when it runs, in the field `source`; `lacks` is the way out
+        where one is missing, if it is another than to add it.
         """
         takes = self.takes(tool)
         given = {**args, **drawn}
@@ -94,7 +96,7 @@ class Parts:
             self.found.add(Code.UNKNOWN_FIELD, where, f"`{tool}` takes no `{name}`", hint)
         for name in takes.missing(given):
             where, reason = joined(place, "args", name), f"`{tool}` needs `{name}`"
-            self.found.add(Code.PLAN_INVALID, where, reason, _ADD[source])
+            self.found.add(Code.PLAN_INVALID, where, reason, lacks or _ADD[source])
 
     def check(self, doc: CheckDoc, place: str) -> Check:
         """Return a check of a result."""

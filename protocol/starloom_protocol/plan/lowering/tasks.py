@@ -196,7 +196,9 @@ class Lowering(Parts):
         if doc.device is not None and doc.device.source is not None:
             return True
         held = self.known.tasks.get(doc.id or "")
-        return "for_each" not in doc.model_fields_set and held is not None and held.for_each is not None
+        if "for_each" in doc.model_fields_set or held is None:
+            return False
+        return held.for_each is not None or held.key is not None
 
     def _alone(self, doc: PlaceDoc | None, place: str) -> None:
         for name in sorted({"output", "within"} & (doc.model_fields_set if doc is not None else set())):

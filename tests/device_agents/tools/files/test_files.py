@@ -152,6 +152,17 @@ def test_an_artifact_replaces_no_other_file_unless_it_is_asked_to(device: Device
     assert old.read_bytes() == b"new"
 
 
+def test_an_artifact_keeps_its_own_name_in_a_folder(device: Device) -> None:
+    rows = [{**device.store.take(text.encode()), "name": f"{text}.csv"} for text in ("one", "two")]
+    for to, row in (("results/", rows[0]), ("results", rows[1]), ("results/", rows[1])):
+        found = device.call("artifact.get", artifact=row, to=to)
+        assert (found["path"], found["name"]) == (f"results/{row['name']}", row["name"])
+    assert found["added"] == []
+    assert sorted(path.name for path in (device.folder / "results").iterdir()) == ["one.csv", "two.csv"]
+    climbing = {**rows[0], "name": "../../out.csv"}
+    assert device.call("artifact.get", artifact=climbing, to="results/")["path"] == "results/out.csv"
+
+
 def test_text_is_written_whole(device: Device) -> None:
     found = device.call("fs.write", path="notes/a.txt", text="grüße")
     assert (device.folder / "notes/a.txt").read_text(encoding="utf-8") == "grüße"

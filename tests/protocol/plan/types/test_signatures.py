@@ -10,8 +10,9 @@ import pytest
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import Signature, check_edit, check_plan
 from starloom_protocol.plan.types.signatures import Arguments, taken_by
+from starloom_protocol.records.edits import UpdateTask
 from starloom_protocol.records.entities import Input, TaskSpec
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, parse
 
 
 def schema(*names: str, needed: tuple[str, ...] = (), **more: Any) -> str:
@@ -116,6 +117,30 @@ def changed(spec: TaskSpec, **fields: Any) -> list[tuple[str, str]]:
     operation = {"update_task": {"id": spec.id, **fields}}
     faults, _ = check_edit([operation], known_signatures=KNOWN, known_tasks={spec.id: spec})
     return [(fault.place, fault.reason) for fault in faults]
+
+
+def test_single_arguments_of_an_item_are_set_and_the_others_stay() -> None:
+    child = TaskSpec(id="g.1", changed_in=1, group="g", key="1", tool="fs.stat", args='{"paths":[{"each":""}]}')
+
+    def sent(spec: TaskSpec, **fields: Any) -> Any:
+        operation = {"update_task": {"id": spec.id, **fields}}
+        faults, made = check_edit([operation], known_signatures=KNOWN, known_tasks={spec.id: spec})
+        assert faults == []
+        (change,) = made
+        assert isinstance(change, UpdateTask)
+        return parse(msgspec.json.decode(change.changes["args"], type=str))
+
+    assert sent(child, args={"paths": [{"each": ""}, "x"]}) == {"paths": [{"each": ""}, "x"]}
+    assert sent(child, set={"root": "y"}) == {"paths": [{"each": ""}], "root": "y"}
+    assert changed(child, set={"pathh": "x"}) == [
+        ("operations[0].update_task.args.pathh", "`fs.stat` takes no `pathh`")
+    ]
+    plain = TaskSpec(id="a", changed_in=1, tool="fs.stat", args='{"paths":["x"]}')
+    assert "this is no group" in changed(plain, set={"paths": [{"each": ""}]})[0][1]
+    for mixed in ({"args": {}, "set": {"paths": []}}, {"tool": "fs.stat", "set": {"paths": []}}):
+        assert changed(plain, **mixed)[0][0] == "operations[0].update_task.set"
+    faults, _ = check_edit([{"update_task": {"id": "gone", "set": {"paths": []}}}], known_signatures=KNOWN)
+    assert [fault.place for fault in faults] == ["operations[0].update_task.set"]
 
 
 def test_new_arguments_of_a_task_are_held_to_its_tool() -> None:

@@ -5,7 +5,7 @@ Translates and passes on; the core decides what is possible in which state, and 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -33,8 +33,21 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
 _C = V1 + "/constellations/{constellation}"
-_CALL = frozenset({"args", "inputs"})
+_CALL = frozenset({"args", "inputs", "set"})
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release", "hint"]
+
+
+def specs_changed(operations: list[Any]) -> list[str]:
+    """Return the keys of the tasks that get other arguments by an edit."""
+    bodies = [one.get("update_task") for one in operations if isinstance(one, dict)]
+    names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
+    return [f"spec/{name}" for name in names if isinstance(name, str)]
+
+
+def specs_of(keys: list[str], records: Mapping[str, bytes]) -> dict[str, TaskSpec]:
+    """Return the tasks of these keys that are among the records."""
+    specs = [decode_entity(key, records[key]) for key in keys if key in records]
+    return {spec.id: spec for spec in specs if isinstance(spec, TaskSpec)}
 
 
 class Controls:
@@ -92,14 +105,10 @@ class Controls:
 
     async def _tasks_changed(self, constellation: str, operations: list[Any]) -> dict[str, TaskSpec]:
         """Return the tasks that get other arguments by an edit, as they are now; none of a plan that is not live."""
-        bodies = [one.get("update_task") for one in operations if isinstance(one, dict)]
-        names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
-        keys = [f"spec/{name}" for name in names if isinstance(name, str)]
+        keys = specs_changed(operations)
         if not keys or constellation in (ACCESS, FLEET):
             return {}
-        found = await self._hub.reads.live_records(constellation, keys)
-        specs = [decode_entity(key, raw) for key, raw in found.items()]
-        return {spec.id: spec for spec in specs if isinstance(spec, TaskSpec)}
+        return specs_of(keys, await self._hub.reads.live_records(constellation, keys))
 
     async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
         """Take back one version by an edit that is judged against that version."""

@@ -23,6 +23,7 @@ from starloom.edge.access.rate_limits import Limits, Rate
 from starloom.edge.hub import Hub
 from starloom.edge.routes.bodies import AskedOfRun, EditAsked
 from starloom.edge.routes.work.constellations import Constellations
+from starloom.edge.routes.work.controls import specs_changed, specs_of
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, problem_of_faults
 from starloom.edge.web.replies import JsonReply, json_reply
@@ -116,7 +117,7 @@ class RunForecasts:
             entities,
             self._hub.held_by_others(constellation),
             Change(without, copies),
-            self._edit(request, constellation, body.edit, now_ms) if body.edit is not None else None,
+            self._edit(request, constellation, body.edit, now_ms, entities) if body.edit is not None else None,
             change_words(self._names(without), self._names(copies), edit=body.edit is not None),
             now_ms + body.within_s * 1000 if body.within_s is not None else None,
         )
@@ -141,7 +142,9 @@ class RunForecasts:
             reason = f"more than {RATES[door].burst} questions of yours about expected times came at once"
             raise Problem(Code.RATE_LIMITED, reason, hint=f"Wait {ceil(wait_s)} s.", retry_after_s=wait_s)
 
-    def _edit(self, request: Request, constellation: str, edit: EditAsked, now_ms: int) -> EditProposed:
+    def _edit(
+        self, request: Request, constellation: str, edit: EditAsked, now_ms: int, entities: dict[str, bytes]
+    ) -> EditProposed:
         """Return the input that such an edit would be; nobody posts it.
 
         Raises:
@@ -153,6 +156,7 @@ class RunForecasts:
             known_devices=fleet.names(),
             known_tools=fleet.known_tools(),
             known_signatures=fleet.signatures(),
+            known_tasks=specs_of(specs_changed(edit.operations), entities),
         )
         if faults:
             raise problem_of_faults(faults)

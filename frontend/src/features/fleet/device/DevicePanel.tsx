@@ -291,8 +291,9 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
         <Modal label={`Revoke ${device.name}`} className="asking" onClose={() => setRevoking(false)}>
           <h2 className="head">Revoke {device.name}?</h2>
           <p className="dim">
-            Its key is refused within a second. Work that it has and that must not be repeated becomes unknown. To use
-            it again, it must join again.
+            It is let in no more, from this second on. Where it may have done half of something that must not happen
+            twice, you are asked whether it happened. Files that it has saved stay on it. To use it again, it must join
+            again.
           </p>
           {named.length > 0 && (
             <p>

@@ -5,7 +5,7 @@ import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import type { Problem } from "../../../link/rest.ts";
-import { devices } from "../../../model/fleet/fleet.ts";
+import { devices, replacesWords } from "../../../model/fleet/fleet.ts";
 import type { Device, Enrollment, NewEnrollment, Offer } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
 import { countdown, plural } from "../../../model/words/words.ts";
@@ -35,6 +35,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
   const bySsh = useNewcomer(way === "ssh");
   const id = fresh ? made?.id : enrollment;
   const record = id ? fleet.one<Enrollment>(`enrollment/${id}`) : undefined;
+  const replaces = record ? replacesWords(fleet, record, now) : "";
   const state = record?.state ?? made?.state ?? "open";
   const key = record?.device ?? bySsh;
   const device = key ? fleet.one<Device>(`device/${key}`) : undefined;
@@ -115,6 +116,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
               <p className="small dim">
                 {[record.os, record.profile_most ? `at most ${record.profile_most}` : ""].filter(Boolean).join(", ")}
               </p>
+              {replaces && <p role="alert">{replaces}</p>}
               {!!record.labels?.length && (
                 <p>
                   It gets the labels <b className="strong">{record.labels.join(", ")}</b>, by which plans choose
