@@ -14,9 +14,9 @@ import type { Priority, RecipeCandidate, RequestPreview, Sharing } from "../../m
 import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { AskedBack, AskedLately } from "./EarlierRequests.tsx";
-import { useLaunch } from "./launch.ts";
 import { Meanings } from "./Meanings.tsx";
 import { PrioritySelect } from "./PriorityChoice.tsx";
+import { useLaunch } from "./preview/launch.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "./preview/PreviewCard.tsx";
 import { usePreview } from "./preview/preview.ts";
 import { labelsOf } from "./preview/Slots.tsx";

@@ -2,11 +2,11 @@
 
 import { useEffect, useState } from "react";
 import { useLocation } from "wouter";
-import { useWorkspace } from "../../app/workspace/context.ts";
-import { asProblem } from "../../app/workspace/resource.ts";
-import type { Submission } from "../../link/endpoints.ts";
-import type { Problem } from "../../link/rest.ts";
-import type { Priority, RequestPreview, Sharing } from "../../model/types.ts";
+import { useWorkspace } from "../../../app/workspace/context.ts";
+import { asProblem } from "../../../app/workspace/resource.ts";
+import type { Submission } from "../../../link/endpoints.ts";
+import type { Problem } from "../../../link/rest.ts";
+import type { Priority, RequestPreview, Sharing } from "../../../model/types.ts";
 
 interface Asked {
   asked: Submission | null;
