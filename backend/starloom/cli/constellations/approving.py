@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from starloom.cli.constellations.explaining import explained, open_words
-from starloom.cli.devices.pairing import replaces_words
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines, with_times
+from starloom.cli.text.vital_text import replaces_words
 from starloom.client.problems import usage
 from starloom.client.routes import (
     delete_standing_approval,

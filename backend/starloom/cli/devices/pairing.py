@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TextIO
 import typer
 
 from starloom.cli.invocation import Invocation, finish, hub_command
+from starloom.cli.text.vital_text import replaces_words
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -32,7 +33,7 @@ from starloom_protocol.vocabulary import Code, Profile
 
 if TYPE_CHECKING:
     from starloom.host.servers.tunnels import Condition, Record
-    from starloom_protocol.api.fleet import DeviceRow, EnrollmentRow, NewEnrollment
+    from starloom_protocol.api.fleet import NewEnrollment
 
 
 def register(app: typer.Typer) -> None:
@@ -342,15 +343,6 @@ def _print_phone(made: NewEnrollment) -> None:
     if phone["words"]:
         print("The phone warns once that it does not know this hub's certificate. Its key, in words:")
         print(f"\n    {phone['words']}\n")
-
-
-def replaces_words(pairing: EnrollmentRow, devices: list[DeviceRow]) -> str:
-    """Return what approving a device does to the one whose place it takes; empty where that is gone already."""
-    for row in devices:
-        if row["id"] == pairing.get("replaces") and not row["revoked"]:
-            since = f"{row['link']} since {clock(row['link_since'])}" if row["session"] else "never connected"
-            return f"Approving it revokes the device that is called {row['name']} now ({since}), for good."
-    return ""
 
 
 def _until(made: NewEnrollment) -> str:

@@ -1,13 +1,15 @@
-"""The figures of a device as text for a terminal: the current value, and the range of the last hour. Pure."""
+"""A device as text for a terminal: its figures now and in the last hour, and whose place it takes. Pure."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from starloom.client.terminal.style import clock
 from starloom_protocol.vocabulary import DISK_NEARLY_FULL_PERCENT, Vital
 
 if TYPE_CHECKING:
     from starloom.client.answers import VitalsJson
+    from starloom_protocol.api.fleet import DeviceRow, EnrollmentRow
 
 _TITLES: Final = {
     Vital.LOAD_PERCENT: ("load", "%"),
@@ -42,3 +44,12 @@ def vital_lines(vitals: VitalsJson, device: str) -> list[str]:
             line += f", nothing was heard for {max(1, round(silent * vitals['step_s'] / 60))} min of it"
         said.append(line)
     return said
+
+
+def replaces_words(pairing: EnrollmentRow, devices: list[DeviceRow]) -> str:
+    """Return what approving a device does to the one whose place it takes; empty where that is gone already."""
+    for row in devices:
+        if row["id"] == pairing.get("replaces") and not row["revoked"]:
+            since = f"{row['link']} since {clock(row['link_since'])}" if row["session"] else "never connected"
+            return f"Approving it revokes the device that is called {row['name']} now ({since}), for good."
+    return ""
