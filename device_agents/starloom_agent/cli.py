@@ -265,6 +265,9 @@ def status(options: argparse.Namespace) -> int:
     show(f"at once   {slots} {'task' if slots == 1 else 'tasks'}")
     if told is None:
         return 0
+    if pid and told.pid and told.pid != pid:
+        show("link      starting; the file of its state is of the agent that ran before")
+        return 0
     if pid and told.version and told.version != starloom_agent.__version__:
         show(f"version   the agent that runs is {told.version}, this command {starloom_agent.__version__}")
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told.since_s))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import os
 import plistlib
 import shlex
 import subprocess
@@ -16,7 +17,7 @@ import pytest
 from starloom_agent.cli import main
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.home.locking import running_pid
-from starloom_agent.home.status_file import Status, read_status
+from starloom_agent.home.status_file import ONLINE, Status, read_status, write_status
 from starloom_agent.install import background, service
 from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
@@ -221,6 +222,16 @@ def test_a_start_tells_why_the_agent_that_runs_is_not_connected(home: AgentHome)
     background.start(home, told.append, slots=1)
     assert f", and does not reach its hub: {status.reason}" in told[0]
     assert typed(home, "stop").returncode == 0
+
+
+def test_an_agent_that_begins_is_not_told_as_the_one_before(
+    home: AgentHome, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_status(home, hub="http://127.0.0.1:9", device="d-1", state=ONLINE, reason="session 1", slots=1)
+    for pid, said in ((os.getpid(), "link      online since "), (os.getpid() + 1, "link      starting; ")):
+        monkeypatch.setattr("starloom_agent.cli.running_pid", lambda _home, pid=pid: pid)
+        assert main(["status", "--home", str(home.root)]) == 0
+        assert said in capsys.readouterr().out
 
 
 def test_a_start_keeps_another_address_of_the_same_hub(home: AgentHome) -> None:
