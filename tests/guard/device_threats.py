@@ -751,14 +751,6 @@ DEVICE_THREATS = (
         ("tests/guard/test_marked_up_texts.py::test_t239_",),
     ),
     Threat(
-        "T238",
-        "somebody who was invited allows calls for good; their invitation is revoked, and the calls still ask nobody",
-        "a standing approval ends with the token it was given with, as a schedule does; the call asks again",
-        ("tests/guard/test_role_races.py::test_t238_",),
-        part="one given in a sign-in outlives that sign-in, and an invitation whose time is over: the role still allows"
-        " it, and `starloom person role` or Settings takes it back",
-    ),
-    Threat(
         "T237",
         "the title of a recipe, the name of a piece of work or the system of a device is a command that runs in the"
         " zsh of whoever presses Tab behind `starloom recipe run`",
@@ -775,33 +767,11 @@ DEVICE_THREATS = (
         part="on a new computer nothing is known: the restore says the sum, and what would act without a question",
     ),
     Threat(
-        "T245",
-        "while an undo or a look at work in doubt waits, somebody who may edit puts another call or device in its"
-        " place, and work that stays counts as taken back, or work that was done is done again",
-        "such a call stays as its task says; it can be cancelled or removed, and then nothing is claimed of it",
-        ("tests/guard/test_edited_ways_back.py::test_t245_",),
-    ),
-    Threat(
-        "T247",
-        "somebody whose role was narrowed or whose invitation was revoked lets a device in by a join code that they"
-        " made before, good for a week and for many devices, or have made in that moment",
-        "open codes and unanswered requests end with the right to make them, in the same commit; a later one is"
-        " refused",
-        ("tests/guard/test_role_races.py::test_t247_",),
-        part="a device that they let in before stays: `starloom devices` says who did, `device revoke` ends it",
-    ),
-    Threat(
         "T248",
         "a program that may write to the shard's Redis leaves one entry in the inbox that no hub wrote, as half an"
         " input or none, and the hub takes no work any more, nor does the next one",
         "what cannot be read is refused, noted in the log and settled, like an input that is wrong",
         ("tests/guard/test_foreign_entries.py::test_t248_",),
         part="a term or a position that is no number ends the work until Redis is emptied, which loses nothing",
-    ),
-    Threat(
-        "T249",
-        "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another one",
-        "no former name of a device goes to another one while work that has not ended means it by that name",
-        ("tests/guard/test_role_races.py::test_t249_",),
     ),
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tests.guard.device_threats import DEVICE_THREATS
 from tests.guard.mind_threats import MIND_THREATS
+from tests.guard.people_threats import PEOPLE_THREATS
 from tests.guard.threat import Threat
 
 _AIP = "tests/edge/agents/test_aip.py::"
@@ -769,8 +770,7 @@ THREATS = (
         "stands still",
         "courtesy only takes a device back: no word of it ranks a device before another; the hub keeps the facts that "
         "it knows, of bounded length, and ends a connection that changes them without pause; a tap is told only for "
-        "attempts that run on the device that says so; questions have a rate for "
-        "each caller, a bounded number of steps, and a thread",
+        "attempts that run on the device that says so; each caller's questions have a rate, a bound on steps, a thread",
         (
             "tests/guard/test_courtesy.py",
             "tests/guard/test_taps.py",
@@ -795,5 +795,6 @@ THREATS = (
     ),
     *DEVICE_THREATS,
     *MIND_THREATS,
+    *PEOPLE_THREATS,
 )
 OWN = {"test_matrix.py": "E3"}

@@ -1,0 +1,38 @@
+"""The rows of the threat table about people who may do some things here and not others: their roles and their time."""
+
+from __future__ import annotations
+
+from tests.guard.threat import Threat
+
+PEOPLE_THREATS = (
+    Threat(
+        "T238",
+        "somebody who was invited allows calls for good; their invitation is revoked, and the calls still ask nobody",
+        "a standing approval ends with the token it was given with, as a schedule does; the call asks again",
+        ("tests/guard/test_role_races.py::test_t238_",),
+        part="one given in a sign-in outlives that sign-in, and an invitation whose time is over: the role still allows"
+        " it, and `starloom person role` or Settings takes it back",
+    ),
+    Threat(
+        "T245",
+        "while an undo or a look at work in doubt waits, somebody who may edit puts another call or device in its"
+        " place, and work that stays counts as taken back, or work that was done is done again",
+        "such a call stays as its task says; it can be cancelled or removed, and then nothing is claimed of it",
+        ("tests/guard/test_edited_ways_back.py::test_t245_",),
+    ),
+    Threat(
+        "T247",
+        "somebody whose role was narrowed or whose invitation was revoked lets a device in by a join code that they"
+        " made before, good for a week and for many devices, or have made in that moment",
+        "open codes and unanswered requests end with the right to make them, in the same commit; a later one is"
+        " refused",
+        ("tests/guard/test_role_races.py::test_t247_",),
+        part="a device that they let in before stays: `starloom devices` says who did, `device revoke` ends it",
+    ),
+    Threat(
+        "T249",
+        "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another one",
+        "no former name of a device goes to another one while work that has not ended means it by that name",
+        ("tests/guard/test_role_races.py::test_t249_",),
+    ),
+)
