@@ -137,8 +137,8 @@ def test_single_arguments_of_an_item_are_set_and_the_others_stay() -> None:
     ]
     plain = TaskSpec(id="a", changed_in=1, tool="fs.stat", args='{"paths":["x"]}')
     assert "this is no group" in changed(plain, set={"paths": [{"each": ""}]})[0][1]
-    for mixed in ({"args": {}, "set": {"paths": []}}, {"tool": "fs.stat", "set": {"paths": []}}):
-        assert changed(plain, **mixed)[0][0] == "operations[0].update_task.set"
+    assert changed(plain, args={}, set={"paths": []})[0][0] == "operations[0].update_task.set"
+    assert changed(plain, tool="fs.stat", set={"paths": []})[0][0] == "operations[0].update_task.set"
     faults, _ = check_edit([{"update_task": {"id": "gone", "set": {"paths": []}}}], known_signatures=KNOWN)
     assert [fault.place for fault in faults] == ["operations[0].update_task.set"]
 
