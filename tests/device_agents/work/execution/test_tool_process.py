@@ -6,6 +6,7 @@ import json
 import os
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from starloom_agent.work.execution import tool_process
 from starloom_agent.work.execution.tool_process import ToolProcess
 from starloom_protocol.vocabulary import Outcome
 from tests.device_agents.played_call import Call, Loop
+from tests.waiting import PATIENCE_S
 
 ROWS = [{"n": 2}, {"n": 1}]
 CALLS: dict[str, dict[str, Any]] = {
@@ -104,8 +106,12 @@ def test_each_slot_keeps_one_process_and_the_oldest_ends_first(play: Play) -> No
     assert again.leader == third.leader
 
 
-def test_two_calls_at_once_have_two_processes(play: Play) -> None:
+def test_two_calls_at_once_have_two_processes(play: Play, loop: Loop) -> None:
+    # Both wait for the loop, so that neither ends before the other begins.
+    both = threading.Event()
+    loop.loop.call_soon_threadsafe(both.wait, PATIENCE_S)
     calls = [play("fs.hash", "together") for _ in range(2)]
+    both.set()
     for call in calls:
         assert call.end().outcome is Outcome.OK
     assert len({call.leader for call in calls}) == 2
