@@ -334,10 +334,7 @@ def _place(work: Work, *, silent: bool) -> bool:
     """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
     if not work.shard.queued:
         return False
-    own = []
-    for demand in work.shard.demands.values():
-        if demand.tool in HUB_TOOLS:
-            own.append(demand)  # noqa: PERF401 - a comprehension is one call more for each step
+    own = [demand for demand in work.shard.demands.values() if demand.tool in HUB_TOOLS]
     placed = bool(own) and hub_calls.carry_out(work, own)
     turn = finish.PlacementPass(work.at_ms, silent)
     while True:

@@ -346,7 +346,7 @@ def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ende
     fleet = work.shard.fleet
     if not spec.inputs and work.roll % SPARSE:
         # Nearly every result ends here, as one that is not taken.
-        known = fleet.paces.get(f"{spec.tool}/{ended.device}/0")
+        known = fleet.paces.get(key_of(spec.tool or "", ended.device, 0))
         if known is not None and known.count + known.failures >= EACH_BELOW:
             return
     if not work.shard.settings.pace_rows_most or not _counts(work, spec, ended):

@@ -85,8 +85,6 @@ class StopRules:
                 self._put(stream, key, raw)
 
     def apply(self, event: Event) -> None:
-        if event.stream in (FLEET, ACCESS):
-            return
         for key, raw in event.puts.items():
             if key.startswith("spec/"):
                 self._put(event.stream, key, None if raw is None else bytes(raw))
@@ -395,8 +393,6 @@ class QuestionsView:
                 self._put(stream, key, raw)
 
     def apply(self, event: Event) -> None:
-        if event.stream in (FLEET, ACCESS):
-            return
         for key, raw in event.puts.items():
             if key.startswith("question/"):
                 self._put(event.stream, key, None if raw is None else bytes(raw))
@@ -452,7 +448,7 @@ class Headlines:
         self._passed += 1
 
     def apply(self, event: Event) -> None:
-        if event.stream in (FLEET, ACCESS) or not ("head" in event.puts or "answer" in event.puts):
+        if not ("head" in event.puts or "answer" in event.puts):
             return
         known = self._known.get(event.stream)
         head, answer = event.puts.get("head"), event.puts.get("answer")
