@@ -97,10 +97,14 @@ def first_in_test(cases: Iterable[Any]) -> list[Any]:
     return [first, *(pytest.param(case, marks=pytest.mark.proof) for case in others)]
 
 
+def is_real(item: pytest.Item) -> bool:
+    """Return whether a test is of real processes or of a browser, by its folder or its marks."""
+    return folder_of(item) in RERUN_FOLDERS or any(item.get_closest_marker(name) for name in RERUN_MARKS)
+
+
 def mark(item: pytest.Item) -> None:
     """Let a tier try tests of real processes again."""
-    is_real = folder_of(item) in RERUN_FOLDERS or any(item.get_closest_marker(name) for name in RERUN_MARKS)
-    if item.config.getoption("--tier") and is_real:
+    if item.config.getoption("--tier") and is_real(item):
         item.add_marker(pytest.mark.flaky(reruns=RERUNS))
 
 

@@ -18,6 +18,7 @@ AGENTS = "tests/chaos/test_agents.py::test_"
 HUB = WORKER = "tests/chaos/test_hub_and_worker.py::test_"
 LINE = "tests/chaos/test_bad_line.py::test_"
 DISK = "tests/chaos/test_full_disk.py::test_"
+IN_BROWSER_LEAST = 150
 PROOF_MOST = 0.12
 """The part of all tests that may be in `proof` alone."""
 
@@ -60,6 +61,12 @@ def test_each_folder_and_journey_is_in_the_tier_test(tests: list[Listed], in_tes
     for folder in ("e2e", "recipes", "guard"):
         files = {each.file for each in tests if each.folder == folder}
         assert {each.file for each in in_test if each.folder == folder} == files
+
+
+def test_each_test_in_a_browser_may_be_tried_again(tests: list[Listed]) -> None:
+    in_browser = [each for each in tests if each.in_browser]
+    assert len(in_browser) >= IN_BROWSER_LEAST
+    assert [each.name for each in in_browser if not each.real] == []
 
 
 def test_journeys_on_a_phone_are_in_the_tier_test(in_test: list[Listed]) -> None:

@@ -16,19 +16,24 @@ import pytest
 
 from tests.arch.checkout import ROOT
 from tests.programs import ran
-from tests.tiers import SHORT, TIERS, WHOLE_TREE, folder_of, is_in, tier_of
+from tests.tiers import SHORT, TIERS, WHOLE_TREE, folder_of, is_in, is_real, tier_of
 from tests.waiting import SLOWER
+
+BROWSER_FIXTURE = "new_context"
+"""The fixture by which a test opens pages of a shared installation."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One test; `shown_by` names what shows its kind in a shorter tier."""
+    """One test; `shown_by` names what shows its kind in a shorter tier; `real` ones may be tried again in a tier."""
 
     name: str
     folder: str
     tier: str
     short: bool
     shown_by: str
+    real: bool
+    in_browser: bool
 
     @property
     def test(self) -> str:
@@ -44,7 +49,8 @@ def listed(item: pytest.Item) -> Listed:
     """Return what the list says of a test."""
     mark = item.get_closest_marker("proof")
     shown_by = str(mark.kwargs.get("shown_by", "")) if mark and tier_of(item) == "proof" else ""
-    return Listed(item.nodeid, folder_of(item), tier_of(item), is_in(item, SHORT), shown_by)
+    in_browser = BROWSER_FIXTURE in getattr(item, "fixturenames", ())
+    return Listed(item.nodeid, folder_of(item), tier_of(item), is_in(item, SHORT), shown_by, is_real(item), in_browser)
 
 
 def all_tests(config: pytest.Config) -> list[Listed]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.large import layered
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
+
+pytestmark = pytest.mark.e2e
 
 WIRE_BYTES_MOST = 300_000
 SCRIPTS_BYTES_LEAST = 50_000
