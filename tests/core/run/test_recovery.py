@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.answer.why import explain
+from starloom.core.run.attempts import absence_of
 from starloom.core.run.recovery import backoff_ms
 from starloom.core.state import inputs as i
+from starloom.core.state.model import PATIENCE_MOST_MS as MOST
 from starloom.core.state.work import Work
+from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.edits import AddTask, RemoveTask
 from starloom_protocol.records.entities import Check, OnAbsence, Policy, Retry, RuleRecord
-from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, Op, Outcome, Reason
+from starloom_protocol.vocabulary import AttemptEnd, Attention, Code, Op, Outcome, Reason, Repeatability
 from tests.builders import MAYBE, NONE, Driver, plan, task
+from tests.core.placement.test_pace import taught
 
 
 def test_backoff_doubles_up_to_its_limit_with_jitter_from_the_input() -> None:
@@ -126,6 +131,39 @@ def test_absence_is_over_at_its_time_not_before(tool: str, then: str, state: str
     driver.fire(driver.timers[-1])
     assert driver.states()["a"] == state
     assert found.attempts["a/1"].end in (AttemptEnd.LOST, None)
+
+
+def test_repeatable_work_waits_a_tenth_of_what_it_should_take() -> None:
+    driver = Driver("one", "two")
+    taught(driver, 3, one=600_000, two=600_000)
+    found = driver.submit(plan(task("a")), name="long")
+    (dispatch,) = driver.take()
+    settings = driver.shard.settings
+    patience_ms = found.attempts["a/1"].expects_ms // 10_000 * 1000
+    assert 55_000 <= patience_ms <= 65_000
+    # Its device goes on by itself for as long as the hub waits, less the margin.
+    assert dispatch.fence_after_ms == settings.ttl_ms + patience_ms - settings.absence_margin_ms
+    driver.expire(dispatch.at)
+    assert f"begins anew after {patience_ms // 1000} s" in explain(driver.shard, "long", "a").sentence
+    driver.connect(dispatch.device[2:])
+    assert (found.tasks["a"].state, found.tasks["a"].attempt) == ("leased", 1)
+    driver.expire(dispatch.at)
+    driver.fire(driver.timers[-1])
+    assert found.attempts["a/1"].end is AttemptEnd.LOST
+
+
+def test_no_work_waits_longer_than_the_most_and_short_work_not_at_all() -> None:
+    driver = Driver("one")
+    settings, spec = driver.shard.settings, task("a")
+    driver.submit(plan(spec))
+    attempt = driver.shard.constellations["c1"].attempts["a/1"]
+    waits = {ms: absence_of(settings, spec, replace(attempt, expects_ms=ms)) for ms in (0, 9_999, 10_000, 10**9)}
+    assert waits == {0: (0, "reassign"), 9_999: (0, "reassign"), 10_000: (1_000, "reassign"), 10**9: (MOST, "reassign")}
+    never = replace(attempt, expects_ms=10**9, repeatability=Repeatability.NEVER)
+    assert absence_of(settings, spec, never) == (0, "wait")
+    old = settings_of(settings)
+    del old["patience_most_ms"]
+    assert absence_of(with_settings(old), spec, replace(attempt, expects_ms=10**9)) == (0, "reassign")
 
 
 def test_tries_lost_to_silence_count() -> None:

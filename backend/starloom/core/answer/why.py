@@ -31,7 +31,7 @@ from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
-from starloom.core.state.model import Constellation, Fleet, Shard
+from starloom.core.state.model import Constellation, Fleet, Shard, ShardSettings
 from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
@@ -331,7 +331,7 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
         sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
         asleep, actions = [attempt.device], ["open"]
     else:
-        sentence = _on_device(spec, record, attempt, device)
+        sentence = _on_device(shard.settings, spec, record, attempt, device)
     second = hedging.open_hedge(constellation, task, record)
     if second is not None:
         beside = shard.fleet.devices.get(second.device)
@@ -356,15 +356,19 @@ def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool)
     return f"{begun}; it is not run twice without your word. {way}, or retry it with confirm."
 
 
-def _on_device(spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Device | None) -> str:
+def _on_device(
+    settings: ShardSettings, spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Device | None
+) -> str:
     task, where = spec.id, device.name if device else attempt.device
-    if record.state is TaskState.CANCELLING and device is not None and _never_confirms(spec, attempt, device):
+    after_ms, then = absence_of(settings, spec, attempt)
+    # Only a device that is off can say that work has stopped which no fence of its own ends there.
+    if record.state is TaskState.CANCELLING and device is not None and is_off(device) and then == "wait":
         return (
             f"{task} was asked to stop on {where}, which is off; it counts as cancelled once {where} is back and "
             f"confirms. If {where} does not come back, revoke it: then you decide whether {task} has happened."
         )
     if record.absent_since_ms:
-        return f"{task} is on {where}, which does not answer; its work {_absent_words(spec)}."
+        return f"{task} is on {where}, which does not answer{_absence_words(after_ms, then)}."
     if device is not None and has_full_disk(device):
         return (
             f"{task} is on {where}, which {full_disk_words(device)}: nothing begins there and no result leaves "
@@ -410,15 +414,10 @@ def _sleeps(shard: Shard, device: str) -> bool:
     return known is not None and sleeps(known)
 
 
-def _never_confirms(spec: TaskSpec, attempt: Attempt, device: Device) -> bool:
-    """Return whether only a device that is off can say that work has stopped: no fence of its own ends it there."""
-    return is_off(device) and absence_of(spec, attempt)[1] == "wait"
-
-
-def _absent_words(spec: TaskSpec) -> str:
-    if spec.on_absence.then == "reassign":
-        return f"is moved after {spec.on_absence.after_s} s"
-    return "goes on there or is given up by its policy"
+def _absence_words(after_ms: int, then: str) -> str:
+    if then == "wait":
+        return "; its work waits for it"
+    return f"; its work {'begins anew' if then == 'reassign' else 'is given up'} after {after_ms // 1000} s of that"
 
 
 def _for(waits: list[str]) -> str:

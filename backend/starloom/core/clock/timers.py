@@ -82,7 +82,7 @@ def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
             kind, due = "backoff", record.not_before_ms
         elif record.absent_since_ms:
             attempt = constellation.attempt(task, record.attempt)
-            after_ms, then = absence_of(constellation.specs[task], attempt)
+            after_ms, then = absence_of(settings, constellation.specs[task], attempt)
             if then == "wait":
                 continue
             kind, due = "absence", record.absent_since_ms + after_ms

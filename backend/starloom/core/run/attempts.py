@@ -24,7 +24,7 @@ from starloom.core.state.inputs import (
     ResultReported,
     StartedReported,
 )
-from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.model import Constellation, Fleet, ShardSettings
 from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
@@ -67,6 +67,7 @@ LEDGER_KEEPS_MS = 30 * 86_400_000
 TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
 """Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
 """
+_PATIENCE_PART = 10
 _FOREIGN = "came from another device than the leased one"
 _TRIGGER_OF = {
     Outcome.OK: Trigger.FINISHED,
@@ -581,19 +582,24 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
     arm_fence(case)
 
 
-def absence_of(spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
-    """Return how long an attempt may be absent, in milliseconds, and what follows then: wait, reassign or fail."""
+def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
+    """Return how long an attempt may be absent, in milliseconds, and what follows then: wait, reassign or fail.
+
+    Repeatable work that is expected to take long waits for a tenth of that, in whole seconds, before it begins anew.
+    """
     if spec.on_absence.then:
         return spec.on_absence.after_s * 1000, spec.on_absence.then
-    return (0, "reassign") if attempt.repeatability in REPEATABLE else (0, "wait")
+    if attempt.repeatability not in REPEATABLE:
+        return 0, "wait"
+    return min(attempt.expects_ms // (_PATIENCE_PART * 1000) * 1000, settings.patience_most_ms), "reassign"
 
 
 def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
     """Return how long after its last answered `alive` an agent must stop; 0 means never (`wait`)."""
-    after_ms, then = absence_of(spec, attempt)
+    settings = work.shard.settings
+    after_ms, then = absence_of(settings, spec, attempt)
     if then == "wait":
         return 0
-    settings = work.shard.settings
     return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
 
 

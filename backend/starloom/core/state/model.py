@@ -551,6 +551,9 @@ class Shard:
         return found
 
 
+PATIENCE_MOST_MS: Final = 120_000
+"""Longer than a hub is away that is upgraded or restarted with its computer."""
+
 TRIAL_RUNS: Final = 3
 """After so many clean runs in a row words start a recipe that was kept from a proposal."""
 
@@ -571,6 +574,7 @@ class ShardSettings:
         "keeps_reopenings",
         "kept_results_most",
         "pace_rows_most",
+        "patience_most_ms",
         "probe_first_ms",
         "probe_most_ms",
         "proposals_most",
@@ -620,6 +624,7 @@ class ShardSettings:
         self.keeps_reopenings = 1
         self.kept_results_most = 1_000
         self.pace_rows_most = 2_000
+        self.patience_most_ms = PATIENCE_MOST_MS
         self.proposals_most = 20
         self.spending_rows_most = 500
         self.trial_runs = TRIAL_RUNS
