@@ -415,7 +415,7 @@ CODES: dict[Code, CodeInfo] = {
         _D,
         422,
         "The attempt had lost its lease",
-        "Nothing to do; a newer attempt has the work, or gets it where the task may be repeated.",
+        "A newer attempt has the work while the task may be repeated; if it has failed, retry it.",
     ),
     Code.FILE_NOT_FOUND: CodeInfo(_P, 422, "The file does not exist on the device", "Check the path on that device."),
     Code.NO_SPACE: CodeInfo(

@@ -1077,6 +1077,7 @@ export interface TaskRecord {
   marked?: string | null;
   not_before_ms?: number;
   reason?: Reason | null;
+  /** The number of its attempts in this round that used up no try: refused, never begun or ended by their fences. */
   refusals?: number;
   /** The job whose review holds it. */
   review?: string | null;
@@ -1605,7 +1606,7 @@ export const CODES: Record<Code, CodeInfo> = {
   secret_in_file: {"code_class": "permanent", "status": 422, "title": "A file to be sent holds a secret", "hint": "Let the tool leave the value out of its files."},
   missing_grant: {"code_class": "device", "status": 422, "title": "A grant is missing on the device", "hint": "Type the named line on the device; it then goes on."},
   tool_unavailable: {"code_class": "device", "status": 422, "title": "The device does not offer this tool now", "hint": "See the probe's reason in `starloom device show`."},
-  fenced: {"code_class": "device", "status": 422, "title": "The attempt had lost its lease", "hint": "Nothing to do; a newer attempt has the work, or gets it where the task may be repeated."},
+  fenced: {"code_class": "device", "status": 422, "title": "The attempt had lost its lease", "hint": "A newer attempt has the work while the task may be repeated; if it has failed, retry it."},
   file_not_found: {"code_class": "permanent", "status": 422, "title": "The file does not exist on the device", "hint": "Check the path on that device."},
   no_space: {"code_class": "device", "status": 422, "title": "The device has too little free space", "hint": "Free some space or choose another device."},
   output_too_big: {"code_class": "permanent", "status": 422, "title": "The output is too big", "hint": "Write it to a file and hand that on."},

@@ -315,6 +315,7 @@ class TaskRecord(Record, frozen=True, kw_only=True):
     not_before_ms: int = 0
     reason: Reason | None = None
     refusals: int = 0
+    """The number of its attempts in this round that used up no try: refused, never begun or ended by their fences."""
     review: str | None = None
     """The job whose review holds it."""
     reviews: int = 0

@@ -9,7 +9,7 @@ from msgspec.structs import replace as with_fields
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import SendOver
 from starloom_protocol.records.edits import RemoveTask
-from starloom_protocol.records.entities import Answer, Choice, ForEach, Policy, ResultSpec, Selector
+from starloom_protocol.records.entities import Answer, Choice, ForEach, Policy, ResultSpec, Retry, Selector
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome
 from tests.builders import TOOLS, Driver, edge, plan, task
@@ -96,6 +96,20 @@ def test_a_program_of_a_list_that_ended_with_another_code_is_not_hidden_by_the_r
         driver.receipt(dispatch)
     assert driver.run() == state
     assert ("x ended with 3: no printer" in answer(driver).sentence) is bool(failures)
+
+
+@pytest.mark.parametrize("code", [Code.FENCED, Code.INTERRUPTED, Code.TIMED_OUT])
+def test_work_of_a_list_that_no_device_finished_is_not_hidden(code: Code) -> None:
+    driver = WatchedDriver("one", "two")
+    driver.shard.settings.fences_most = 0
+    each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
+    run = task("run", for_each=each, retry=Retry(max_attempts=1))
+    driver.submit(plan(run, task("table", "rows=run"), policy=Policy(partial=True)))
+    first, second = driver.take()
+    driver.result(first, outcome=Outcome.INTERRUPTED, code=code)
+    driver.result(second, {})
+    driver.receipt(second)
+    assert driver.run() == "partial"
 
 
 def test_a_list_that_every_device_refused_makes_no_part_of_an_answer() -> None:

@@ -166,6 +166,20 @@ def test_no_work_waits_longer_than_the_most_and_short_work_not_at_all() -> None:
     assert absence_of(with_settings(old), spec, replace(attempt, expects_ms=10**9)) == (0, "reassign")
 
 
+def test_an_end_by_its_fence_uses_up_no_try_up_to_a_limit() -> None:
+    driver = Driver("one", "two")
+    driver.shard.settings.fences_most = 3
+    found = driver.submit(plan(task("a", retry=Retry(max_attempts=2))))
+    driver.expire(driver.take()[0].at)
+    for ends in range(3):
+        (dispatch,) = driver.take()
+        driver.result(dispatch, outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=MAYBE)
+        assert (found.tasks["a"].started, found.tasks["a"].refusals) == (2, ends + 1)
+    driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=MAYBE)
+    assert (driver.states()["a"], found.tasks["a"].code) == ("failed", Code.FENCED)
+    driver.folded_equals_state()
+
+
 def test_tries_lost_to_silence_count() -> None:
     driver = Driver("one", "two")
     driver.submit(plan(task("a", retry=Retry(max_attempts=2))))

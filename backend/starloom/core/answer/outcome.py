@@ -46,8 +46,8 @@ from starloom_protocol.vocabulary import (
 
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
-_EXITED = frozenset({Code.EXIT_CODE})
-"""A program ended with a code that is not 0."""
+_UNDONE = frozenset({Code.EXIT_CODE, Code.LOST, Code.FENCED, Code.INTERRUPTED, Code.TIMED_OUT})
+"""A program ended with a code that is not 0, or a call did not come to its end."""
 _NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
 """The causes for which a list has no rows although its work was not done: no rows are then no result."""
 _SHOWN_BYTES_MAX = 4096
@@ -163,9 +163,9 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
     # A part of the answer came; a failed goal found something; nothing else went wrong than such goals.
     useful = False
     found_out, only_goals = False, True
-    # A plan that allows a part says so where a program of its lists failed; another one took that into account.
-    programs_failed = any(_failed_by(constellation, group, _EXITED) for group in constellation.tally)
-    clean = not (constellation.head.policy.partial and programs_failed)
+    # A plan that allows a part says so where work of its lists was not done; another one took that into account.
+    undone = any(_failed_by(constellation, group, _UNDONE) for group in constellation.tally)
+    clean = not (constellation.head.policy.partial and undone)
     only_cancelled = True
     hollow = _hollow(constellation)
     for task, spec in constellation.specs.items():
@@ -189,7 +189,7 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
             useful = True
     if clean:
         return _STATE.SUCCEEDED
-    if only_cancelled and not programs_failed:
+    if only_cancelled and not undone:
         return _STATE.CANCELLED
     in_part = (constellation.head.policy.partial and useful) or (found_out and only_goals)
     return _STATE.PARTIAL if in_part else _STATE.FAILED

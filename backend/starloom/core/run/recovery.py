@@ -118,6 +118,9 @@ def broke(case: Case, *, last: bool = False) -> None:
     may_again = end in _AT_ONCE or on_check or on_exit or code_class is not CodeClass.PERMANENT
     if _kills_agents(case):
         _fail(case.with_attempt(code=Code.QUARANTINED))
+    elif _is_fenced(ended) and harmless and record.refusals < case.work.shard.settings.fences_most:
+        # Its device or the hub was away for longer than the lease, which says nothing of the work: no try is used up.
+        _again(case.with_record(started=max(record.started - 1, 0), refusals=record.refusals + 1), at_once=True)
     elif may_again and harmless and _budget_is_spent(case.constellation, ended):
         said = f"{ended.detail}; " if ended.detail else ""
         _fail(case.with_attempt(detail=f"{said}not tried again: the retries of the whole constellation are used up"))
@@ -169,7 +172,11 @@ def _before(case: Case) -> Iterator[Attempt]:
 
 def _died_over_it(ended: Attempt) -> bool:
     """Tell whether an agent died with this attempt; if its fence ended the work, only its connection was too slow."""
-    return ended.end is AttemptEnd.INTERRUPTED and ended.code is not Code.FENCED
+    return ended.end is AttemptEnd.INTERRUPTED and not _is_fenced(ended)
+
+
+def _is_fenced(ended: Attempt) -> bool:
+    return ended.end is AttemptEnd.INTERRUPTED and ended.code is Code.FENCED
 
 
 def not_begun(case: Case) -> None:

@@ -567,6 +567,7 @@ class ShardSettings:
         "backoff_first_ms",
         "backoff_most_ms",
         "dependencies_most",
+        "fences_most",
         "grace_ms",
         "hedge_after_ms",
         "hedge_at_p90",
@@ -630,6 +631,7 @@ class ShardSettings:
         self.trial_runs = TRIAL_RUNS
         self.random_placement = 0
         self.refusals_most = 10
+        self.fences_most = 10
         self.return_ms = 10_000
         self.rule_firings_most = 100
         self.tasks_most = 10_000
