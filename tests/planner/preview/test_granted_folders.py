@@ -66,12 +66,15 @@ def test_a_device_that_told_no_folders_is_not_judged() -> None:
 
 
 def test_the_folder_that_a_copy_goes_into_unnamed_is_named() -> None:
-    told = msgspec.structs.replace(offer(), facts={"writes": "/srv/backup\n/srv/share"})
+    told = msgspec.structs.replace(offer(), facts={"writes": "/srv/backup\n/srv/share\n/var/agent/workspace"})
     view = fleet(device("nas"), device("pc"), offers={"nas": told, "pc": offer()})
     planning = Planning(load_catalogue(), lambda: view)
     params = {"source": {"name": "pc"}, "target": {"name": "nas"}, "folder": "Papers"}
     plan = planning.plan_recipe("copy-folder", params).plan
     assert plan is not None
     why = {row["id"]: row["why"] for row in planning.preview(plan)["tasks"]}
-    assert why["copy"] == "the plan names it; in '/srv/backup', the first folder that it allows"
+    assert why["copy"] == (
+        "the plan names it; in '/srv/backup', the first folder that it allows,"
+        " or in '/srv/share' where a file's own folder is there"
+    )
     assert why["list"] == "the plan names it"

@@ -26,7 +26,7 @@ from starloom.core.state.tasks.roles import (
     successor,
 )
 from starloom_protocol.records.entities import Finding, TaskRecord
-from starloom_protocol.text.wording import counted, few, found_by, listed, quoted
+from starloom_protocol.text.wording import counted, few, found_by, listed
 from starloom_protocol.tools.ways_back import way_back
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
@@ -304,7 +304,7 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
         device = constellation.tasks[task].device
         if device is not None:
             found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
-    named = [f"{quoted(folder)} on {fleet.name_of(device)}" for device, folder in found]
+    named = [f"{folder} on {fleet.name_of(device)}" for device, folder in found]
     if not named:
         return []
     more = len(named) - _FOLDERS_NAMED

@@ -456,8 +456,7 @@ def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
     folders = {device: folder for one in reaches for device, folder in one.folders}
     keys = dict.fromkeys(device for one in reaches for device in one.devices if device in fleet.devices)
     names = [
-        f"{fleet.devices[key].name} (in {quoted(folders[key])})" if key in folders else fleet.devices[key].name
-        for key in keys
+        f"{fleet.devices[key].name} (in {folders[key]})" if key in folders else fleet.devices[key].name for key in keys
     ]
     return f"{_acts(reaches)}{f' on {_some(names)}' if names else ''}"
 

@@ -480,10 +480,11 @@ def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | N
 
 def _folder_words(spec: TaskSpec, devices: Iterable[str], fleet: Fleet) -> str:
     """Return the folders that a task means by `.`, so that nobody has to know which one comes first."""
-    found = first_folders(fleet, spec, devices)
-    if len(found) == 1:
-        return f"; in {quoted(*found.values())}, the first folder that it allows"
-    named = [f"{quoted(folder)} on {fleet.devices[device].name}" for device, folder in found.items()]
+    devices = list(devices)
+    found = first_folders(fleet, spec, devices, ", the first folder that it allows" if len(devices) == 1 else "")
+    if len(devices) == 1 and found:
+        return f"; in {found[devices[0]]}"
+    named = [f"{folder} on {fleet.devices[device].name}" for device, folder in found.items()]
     return f"; in {few(named, _FOLDERS_MOST)}" if named else ""
 
 

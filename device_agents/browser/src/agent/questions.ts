@@ -1,6 +1,6 @@
 /** The questions that wait for their person, in the order in which they came; each is answered or declined once. */
 import type { LeaseRef } from "../generated/protocol.ts";
-import type { Question } from "../tools/interface.ts";
+import { type Question, ToolFailed } from "../tools/interface.ts";
 
 export interface OpenQuestion {
   id: string;
@@ -22,11 +22,16 @@ export class Questions {
     this.#changed = changed;
   }
 
-  /** Ask, and wait for the answer; it is taken back when the signal aborts, and the promise stays open then. */
+  /**
+   * Ask, and wait for the answer; it is taken back when the signal aborts, and the promise stays open then.
+   * @throws ToolFailed `declined` when its time is over; the device may have slept, so this can be later.
+   */
   ask(at: LeaseRef, tool: string, question: Question, signal: AbortSignal): Promise<unknown> {
     this.#asked += 1;
     const id = `q${this.#asked}`;
+    let overdue: ReturnType<typeof setTimeout> | undefined;
     const gone = () => {
+      clearTimeout(overdue);
       this.open = this.open.filter((item) => item.id !== id);
       this.#changed();
     };
@@ -40,6 +45,11 @@ export class Questions {
         reject(error);
       };
       this.open = [...this.open, { id, at, tool, question, answer, decline }];
+      const { withinS, text } = question;
+      if (withinS !== undefined) {
+        const late = () => decline(new ToolFailed("declined", `nobody answered within ${withinS} s: ${text}`));
+        overdue = setTimeout(late, withinS * 1000);
+      }
       signal.addEventListener("abort", gone, { once: true });
       this.#changed();
     });

@@ -5,6 +5,7 @@ import { tool } from "./interface.ts";
 const args = z.strictObject({
   text: z.string().min(1).max(1000),
   choices: z.array(z.string().min(1).max(100)).max(20).default([]),
+  within_s: z.int().min(5).max(3600).optional(),
 });
 
 export const ask = tool({
@@ -18,9 +19,10 @@ export const ask = tool({
   repeatability: "never",
   resumes: true,
   probe: () => null,
-  async run(call, { text, choices }) {
+  async run(call, { text, choices, within_s }) {
+    const asked = within_s === undefined ? { text } : { text, withinS: within_s };
     const answer = await call.step("answer", () =>
-      call.ask(choices.length > 0 ? { kind: "choice", text, choices } : { kind: "line", text }),
+      call.ask(choices.length > 0 ? { kind: "choice", ...asked, choices } : { kind: "line", ...asked }),
     );
     return { answer: String(answer) };
   },

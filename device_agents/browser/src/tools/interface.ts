@@ -53,6 +53,8 @@ export interface Share {
 interface Asked {
   /** What it is for, in the words of the request. */
   text: string;
+  /** How long it stays open; without it for as long as its call. */
+  withinS?: number;
 }
 
 /** What a person is shown; each kind has its own way to be answered. */

@@ -89,7 +89,10 @@ describe("the result of a tool", () => {
   });
   const place = { latitude: 1.5, longitude: 2.5, accuracy_m: 3, at: "2026-01-01T00:00:00Z" };
   const calls: Record<string, [unknown, unknown][]> = {
-    ask: [["yes", { text: "Go on?" }]],
+    ask: [
+      ["yes", { text: "Go on?" }],
+      ["yes", { text: "Go on?", choices: ["yes"], within_s: 60 }],
+    ],
     notify: [
       [null, { text: "Done" }],
       [null, { text: "Done", unshown: "log" }],
