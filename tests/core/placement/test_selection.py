@@ -63,6 +63,18 @@ def test_a_device_that_failed_it_is_avoided_while_there_is_another() -> None:
     assert driver.take()[0].device == "d-two"
 
 
+def test_a_device_whose_fence_ended_it_is_not_left_idle_for_a_busy_one() -> None:
+    driver = WatchedDriver("one", "two", slots=1)
+    driver.submit(plan(task("busy", device="two"), task("a", device=None)))
+    by_task = {item.at.task: item for item in driver.take()}
+    driver.result(by_task["a"], outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=EffectSeen.MAYBE)
+    again = driver.take()[0]
+    assert again.device == "d-one"
+    driver.result(by_task["busy"], 1)
+    driver.result(again, outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=EffectSeen.MAYBE)
+    assert driver.take()[0].device == "d-two"
+
+
 def test_where_every_device_failed_it_one_that_answers_comes_before_one_that_was_silent() -> None:
     driver = WatchedDriver("one", "two")
     driver.submit(plan(task("a", device=None)))

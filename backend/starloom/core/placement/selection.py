@@ -52,6 +52,7 @@ from starloom_protocol.vocabulary import (
     REPEATABLE,
     WORKING_CONSTELLATION_STATES,
     AttemptEnd,
+    Code,
     CodeClass,
     DeviceLink,
     Reason,
@@ -72,8 +73,9 @@ _THEN = {
     _ONLY: "it was the only free device then",
     "its inputs are there": "its inputs were there",
 }
-_FAILED, _SILENT = 1, 2
-"""Why a device is avoided for a task: one that reported a failure still answers, one that was lost may not."""
+_FENCED, _FAILED, _SILENT = 1, 2, 3
+"""Why a device is avoided for a task. A fence tells of a cut line, so no other device is waited for after one; a device
+that reported a failure still answers, one that was lost may not."""
 _Ranked = tuple[int, int, int, int, int, int]
 """Avoided, trust, finish (0: as good as the best), minus its inputs there, load, index among the feasible by name.
 
@@ -327,7 +329,7 @@ def avoided(constellation: Constellation, task: str, record: TaskRecord) -> dict
         if attempt.end is AttemptEnd.LOST:
             devices.setdefault(attempt.device, _SILENT)
         elif attempt.code is not None and CODES[attempt.code].code_class is CodeClass.DEVICE:
-            devices.setdefault(attempt.device, _FAILED)
+            devices.setdefault(attempt.device, _FENCED if attempt.code is Code.FENCED else _FAILED)
     return devices
 
 
@@ -388,7 +390,7 @@ def pick(
     else:
         best.sort()
     chosen = best[0]
-    if chosen[0] and any(item[0] not in avoid for item in known):
+    if chosen[0] > _FENCED and any(item[0] not in avoid for item in known):
         return None
     device = known[chosen[5]][0]
     others = [known[item[5]][0] for item in best[1:3]]

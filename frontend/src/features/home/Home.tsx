@@ -243,7 +243,7 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
         const shown = withLoad(shownOf(view), lines);
         return (
           <Link key={view.id} className="deviceline" href={`/devices/${view.id}`}>
-            <span className="row">
+            <span className="row wrap">
               <span className="tag">{view.tag}</span>
               <span className="cut">{view.device.name}</span>
               <span className={`end small word nowrap tone-${shown.tone}`}>{shown.word}</span>
