@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -95,3 +96,13 @@ def test_a_hub_that_stays_away_ends_the_wait_as_unreachable() -> None:
         ended_or_stuck(source, {}, "k", now=lambda: source.at)
     assert ended.value.exit_code is Exit.UNREACHABLE
     assert source.at >= OUTAGE_S
+
+
+def test_the_path_of_a_plan_is_no_request_in_words(hub: StubHub, tmp_path: Path) -> None:
+    plan = tmp_path / "my plan.yaml"
+    plan.write_text("starloom: 1\n", encoding="utf-8")
+    code, said = starloom(hub, "submit", str(plan))
+    assert (code, hub.asked) == (2, [])
+    assert f"submit -f '{plan}'" in said
+    starloom(hub, "submit", "what is in plan.yaml")
+    assert hub.asked

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import shlex
 import sys
 import uuid
 from collections.abc import Callable
@@ -35,6 +36,7 @@ from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.typed import say, typed
 from starloom.client.terminal.values import duration_s, json_or_text, parameters
 from starloom_protocol.text.presentation import BEFORE_UNDO
+from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     PERSON_ATTENTION,
@@ -66,6 +68,7 @@ PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the pl
 
 
 _ID = re.compile(r"c-[0-9a-z-]+")
+_PLAN_ENDINGS = (".yaml", ".yml", ".json")
 _TAPS_MOST = 5
 """So many constellations of a list are looked at for the device on which somebody has to tap."""
 
@@ -156,9 +159,14 @@ def what_runs(request: str, file: str | None, recipe: str | None, param: list[st
     """Return the members of a body that name the work: words, plan or recipe, with its parameters.
 
     Raises:
-        Problem: the file cannot be read, or a parameter is invalid.
+        Problem: the file cannot be read, a parameter is invalid, or the words are the path of a plan.
     """
     body: dict[str, Any] = {}
+    if request.endswith(_PLAN_ENDINGS) and Path(request).is_file():
+        raise usage(
+            f"{quoted(request)} is a file, and no request in words",
+            f"Say that it is a plan: starloom submit -f {shlex.quote(request)}",
+        )
     if request:
         body["request"] = request
     if file:
