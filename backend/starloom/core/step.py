@@ -114,6 +114,8 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
             break
     if work.ready:
         _say_ready(work)
+    if shard.queued and not silent:
+        approvals.ask_again(work)
     if shard.queued_now:
         _watch_queued(work)
     if shard.ended_stops:

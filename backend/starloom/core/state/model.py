@@ -67,6 +67,7 @@ CONSTELLATION_KINDS = (
     "job",
     "call",
     "draft",
+    "approved",
 )
 FLEET_KINDS = (
     "device",
@@ -152,10 +153,11 @@ class Constellation(Stream):
     its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
     `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
     `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices, `tapped` the
-    running tasks that wait for a tap.
+    running tasks that wait for a tap. `approved` has the devices that were approved for a tool and a selector.
     """
 
     __slots__ = (
+        "approved",
         "attempts",
         "children",
         "choosing",
@@ -215,6 +217,7 @@ class Constellation(Stream):
         self.jobs = cast(dict[str, Job], tables["job"])
         self.drafts = cast(dict[str, Draft], tables["draft"])
         self.head: Head
+        self.approved: dict[tuple[str, bytes], frozenset[str]] = {}
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
         self.gate: dict[str, GateState] = {}
@@ -563,6 +566,7 @@ class ShardSettings:
         "approval_ms",
         "backoff_first_ms",
         "backoff_most_ms",
+        "binds_approvals",
         "dependencies_most",
         "grace_ms",
         "hedge_after_ms",
@@ -609,6 +613,7 @@ class ShardSettings:
         self.schedule_apart_ms = schedule_apart_ms
         self.schedules_most = schedules_most
         self.approval_ms = approval_ms
+        self.binds_approvals = 1
         self.standing_most = 500
         self.suspect_at = 3
         self.quarantine_at = 6

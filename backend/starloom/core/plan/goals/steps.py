@@ -27,6 +27,7 @@ from starloom.core.rights import envelope
 from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation
+from starloom.core.state.secret_needs import approved_for
 from starloom.core.state.tasks.findings import stands
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
@@ -137,6 +138,13 @@ def _step(case: GoalCase, item: GoalProposed) -> None:
     fleet, spec, stranger = case.work.shard.fleet, constellation.specs[group], read_of_a_stranger(case)
     judged = [envelope.judge_call(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
+    approved = approved_for(constellation, spec)
+    for device in {
+        each.spec.device.id or "" for each in judged if each.spec.device is not None and approved is not None
+    }:
+        if device not in (approved or ()):
+            reason = f"{fleet.name_of(device)} is none of the devices that were approved for {group}"
+            faults.append(fault(Code.FORBIDDEN, reason, "device"))
     beside = len(judged) > 1 or item.each_of is not None
     if not faults and beside and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
