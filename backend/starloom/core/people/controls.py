@@ -17,6 +17,7 @@ from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control, check_word
+from starloom.core.rights.taken import is_taken_from
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
 from starloom.core.state.inputs import ControlRequested, EditProposed
@@ -171,6 +172,19 @@ def at_deadline(work: Work, constellation: Constellation) -> None:
     cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=DEADLINE)
     work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by=ENGINE)
     stop_all(work, constellation, note, cut=False)
+
+
+def judge_rights(work: Work) -> None:
+    """Cancel each request without a plan of those whose right to run work was taken: its plan is not accepted yet."""
+    shard = work.shard
+    for constellation in [shard.constellations[name] for name in shard.live]:
+        head = constellation.head
+        if head.version or head.state is _STATE.CANCELLING or not is_taken_from(shard.access, head.author):
+            continue
+        note = "who asked for it may run work no more"
+        cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=ENGINE)
+        work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by=ENGINE)
+        stop_all(work, constellation, note)
 
 
 def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
