@@ -653,6 +653,13 @@ DEVICE_THREATS = (
         ("tests/guard/test_saved_names.py::test_t235_",),
     ),
     Threat(
+        "T254",
+        "a file whose name is as long as a disk takes keeps each file of a copy back: one like it is there, and there"
+        " is no room for a number behind it",
+        "the name is cut to make room for the number, before its ending",
+        ("tests/guard/test_odd_contents.py::test_t254_",),
+    ),
+    Threat(
         "T236",
         "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
         " under the same names, or more of them, that count as harmless as the first",
