@@ -99,6 +99,14 @@ def test_t252_a_device_that_joins_since_gets_no_approved_call(value: str) -> Non
     assert found.head.state is STATE.ACTIVE
 
 
+def test_t252_a_write_beside_the_question_stays_where_it_was_shown() -> None:
+    driver = two()
+    driver.submit(risky(task("note", tool="t.idem", device=GPU), of={"device": "two"}), hold=True)
+    label(driver, "two", "gpu")
+    answer(driver, "allow")
+    assert [(sent.at.task, sent.device) for sent in driver.take()] == [("restart", "d-two"), ("note", "d-one")]
+
+
 def test_t252_a_group_takes_the_approved_devices() -> None:
     driver = two()
     found = driver.submit(plan(task("restart", tool="t.restart", for_each=ForEach(devices=GPU))))

@@ -124,7 +124,7 @@ def test_t253_no_plan_is_made_for_somebody_who_may_run_no_work(taken: str, goes:
     if not planned:
         assert (driver.do(request).faults == []) is goes
         return
-    job = {"by": "worker", "constellation": "c1", "job": "plan-1", "worker": "w1"}
+    job: dict[str, Any] = {"by": "worker", "constellation": "c1", "job": "plan-1", "worker": "w1"}
     driver.do(i.PlanProposed(id=driver.ident(), plan=plan(task("look")), **job))
     assert (driver.state() == "active") is goes
     assert bool(driver.take()) is goes

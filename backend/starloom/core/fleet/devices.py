@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from starloom.core.fleet import draining, hub_calls, owner_questions
 from starloom.core.placement import device_conditions, pace, returning, waiting
 from starloom.core.placement.device_conditions import without_session_facts
-from starloom.core.rights.taken import is_taken
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
@@ -102,7 +101,7 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
     """
     access = work.shard.access
     token = access.tokens.get(enrollment.token)
-    if is_taken(access, access.principals.get(enrollment.owner), enrollment.token) or (
+    if access.is_taken(access.principals.get(enrollment.owner), enrollment.token) or (
         token is not None and token.revoked_ms
     ):
         raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
@@ -111,7 +110,7 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
 def judge_codes(work: Work) -> None:
     """End the join codes of those whose right to make them was taken."""
     access, codes = work.shard.access, work.shard.fleet.enrollments.values()
-    taken = [one.id for one in codes if is_taken(access, access.principals.get(one.owner), one.token)]
+    taken = [one.id for one in codes if access.is_taken(access.principals.get(one.owner), one.token)]
     end_codes(work, taken, "who made the code may add devices no more")
 
 

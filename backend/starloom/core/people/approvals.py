@@ -92,7 +92,7 @@ class ApprovalNeed:
 
     `repeats` are the tools that may be called several times, with the number. `reaches` says for each call that asks
     where it may run, in the order of the plan; `others` are the effects of the tasks that do not ask. `approved` has
-    the devices of these calls, and of those that are allowed for good.
+    the devices of all calls that do more than read, for these stand beside the question, or of those allowed for good.
     """
 
     asks: bool
@@ -175,6 +175,7 @@ def approval_need(
     others: frozenset[Effect] = frozenset()
     often: dict[str, int] = {}
     bound: list[TaskSpec] = []
+    beside: list[TaskSpec] = []
     because = ""
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
@@ -189,6 +190,7 @@ def approval_need(
             often[spec.id] = turns
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             others |= effects
+            beside += [spec] if effects - {Effect.READ} or spec.goal is not None else []
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
@@ -210,10 +212,11 @@ def approval_need(
             bound.append(spec)
             reaches.append(_reach(fleet, spec, calls[-1]))
             because = because or f"a rule may add {spec.id} while it runs"
+        elif effects - {Effect.READ}:
+            beside.append(spec)
     every_time = hold or policy.approval is Approval.ALWAYS
-    approved = _approved(fleet, bound, by_id)
     if not calls and not every_time:
-        return ApprovalNeed(asks=False, approved=approved)
+        return ApprovalNeed(asks=False, approved=_approved(fleet, bound, by_id))
     if every_time:
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
@@ -224,7 +227,7 @@ def approval_need(
     kept = [] if because else calls
     return ApprovalNeed(
         asks=True,
-        approved=approved,
+        approved=_approved(fleet, [*bound, *beside], by_id),
         calls=kept,
         once_because=because,
         repeats=repeats,

@@ -17,7 +17,6 @@ from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control, check_word
-from starloom.core.rights.taken import is_taken_from
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
 from starloom.core.state.inputs import ControlRequested, EditProposed
@@ -179,7 +178,7 @@ def judge_rights(work: Work) -> None:
     shard = work.shard
     for constellation in [shard.constellations[name] for name in shard.live]:
         head = constellation.head
-        if head.version or head.state is _STATE.CANCELLING or not is_taken_from(shard.access, head.author):
+        if head.version or head.state is _STATE.CANCELLING or not shard.access.is_taken_from(head.author):
             continue
         note = "who asked for it may run work no more"
         cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=ENGINE)

@@ -18,7 +18,6 @@ from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.starting import install_plan
 from starloom.core.rights.authorship import check_addressed, check_asked, check_plan, check_word
 from starloom.core.rights.reserved import check_devices, check_planned
-from starloom.core.rights.taken import is_taken_from
 from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
@@ -59,7 +58,7 @@ _PERSON = "person"
 def on_request(work: Work, item: RequestReceived) -> None:
     """Accept a request once: its constellation, and a plan or a job to make one."""
     shard = work.shard
-    if is_taken_from(shard.access, work.by):
+    if shard.access.is_taken_from(work.by):
         raise Refusal(fault(Code.FORBIDDEN, f"{name_of(work.by)} may run work no more"))
     if item.idempotency is not None:
         key, body_hash = item.idempotency

@@ -48,7 +48,8 @@ from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Spending
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
-from starloom_protocol.vocabulary import GateState
+from starloom_protocol.stream.authors import author_of, token_of, who
+from starloom_protocol.vocabulary import ROLE_RANK, GateState, Role
 from starloom_protocol.wire.frames import LeaseRef
 
 CONSTELLATION_KINDS = (
@@ -424,6 +425,26 @@ class Access(Stream):
             found += below
             ahead += [one.id for one in below]
         return found
+
+    def is_taken(self, holder: Principal | None, token: str) -> bool:
+        """Tell whether somebody may run work no more, or not with this token.
+
+        A session, which has its time, does not bind what was done in it; the invitation of that session does.
+        """
+        used = self.tokens.get(token)
+        if used is not None and used.kind == "session":
+            used = self.tokens.get(used.parent)
+        low = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
+        return low or (used is not None and used.revoked_ms > 0)
+
+    def is_taken_from(self, author: str) -> bool:
+        """Tell whether an author may run work no more; a part of the hub always may."""
+        used = self.tokens.get(token_of(author))
+        holder = self.principals.get(used.principal) if used is not None else None
+        if holder is None:
+            named = (one for one in self.principals.values() if author_of(one.kind, one.name) == who(author))
+            holder = next(named, None)
+        return self.is_taken(holder, token_of(author))
 
 
 class Demand:

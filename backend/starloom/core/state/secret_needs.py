@@ -40,7 +40,7 @@ def needs_in(access: Access, constellation: Constellation, spec: TaskSpec) -> Ne
 def approved_for(constellation: Constellation, spec: TaskSpec) -> frozenset[str] | None:
     """Return the devices that were approved for a task or group, or its steps; None where it needed no approval.
 
-    They are known by tool and selector: an edit that changes these was judged by itself.
+    They are known by tool and selector: an edit that changes these was judged when it was made.
     """
     selector = spec.device
     if selector is None or (spec.key is not None and selector == Selector(id=spec.key)):
