@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from starloom.core.answer.open_questions import open_questions
+from starloom.core.people.approvals import changing_calls
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom_protocol.records.entities import ForEach, Selector
+from starloom_protocol.records.specs import Approved
 from starloom_protocol.values import canonical
 from tests.builders import TOOLS, Driver, plan, task
 from tests.core.people.test_approvals import RESTART, STATE, answer, asked, fleet, risky
@@ -46,6 +49,10 @@ def test_t252_an_approved_call_follows_no_moved_label(first: bool, value: str) -
     label(driver, "two", "gpu")
     label(driver, "one")
     if first:
+        held = found.tables["approved"]["plan"]
+        assert isinstance(held, Approved)
+        (call,) = changing_calls(driver.shard.fleet, list(found.specs.values()), [], held)
+        assert call.devices == ["d-one"], "what stands beside the question is what the answer allows"
         answer(driver, value)
     assert [sent.at.task for sent in driver.take()] == ["look"]
     again = asked(found)
@@ -53,6 +60,8 @@ def test_t252_an_approved_call_follows_no_moved_label(first: bool, value: str) -
     assert again.text.startswith("Run Restart? It may change on two.")
     why = "No device that was approved for restart can do it any more: one does not have the label gpu."
     assert again.text.endswith(why)
+    (shown,) = open_questions(found)
+    assert shown.by == "the hub, before the plan goes on"
     answer(driver, "allow", question=again.id)
     assert gone_to(driver) == ["d-two"]
     driver.folded_equals_state()

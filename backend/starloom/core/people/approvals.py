@@ -307,9 +307,15 @@ def _too_wide(call: Call) -> str:
     return ""
 
 
-def _call(fleet: Fleet, spec: TaskSpec, by_id: dict[str, TaskSpec], effects: frozenset[Effect]) -> Call:
-    devices = sorted(may_run_on(fleet, spec, by_id))
-    return Call(args=spec.args, devices=devices, effects=sorted(effects), task=spec.id, tool=spec.tool or "")
+def _call(
+    fleet: Fleet,
+    spec: TaskSpec,
+    by_id: dict[str, TaskSpec],
+    effects: frozenset[Effect],
+    held: Sequence[str] | None = None,
+) -> Call:
+    devices = may_run_on(fleet, spec, by_id) if held is None else held
+    return Call(args=spec.args, devices=sorted(devices), effects=sorted(effects), task=spec.id, tool=spec.tool or "")
 
 
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
@@ -341,16 +347,20 @@ def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
     )
 
 
-def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
+def changing_calls(
+    fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
+) -> list[Call]:
     """Return the calls of a plan that do more than read, for the person who decides: those that ask come first.
 
-    The order within is that of the plan; a call that a rule may add counts. A group stands for its calls.
+    The order within is that of the plan; a call that a rule may add counts. A group stands for its calls. Their devices
+    are those that they were `approved` for, or else asked for.
     """
     by_id = {spec.id: spec for spec in specs}
     known = _known_effects(fleet, by_id)
+    held = {(one.tool, encode_entity(one.selector)): one.devices for one in (approved or Approved()).reaches}
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
-        _call(fleet, way, by_id, effects)
+        _call(fleet, way, by_id, effects, held.get((way.tool or "", encode_entity(selector_of(way, by_id)))))
         for spec in [*all_specs, *specs_by_rules(rules, specs)]
         for way in ways_of(spec)
         if (effects := known.of(way)) - {Effect.READ}
