@@ -660,6 +660,15 @@ DEVICE_THREATS = (
         ("tests/guard/test_odd_contents.py::test_t254_",),
     ),
     Threat(
+        "T255",
+        "a Markdown of a few kilobytes, a CSV of commas or a table of countless columns, which a device or a model"
+        " gives, keeps the page of each of its readers busy for minutes",
+        "Markdown is read by a parser that never goes back, and a table has as many columns as a page can hold",
+        ("tests/e2e/test_answers.py::test_t255_",),
+        part="signs and columns that are tried one by one are held by MarkdownView.test.tsx, files.test.ts and"
+        " table.test.ts",
+    ),
+    Threat(
         "T236",
         "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
         " under the same names, or more of them, that count as harmless as the first",
