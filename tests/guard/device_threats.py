@@ -669,6 +669,12 @@ DEVICE_THREATS = (
         " table.test.ts",
     ),
     Threat(
+        "T256",
+        "a device gives the size of its file as a text or a list, and the terminal shows nothing of the answer",
+        "a size that is no whole number is said to be unknown",
+        ("tests/guard/test_saved_names.py::test_t256_",),
+    ),
+    Threat(
         "T236",
         "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
         " under the same names, or more of them, that count as harmless as the first",
