@@ -1,4 +1,4 @@
-"""What a device says of its file keeps no answer back: a name that no disk takes (T235), a lie about its size (T256)."""
+"""What a device says of its file keeps no answer back: a name that no disk takes (T235), a size that is none (T256)."""
 
 from __future__ import annotations
 
