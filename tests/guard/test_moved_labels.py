@@ -13,6 +13,7 @@ from starloom_protocol.records.specs import Approved
 from starloom_protocol.values import canonical
 from tests.builders import TOOLS, Driver, plan, task
 from tests.core.people.test_approvals import RESTART, STATE, answer, asked, fleet, risky
+from tests.core.plan.goals.pursued import Pursued, call
 
 GPU = Selector(labels=["gpu"])
 
@@ -123,6 +124,17 @@ def test_t252_a_group_takes_the_approved_devices() -> None:
     answer(driver, "allow")
     assert gone_to(driver) == ["d-one"]
     assert found.head.state is STATE.ACTIVE
+
+
+def test_t252_a_goal_goes_to_no_device_that_got_its_label_since() -> None:
+    goal = Pursued(goal={"device": {"any": [{"name": "one"}, {"labels": ["gpu"]}]}}, hold=True)
+    label(goal, "two", "gpu")
+    answer(goal, "allow")
+    goal.step(call("fs.read", device="two", path="notes"))
+    assert "two is none of the devices that were approved for why" in goal.turns[-1][1]
+    goal.step(call("fs.read", device="one", path="notes"))
+    assert gone_to(goal) == ["d-one"]
+    goal.folded_equals_state()
 
 
 def test_t252_a_history_of_before_is_decided_as_it_was() -> None:
