@@ -129,6 +129,24 @@ def test_every_kind_of_file_is_shown(page: Page, stack: Stack, screens: Screens,
     assert saved.value.suggested_filename == "thing.bin"
 
 
+def test_t255_odd_files_of_a_device_hold_up_no_page(page: Page, stack: Stack) -> None:
+    commas = "," * 20_000 + "\n" + "a\n" * 6_000
+    files = {
+        "links.md": "![a](b" * 1_000,
+        "signs.md": "a`" * 1_500,
+        "commas.csv": commas,
+        "last.csv": "name\nthe end\n",
+    }
+    made = _done(stack, stack.submit(answers.of_files("Odd", files)))
+    page.goto(f"/constellations/{made}")
+    stage = page.get_by_role("region", name="Result")
+    for name in files:
+        stage.get_by_role("tab", name=name).click()
+        expect(stage.get_by_role("tab", name=name)).to_have_attribute("aria-selected", "true")
+        expect(stage.locator("[data-reading]")).to_have_count(0)
+    expect(stage.get_by_role("cell", name="the end")).to_be_visible()
+
+
 def test_a_change_is_shown_by_its_lines(page: Page, stack: Stack, screens: Screens, width: str) -> None:
     made = _done(stack, stack.submit(answers.of_values("Values", VALUES)))
     page.goto(f"/constellations/{made}")

@@ -70,6 +70,7 @@ from starloom_protocol.records.entities import (
     TaskSpec,
     ToolOffer,
 )
+from starloom_protocol.records.specs import Approved
 from starloom_protocol.vocabulary import Code, Effect, Profile, Repeatability, Sharing
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import (
@@ -162,8 +163,10 @@ class NoRecipes:
     def unable(self, plan: LoweredPlan) -> list[Fault]:
         return []
 
-    def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
-        return changing_calls(core_fleet(self.fleet), specs, rules)
+    def changing_calls(
+        self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
+    ) -> list[Call]:
+        return changing_calls(core_fleet(self.fleet), specs, rules, approved)
 
     def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]:
         return lambda: run_forecast(asked, self.fleet)

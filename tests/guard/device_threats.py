@@ -653,6 +653,28 @@ DEVICE_THREATS = (
         ("tests/guard/test_saved_names.py::test_t235_",),
     ),
     Threat(
+        "T254",
+        "a file whose name is as long as a disk takes keeps each file of a copy back: one like it is there, and there"
+        " is no room for a number behind it",
+        "the name is cut to make room for the number, before its ending",
+        ("tests/guard/test_odd_contents.py::test_t254_",),
+    ),
+    Threat(
+        "T255",
+        "a Markdown of a few kilobytes, a CSV of commas or a table of countless columns, which a device or a model"
+        " gives, keeps the page of each of its readers busy for minutes",
+        "Markdown is read by a parser that never goes back, and a table has as many columns as a page can hold",
+        ("tests/e2e/test_answers.py::test_t255_",),
+        part="signs and columns that are tried one by one are held by MarkdownView.test.tsx, files.test.ts and"
+        " table.test.ts",
+    ),
+    Threat(
+        "T256",
+        "a device gives the size of its file as a text or a list, and the terminal shows nothing of the answer",
+        "a size that is no whole number is said to be unknown",
+        ("tests/guard/test_saved_names.py::test_t256_",),
+    ),
+    Threat(
         "T236",
         "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
         " under the same names, or more of them, that count as harmless as the first",

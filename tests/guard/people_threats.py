@@ -35,4 +35,21 @@ PEOPLE_THREATS = (
         "no former name of a device goes to another one while work that has not ended means it by that name",
         ("tests/guard/test_role_races.py::test_t249_",),
     ),
+    Threat(
+        "T252",
+        "somebody who may label or add devices, and not approve, leads a call that was approved, once or for good, to"
+        " another device than the approver was shown: by a label that moves before or after the yes",
+        "what needs approval goes only to devices that fitted when it was asked; where none of them does any more and"
+        " another one would, the plan is asked about again with the reason",
+        ("tests/guard/test_moved_labels.py::test_t252_",),
+        part="calls that need no approval go to each device that fits when they run, as does what a model's edit moves"
+        " between devices of the plan",
+    ),
+    Threat(
+        "T253",
+        "somebody's right to run work is taken while a model makes a plan of their words, and the plan starts, even as"
+        " one that they approved by its hash",
+        "a request without a plan ends with the right to ask for it, in the same commit; a later one is refused",
+        ("tests/guard/test_role_races.py::test_t253_",),
+    ),
 )

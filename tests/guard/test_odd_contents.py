@@ -1,4 +1,4 @@
-"""T176: what is in a file, and how it is called, holds up no search, no packing and no check of pictures."""
+"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176) or copy (T254)."""
 
 from __future__ import annotations
 
@@ -98,3 +98,15 @@ def test_t176_a_line_with_a_time_at_the_end_of_the_calendar_hides_no_other(devic
 
 def test_t176_a_leap_day_that_is_still_to_come_is_no_time_of_last_year() -> None:
     assert moment_of("Feb 29 10:00:00 host x", datetime(2028, 1, 5, tzinfo=UTC)) is None
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 251 + ".txt", "\N{HIRAGANA LETTER A}" * 83 + ".txt", "ab" * 127], ids=["short", "wide", "bare"]
+)
+def test_t254_a_name_as_long_as_a_disk_takes_keeps_no_file_back(device: Device, name: str) -> None:
+    for number in (*range(1, 13), 12):
+        files = [device.store.take(str(number).encode(), name=name), device.store.take(b"other", name="other")]
+        device.call("fs.write", files=files, under="there")
+    found = sorted(device.folder.glob("there/*"))
+    assert len(found) == 13, "the last one is there already"
+    assert all(path.suffix == Path(name).suffix for path in found if path.name != "other")

@@ -1,5 +1,6 @@
 """Rights that are taken: a token made meanwhile keeps no former role (T226), a standing approval ends (T227, T238), and
-so does a join code (T247). Nor does a name pass to another device before the work that was approved with it (T249)."""
+so do a join code (T247) and a request without a plan (T253). Nor does a name pass to another device before the work
+that was approved with it (T249)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.entities import Enrollment, Principal, Token
 from starloom_protocol.vocabulary import Code, Profile, Role
-from tests.builders import Driver
+from tests.builders import Driver, plan, task
 from tests.core.people.test_approvals import STATE, answer, fleet, risky
 from tests.edge.world import World
 from tests.guard.test_rights import V1
@@ -47,7 +48,7 @@ def test_t227_a_standing_approval_ends_with_the_right_to_give_it(role: Role, ask
     answer(driver, "always")
     driver.do(i.RoleGiven(by="person:bo", id=driver.ident(), principal="ann", role=role))
     assert (driver.shard.fleet.standing == {}) is asks
-    found = driver.submit(risky(hash="h2"), "c2")
+    found = driver.submit(risky(hash="h2"), "c2", by="person:bo")
     assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
     driver.folded_equals_state()
 
@@ -67,11 +68,11 @@ def invited(driver: Driver, role: Role) -> None:
 def test_t238_what_an_invitation_allowed_for_good_ends_with_it(revoked: str, asks: bool) -> None:
     driver = fleet("one")
     invited(driver, Role.APPROVER)
-    driver.submit(risky())
+    driver.submit(risky(), by="person:bo")
     answer(driver, "always", by="person:ann#session")
     driver.do(i.TokenRevoked(by="person:ann#session", id=driver.ident(), token="session"))
     driver.do(i.TokenRevoked(by="person:bo", id=driver.ident(), token=revoked))
-    found = driver.submit(risky(hash="h2"), "c2")
+    found = driver.submit(risky(hash="h2"), "c2", by="person:bo")
     assert (found.head.state is STATE.AWAITING_APPROVAL) is asks
     assert (driver.shard.fleet.standing == {}) is asks
     driver.folded_equals_state()
@@ -103,6 +104,30 @@ def test_t249_no_other_device_gets_a_call_by_the_name_of_the_approved_one(first:
     assert dispatch.device == "d-one"
     driver.result(dispatch, {})
     assert not rename(driver, "d-two", "one").faults, "no work means the other one any more"
+    driver.folded_equals_state()
+
+
+@pytest.mark.parametrize("planned", [False, True], ids=["asks late", "is being planned"])
+@pytest.mark.parametrize(("taken", "goes"), [("invitation", False), ("session", True), (Role.VIEWER, False)])
+def test_t253_no_plan_is_made_for_somebody_who_may_run_no_work(taken: str, goes: bool, planned: bool) -> None:
+    driver = fleet("one")
+    invited(driver, Role.OPERATOR)
+    by = "person:ann#session"
+    request = i.RequestReceived(approves=True, by=by, constellation="c1", id=driver.ident(), request="words")
+    if planned:
+        assert not driver.do(request).faults
+        driver.claim_job("plan-1", by="worker", worker="w1")
+    if isinstance(taken, Role):
+        driver.do(i.RoleGiven(by="person:bo", id=driver.ident(), principal="ann", role=taken))
+    else:
+        driver.do(i.TokenRevoked(by="person:bo", id=driver.ident(), token=taken))
+    if not planned:
+        assert (driver.do(request).faults == []) is goes
+        return
+    job: dict[str, Any] = {"by": "worker", "constellation": "c1", "job": "plan-1", "worker": "w1"}
+    driver.do(i.PlanProposed(id=driver.ident(), plan=plan(task("look")), **job))
+    assert (driver.state() == "active") is goes
+    assert bool(driver.take()) is goes
     driver.folded_equals_state()
 
 

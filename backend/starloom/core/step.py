@@ -114,6 +114,8 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
             break
     if work.ready:
         _say_ready(work)
+    if shard.queued and not silent:
+        approvals.ask_again(work)
     if shard.queued_now:
         _watch_queued(work)
     if shard.ended_stops:
@@ -411,12 +413,14 @@ def _on_edit(work: Work, item: i.EditProposed) -> None:
 def _on_role(work: Work, item: i.RoleGiven) -> None:
     access.on_role(work, item)
     devices.judge_codes(work)
+    controls.judge_rights(work)
 
 
 def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     access.on_token_revoked(work, item)
     devices.judge_codes(work)
     schedules.judge_rights(work)
+    controls.judge_rights(work)
 
 
 def _on_restored(work: Work, item: i.HistoryRestored) -> None:

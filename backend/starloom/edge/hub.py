@@ -48,6 +48,7 @@ from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.records.lab import LabFault
+from starloom_protocol.records.specs import Approved
 from starloom_protocol.vocabulary import Sharing
 
 
@@ -72,7 +73,9 @@ class Planner(Protocol):
 
     def unable(self, plan: LoweredPlan) -> list[Fault]: ...
 
-    def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]: ...
+    def changing_calls(
+        self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
+    ) -> list[Call]: ...
 
     def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]: ...
 

@@ -41,6 +41,7 @@ from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.records.specs import Approved
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment, quoted
 from starloom_protocol.vocabulary import CODES, Code, Sharing
@@ -170,9 +171,11 @@ class Planning:
         fleet = self._fleet()
         return lambda: run_forecast(asked, fleet)
 
-    def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
+    def changing_calls(
+        self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
+    ) -> list[Call]:
         """Return the calls of a plan that do more than read, on this fleet; those that ask a person come first."""
-        return changing_calls(core_fleet(self._fleet()), specs, rules)
+        return changing_calls(core_fleet(self._fleet()), specs, rules, approved)
 
     def brief(self, words: str, today: str = "") -> Brief:
         """Return the brief with which a person's own assistant writes a plan for these words."""

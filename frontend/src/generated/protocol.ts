@@ -340,6 +340,18 @@ export interface Selector {
   tools?: string[];
 }
 
+/** The devices on which the calls of a tool that a plan makes for a selector are approved; a goal has no tool. */
+export interface Reach {
+  devices?: string[];
+  selector?: Selector;
+  tool?: string;
+}
+
+/** Where the calls of a plan that need approval may run, as its question showed it; other calls have no reach. */
+export interface Approved {
+  reaches?: Reach[];
+}
+
 /** Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended. */
 export interface Repeat {
   carry?: Record<string, string>;

@@ -63,6 +63,7 @@ export type {
   AddTask,
   Answer,
   AnswerItem,
+  Approved,
   Attempt,
   Attention,
   Call,

@@ -38,6 +38,7 @@ from starloom_protocol.records.models import ModelCall, ModelDay, Spending
 from starloom_protocol.records.record import Fault as Fault
 from starloom_protocol.records.record import Record as Record
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.records.specs import Approved, Moment, Shows, StopWhen
 from starloom_protocol.records.specs import Check as Check
 from starloom_protocol.records.specs import Choice as Choice
 from starloom_protocol.records.specs import Condition as Condition
@@ -46,7 +47,6 @@ from starloom_protocol.records.specs import Finds as Finds
 from starloom_protocol.records.specs import ForEach as ForEach
 from starloom_protocol.records.specs import Input as Input
 from starloom_protocol.records.specs import Judge as Judge
-from starloom_protocol.records.specs import Moment, Shows, StopWhen
 from starloom_protocol.records.specs import OnAbsence as OnAbsence
 from starloom_protocol.records.specs import OtherCall as OtherCall
 from starloom_protocol.records.specs import ResultSpec as ResultSpec
@@ -692,6 +692,7 @@ Entity = (
     | Job
     | ModelCall
     | Draft
+    | Approved
     | Device
     | Offer
     | Enrollment
@@ -732,6 +733,7 @@ KINDS: dict[str, type[Record]] = {
     "job": Job,
     "call": ModelCall,
     "draft": Draft,
+    "approved": Approved,
     "device": Device,
     "offer": Offer,
     "enrollment": Enrollment,

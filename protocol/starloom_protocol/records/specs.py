@@ -46,6 +46,20 @@ class Selector(Record, frozen=True, kw_only=True):
     tools: list[str] = []
 
 
+class Reach(Record, frozen=True, kw_only=True):
+    """The devices on which the calls of a tool that a plan makes for a selector are approved; a goal has no tool."""
+
+    devices: list[str] = []
+    selector: Selector = Selector()
+    tool: str = ""
+
+
+class Approved(Record, frozen=True, kw_only=True):
+    """Where the calls of a plan that need approval may run, as its question showed it; other calls have no reach."""
+
+    reaches: list[Reach] = []
+
+
 class Repeat(Record, frozen=True, kw_only=True):
     """Turns of one call: at most `most`, each begun `every_s` after the one before it began, or as soon as that ended.
 

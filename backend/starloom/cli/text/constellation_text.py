@@ -270,9 +270,9 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
     if is_table(value):
         return Group(heading, value_table(value))
     if isinstance(value, dict) and isinstance(value.get("artifact"), str):
-        return Text.assemble(
-            heading, f"\n  {escaped(str(value.get('name', '')))} {size_words(int(value.get('bytes', 0)))}"
-        )
+        size = value.get("bytes")
+        told = size_words(size) if isinstance(size, int) else "of unknown size"
+        return Text.assemble(heading, f"\n  {escaped(str(value.get('name', '')))} {told}")
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value, indent=2))
     if isinstance(value, dict) and value:

@@ -40,18 +40,20 @@ def open_questions(constellation: Constellation) -> Iterator[OpenQuestion]:
         yield OpenQuestion(
             id=question.id,
             task=question.task,
-            by=_asker(question),
+            by=_asker(constellation, question),
             text=question.text,
             values=by_choice or (() if words else _YES_AND_NO),
             words=words,
         )
 
 
-def _asker(question: Question) -> str:
+def _asker(constellation: Constellation, question: Question) -> str:
     """Return who asks a question, as the subject of a sentence."""
     match question.kind:
         case approvals.KIND:
-            return "the hub, before the plan begins"
+            given = (one.answer for one in constellation.questions.values() if one.kind == approvals.KIND)
+            allowed = any(answer in (approvals.ALLOW, approvals.ALWAYS) for answer in given)
+            return f"the hub, before the plan {'goes on' if allowed else 'begins'}"
         case inquiries.KIND:
             return "the model that plans"
         case escalations.KIND:

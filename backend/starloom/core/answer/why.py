@@ -32,7 +32,7 @@ from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Fleet, Shard, ShardSettings
-from starloom.core.state.secret_needs import allow_line, missing, needs_of, set_line
+from starloom.core.state.secret_needs import allow_line, missing, needs_in, set_line
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
@@ -450,7 +450,7 @@ def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -
 def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[Candidate]:
     """Return every device as a candidate with its reason, the fitting ones first."""
     selector = spec.device or Selector()
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    needs = needs_in(shard.access, constellation, spec)
     found = [
         judge_device(shard.fleet, device, spec.tool or "", selector, needs)
         for device in shard.fleet.devices.values()
@@ -549,7 +549,7 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
             lacks = "; ".join(f"on {ready.device(item).name}, {item.words}" for item in concerned)
             return f"{spec.id} waits for a grant: {lacks}.", [item.words for item in concerned]
         case Reason.MISSING_SECRET:
-            unset = missing(needs_of(ready.shard.access, spec, ready.constellation.head.recipe))
+            unset = missing(needs_in(ready.shard.access, ready.constellation, spec))
             lines = [set_line(name) for name in unset]
             return f"{spec.id} waits for a secret that is not set: {', '.join(unset)}.", lines
         case Reason.OWNER_ASKED:
@@ -599,7 +599,7 @@ def _incapable(ready: _Ready) -> tuple[str, list[str]]:
 
 def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the lines that give a task's secret to devices which lack nothing else."""
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    needs = needs_in(shard.access, constellation, spec)
     if needs is None:
         return []
     fleet, tool = shard.fleet, spec.tool or ""

@@ -29,7 +29,7 @@ from starloom.core.state.inputs import (
     EnrollmentOpened,
     OfferReceived,
 )
-from starloom.core.state.model import Access, Constellation
+from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, present, unattend
@@ -49,7 +49,6 @@ from starloom_protocol.tools.profiles import (
 from starloom_protocol.values import name_fault, parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
-    ROLE_RANK,
     AttemptEnd,
     Attention,
     Code,
@@ -102,25 +101,17 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
     """
     access = work.shard.access
     token = access.tokens.get(enrollment.token)
-    if _is_taken(access, enrollment) or (token is not None and token.revoked_ms):
+    if access.is_taken(access.principals.get(enrollment.owner), enrollment.token) or (
+        token is not None and token.revoked_ms
+    ):
         raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
 
 
 def judge_codes(work: Work) -> None:
     """End the join codes of those whose right to make them was taken."""
-    codes = [one.id for one in work.shard.fleet.enrollments.values() if _is_taken(work.shard.access, one)]
-    end_codes(work, codes, "who made the code may add devices no more")
-
-
-def _is_taken(access: Access, code: Enrollment) -> bool:
-    """Tell whether the maker of a code lost the right to it. A session, which has its time, does not bind it; the
-    invitation of that session does.
-    """
-    maker, token = access.principals.get(code.owner), access.tokens.get(code.token)
-    if token is not None and token.kind == "session":
-        token = access.tokens.get(token.parent)
-    low = maker is not None and ROLE_RANK[maker.role] < ROLE_RANK[Role.OPERATOR]
-    return low or (token is not None and token.revoked_ms > 0)
+    access, codes = work.shard.access, work.shard.fleet.enrollments.values()
+    taken = [one.id for one in codes if access.is_taken(access.principals.get(one.owner), one.token)]
+    end_codes(work, taken, "who made the code may add devices no more")
 
 
 def end_codes(work: Work, names: Iterable[str], why: str, *, by: str | None = None) -> None:

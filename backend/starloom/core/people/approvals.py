@@ -8,15 +8,17 @@ again. The edge decides who may answer; only a person's own action answers.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import count
 
 from msgspec.structs import replace
 
 from starloom.core.people.controls import stop_all
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.placement.earlier_names import hash_as_approved
+from starloom.core.placement.selection import capable, is_named, judge_device, nearest, offering
 from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
@@ -33,12 +35,20 @@ from starloom.core.rights.call_effects import (
     ways_of,
     wide_trash,
 )
-from starloom.core.rights.consent import beyond, consent_to, may_run_on, moved_names, named_devices
-from starloom.core.rights.envelope import envelope_words
+from starloom.core.rights.consent import (
+    beyond,
+    consent_to,
+    may_run_on,
+    moved_names,
+    named_devices,
+    selector_of,
+    within,
+)
+from starloom.core.rights.envelope import devices_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.rights.reserved import is_kept_unapproved
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
-from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.model import Constellation, Demand, Fleet
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend
 from starloom_protocol.records.approvals import Call, Standing
@@ -50,12 +60,13 @@ from starloom_protocol.records.entities import (
     TaskSpec,
     encode_entity,
 )
+from starloom_protocol.records.specs import Approved, Reach
 from starloom_protocol.stream.authors import ENGINE, is_model
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.wording import listed, quoted
-from starloom_protocol.tools.hub_tools import controls_devices
+from starloom_protocol.text.wording import few, listed, quoted
+from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.values import canonical, parse
-from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect
+from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect, Reason
 
 KIND = "approval"
 TIMER = "approval"
@@ -80,7 +91,8 @@ class ApprovalNeed:
     """The need for an approval: `calls` are those that `always` would allow, `once_because` why it is not offered.
 
     `repeats` are the tools that may be called several times, with the number. `reaches` says for each call that asks
-    where it may run, in the order of the plan; `others` are the effects of the tasks that do not ask.
+    where it may run, in the order of the plan; `others` are the effects of the tasks that do not ask. `approved` has
+    the devices of all calls that do more than read, for these stand beside the question, or of those allowed for good.
     """
 
     asks: bool
@@ -89,6 +101,7 @@ class ApprovalNeed:
     repeats: tuple[str, ...] = ()
     reaches: tuple[_Reach, ...] = ()
     others: frozenset[Effect] = frozenset()
+    approved: Approved = field(default_factory=Approved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +174,8 @@ def approval_need(
     reaches: list[_Reach] = []
     others: frozenset[Effect] = frozenset()
     often: dict[str, int] = {}
+    bound: list[TaskSpec] = []
+    beside: list[TaskSpec] = []
     because = ""
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
@@ -175,13 +190,16 @@ def approval_need(
             often[spec.id] = turns
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             others |= effects
+            beside += [spec] if effects - {Effect.READ} or spec.goal is not None else []
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
         if not late and standing and _covered(standing, call):
             others |= effects
+            bound.append(spec)
             continue
         calls.append(call)
+        bound.append(spec)
         reaches.append(_reach(fleet, spec, call))
         because = because or late or _too_wide(call)
     for spec in added:
@@ -191,11 +209,14 @@ def approval_need(
         effects = known.of(spec)
         if guided or turns or spec.id in wide or _asks(effects, strict=strict):
             calls.append(_call(fleet, spec, by_id, effects))
+            bound.append(spec)
             reaches.append(_reach(fleet, spec, calls[-1]))
             because = because or f"a rule may add {spec.id} while it runs"
+        elif effects - {Effect.READ}:
+            beside.append(spec)
     every_time = hold or policy.approval is Approval.ALWAYS
     if not calls and not every_time:
-        return ApprovalNeed(asks=False)
+        return ApprovalNeed(asks=False, approved=_approved(fleet, bound, by_id))
     if every_time:
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
     elif len(calls) > CALLS_MOST:
@@ -205,8 +226,38 @@ def approval_need(
     )
     kept = [] if because else calls
     return ApprovalNeed(
-        asks=True, calls=kept, once_because=because, repeats=repeats, reaches=tuple(reaches), others=others
+        asks=True,
+        approved=_approved(fleet, [*bound, *beside], by_id),
+        calls=kept,
+        once_because=because,
+        repeats=repeats,
+        reaches=tuple(reaches),
+        others=others,
     )
+
+
+def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskSpec]) -> Approved:
+    """Return the devices on which calls and goals may run, by tool and selector.
+
+    A selector of one device needs none: its id stays, and its name goes to no other device while work means it.
+    """
+    found: dict[tuple[str, bytes], Reach] = {}
+    for way in (way for spec in bound for way in ways_of(spec)):
+        tool, selector = way.tool or "", selector_of(way, by_id)
+        key = tool, encode_entity(selector)
+        if key in found or selector.id or selector.name or tool in HUB_TOOLS:
+            continue
+        named = (device.id for device in fleet.devices.values() if is_named(selector, device))
+        devices = {*(within(fleet, tool, selector) if tool else devices_of(fleet, way)), *named}
+        found[key] = Reach(devices=sorted(devices), selector=selector, tool=tool)
+    return Approved(reaches=[found[key] for key in sorted(found)])
+
+
+def _where(work: Work, constellation: Constellation, verdict: ApprovalNeed) -> list[Put]:
+    """Return the put of the devices that are approved with a plan, where they are others than before."""
+    if not work.shard.settings.binds_approvals or (not verdict.approved.reaches and not constellation.approved):
+        return []
+    return [("approved", "plan", verdict.approved)]
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
@@ -256,9 +307,15 @@ def _too_wide(call: Call) -> str:
     return ""
 
 
-def _call(fleet: Fleet, spec: TaskSpec, by_id: dict[str, TaskSpec], effects: frozenset[Effect]) -> Call:
-    devices = sorted(may_run_on(fleet, spec, by_id))
-    return Call(args=spec.args, devices=devices, effects=sorted(effects), task=spec.id, tool=spec.tool or "")
+def _call(
+    fleet: Fleet,
+    spec: TaskSpec,
+    by_id: dict[str, TaskSpec],
+    effects: frozenset[Effect],
+    held: Sequence[str] | None = None,
+) -> Call:
+    devices = may_run_on(fleet, spec, by_id) if held is None else held
+    return Call(args=spec.args, devices=sorted(devices), effects=sorted(effects), task=spec.id, tool=spec.tool or "")
 
 
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
@@ -290,16 +347,20 @@ def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:
     )
 
 
-def changing_calls(fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]:
+def changing_calls(
+    fleet: Fleet, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
+) -> list[Call]:
     """Return the calls of a plan that do more than read, for the person who decides: those that ask come first.
 
-    The order within is that of the plan; a call that a rule may add counts. A group stands for its calls.
+    The order within is that of the plan; a call that a rule may add counts. A group stands for its calls. Their devices
+    are those that they were `approved` for, or else asked for.
     """
     by_id = {spec.id: spec for spec in specs}
     known = _known_effects(fleet, by_id)
+    held = {(one.tool, encode_entity(one.selector)): one.devices for one in (approved or Approved()).reaches}
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
-        _call(fleet, way, by_id, effects)
+        _call(fleet, way, by_id, effects, held.get((way.tool or "", encode_entity(selector_of(way, by_id)))))
         for spec in [*all_specs, *specs_by_rules(rules, specs)]
         for way in ways_of(spec)
         if (effects := known.of(way)) - {Effect.READ}
@@ -321,7 +382,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
     if approved or (not moved and (not verdict.asks or wider == [])):
-        activate(work, constellation, EventKind.STARTED, "")
+        activate(work, constellation, EventKind.STARTED, "", *_where(work, constellation, verdict))
         return
     wider = list(dict.fromkeys([*(wider or []), *moved]))
     if not verdict.asks:
@@ -340,6 +401,43 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
         if asked.kind == KIND:
             why = "the plan was changed since"
             work.emit(constellation, EventKind.APPROVAL_VOID, key, [answered(work, asked, "", reason=why)], note=why)
+    _ask_as_it_is(work, constellation, hash_of(constellation), " The plan was changed since.")
+
+
+def ask_again(work: Work) -> None:
+    """Ask again about each plan with a call for which no approved device fits any more, where another one does."""
+    shard = work.shard
+    for demand in list(shard.demands.values()):
+        if demand.needs is None or demand.needs.approved is None or capable(shard.fleet, demand):
+            continue
+        for name in list(demand.lines):
+            task = next((task for _, _, task in demand.lines[name] if shard.queued.get((name, task)) == demand.key), "")
+            constellation = shard.constellations[name]
+            if task and constellation.head.state is _STATE.ACTIVE and (why := _none_fits(shard.fleet, demand)):
+                note = f" No device that was approved for {task} can do it any more{why}."
+                action = constellation.head.plan_hash or hash_of(constellation)
+                _ask_as_it_is(work, constellation, action, note)
+
+
+def _none_fits(fleet: Fleet, demand: Demand) -> str:
+    """Return in words why no approved device fits a demand; empty if one may again, or no other device does either."""
+    free = dataclasses.replace(demand.needs, approved=None)
+    others = [
+        judge_device(fleet, device, demand.tool, demand.selector, free) for device in offering(fleet, demand.tool)
+    ]
+    if nearest({one.reason for one in others if one.device in demand.needs.approved}) is not Reason.NO_CAPABLE_DEVICE:
+        return ""
+    if nearest({one.reason for one in others}) is Reason.NO_CAPABLE_DEVICE:
+        return ""
+    known = [fleet.devices[one] for one in sorted(demand.needs.approved) if one in fleet.devices]
+    judged = (judge_device(fleet, device, demand.tool, demand.selector, free) for device in known)
+    told = [f"{device.name} {one.words}" for device, one in zip(known, judged, strict=True)]
+    return f": {few(told, DEVICES_NAMED_MOST)}" if told else ", for there was none"
+
+
+def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: str) -> None:
+    """Ask about the present plan on the present fleet."""
+    head = constellation.head
     specs = [spec for spec in constellation.specs.values() if not spec.look]
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
@@ -352,7 +450,7 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
     effects = _effects(work.shard.fleet, [*specs, *specs_by_rules(rules, specs)])
-    _ask(work, constellation, verdict, effects, action=hash_of(constellation), note=" The plan was changed since.")
+    _ask(work, constellation, verdict, effects, action=action, note=note)
 
 
 def hash_of(constellation: Constellation) -> str:
@@ -381,7 +479,7 @@ def _ask(
         calls=verdict.calls,
         effects=effects,
         expires_ms=work.at_ms + work.shard.settings.approval_ms,
-        id=_FIRST if _FIRST not in constellation.questions else f"{_FIRST}-{head.version}",
+        id=next(name for name in _names(head.version) if name not in constellation.questions),
         kind=KIND,
         once_because=verdict.once_because,
         opened_ms=work.at_ms,
@@ -389,10 +487,21 @@ def _ask(
         version=head.version,
     )
     waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
-    puts: list[Put] = [("question", question.id, question), ("head", "", waiting)]
+    puts: list[Put] = [
+        *_where(work, constellation, verdict),
+        ("question", question.id, question),
+        ("head", "", waiting),
+    ]
     work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN)
     work.order(due_moment(constellation, question))
+
+
+def _names(version: int) -> Iterator[str]:
+    """Yield the names that the question about a plan may have: a plan is asked about more than once."""
+    yield _FIRST
+    yield f"{_FIRST}-{version}"
+    yield from (f"{_FIRST}-{version}-{number}" for number in count(2))
 
 
 def _over(constellation: Constellation) -> str:

@@ -173,6 +173,19 @@ def at_deadline(work: Work, constellation: Constellation) -> None:
     stop_all(work, constellation, note, cut=False)
 
 
+def judge_rights(work: Work) -> None:
+    """Cancel each request without a plan of those whose right to run work was taken: its plan is not accepted yet."""
+    shard = work.shard
+    for constellation in [shard.constellations[name] for name in shard.live]:
+        head = constellation.head
+        if head.version or head.state is _STATE.CANCELLING or not shard.access.is_taken_from(head.author):
+            continue
+        note = "who asked for it may run work no more"
+        cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=ENGINE)
+        work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by=ENGINE)
+        stop_all(work, constellation, note)
+
+
 def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
     """Close every question, end every group that has not begun, ask every task to stop.
 

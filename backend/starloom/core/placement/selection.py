@@ -39,7 +39,7 @@ from starloom.core.placement.pace import SMALL_BYTES, index_of, inputs_of, size_
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import ANY, enqueue, queueable
-from starloom.core.state.secret_needs import Needs, needs_of, withheld
+from starloom.core.state.secret_needs import Needs, needs_in, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.fleet import Health
 from starloom_protocol.stream.authors import told_name, who
@@ -255,7 +255,7 @@ def is_able(shard: Shard, constellation: Constellation, spec: TaskSpec) -> bool:
     demand = shard.demands.get(key) if key is not None else None
     if demand is not None:
         return bool(capable(shard.fleet, demand))
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    needs = needs_in(shard.access, constellation, spec)
     return is_able_for(shard.fleet, spec.tool or "", spec.device or ANY, needs)
 
 
@@ -266,7 +266,7 @@ def is_able_for(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None
 
 def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device: str) -> list[str]:
     """Return the other devices that could do a task when free."""
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    needs = needs_in(shard.access, constellation, spec)
     return [found for found in able(shard.fleet, spec.tool or "", spec.device or ANY, needs) if found != device]
 
 

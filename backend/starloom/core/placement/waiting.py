@@ -14,7 +14,7 @@ from starloom.core.placement.selection import is_able, is_named, judge_device, n
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
-from starloom.core.state.secret_needs import missing, needs_of, set_line
+from starloom.core.state.secret_needs import missing, needs_in, set_line
 from starloom.core.state.tasks.roles import is_needed, is_optional_part, is_unbegun
 from starloom.core.state.work import Work, attend, change_task, moved, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
@@ -61,7 +61,7 @@ def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
         note = f"{spec.id} needs {spec.tool}, which no device that fits it is allowed to do"
         attend(work, constellation, Attention.MISSING_GRANT, note=note)
     elif reason is Reason.MISSING_SECRET:
-        names = missing(needs_of(work.shard.access, spec, constellation.head.recipe))
+        names = missing(needs_in(work.shard.access, constellation, spec))
         lines = ", ".join(set_line(name) for name in names)
         attend(work, constellation, Attention.MISSING_SECRET, note=f"{spec.id} needs a secret that is not set: {lines}")
 
@@ -106,7 +106,7 @@ def obstacle(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason
     shard, tool, selector = work.shard, spec.tool or "", spec.device or ANY
     if is_able(shard, constellation, spec):
         return None
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    needs = needs_in(shard.access, constellation, spec)
     # A device that does not offer the tool has no lesser obstacle than that.
     here = offering(shard.fleet, tool)
     return nearest({judge_device(shard.fleet, device, tool, selector, needs).reason for device in here})
@@ -179,7 +179,6 @@ def secrets_set(work: Work) -> None:
         constellation = work.shard.constellations[name]
         if Attention.MISSING_SECRET not in constellation.head.attention:
             continue
-        recipe = constellation.head.recipe
         specs = (constellation.specs[task] for task, record in constellation.tasks.items() if queueable(record))
-        if not any(missing(needs_of(work.shard.access, spec, recipe)) for spec in specs):
+        if not any(missing(needs_in(work.shard.access, constellation, spec)) for spec in specs):
             unattend(work, constellation, Attention.MISSING_SECRET)

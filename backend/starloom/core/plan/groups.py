@@ -18,6 +18,7 @@ from starloom.core.placement.off_devices import REPORT
 from starloom.core.placement.selection import is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
+from starloom.core.state.secret_needs import approved_for
 from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.tasks.turns import Next, decide
@@ -229,6 +230,9 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
     needs_all = listed.need is Need.ALL and not told_of
     if returning.defer(work, constellation, root, selector, needs_all=needs_all):
         return
+    family = constellation.families[root] if constellation.approved else ()
+    bounds = [found for one in family if (found := approved_for(constellation, constellation.specs[one])) is not None]
+    fitting = [one for one in fitting if all(one.id in bound for bound in bounds)] or fitting
     real = [device for device in fitting if not device.demo]
     chosen = real or fitting
     if not chosen:

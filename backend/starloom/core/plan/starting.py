@@ -81,7 +81,7 @@ def install_plan(
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, *cycle[:1]]), "dependencies"))
 
 
-def activate(work: Work, constellation: Constellation, kind: EventKind, note: str) -> None:
+def activate(work: Work, constellation: Constellation, kind: EventKind, note: str, *also: Put) -> None:
     """Make a constellation active and put its ready tasks back into their queues; without a plan it looks on."""
     head = constellation.head
     active = replace(
@@ -101,7 +101,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
     stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
-    puts: list[Put] = [*stood, ("head", "", active)]
+    puts: list[Put] = [*also, *stood, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
     if kind is EventKind.REOPENED:
         withdraw_proposals(work, constellation)

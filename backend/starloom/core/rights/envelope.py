@@ -34,7 +34,7 @@ CALL_S: Final = 120
 _HOSTS: Final = ("host", "source", "target", "url")
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]{0,20}://\S+", re.IGNORECASE)
 """A whole argument that is an address: a tool may send there, whatever the argument is called."""
-_OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
+OUTSIDE: Final = "Stay within the envelope of the goal, or give up and say what it lacks."
 _PLACED: Final = PLACES | {"folders", "root"}
 """Arguments that name where a call reads or writes."""
 _TICKETS: Final = "tickets"
@@ -116,7 +116,7 @@ def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger
         return CallJudgement(made, [fault(Code.UNKNOWN_TOOL, reason, "tool")], [], reads=True)
     if (goal.tools and call.tool not in goal.tools) or (not goal.tools and not only_reads(offer)):
         reason = f"{call.tool} is outside of what was approved for {spec.id}"
-        return CallJudgement(made, [fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE)], [], reads=True)
+        return CallJudgement(made, [fault(Code.FORBIDDEN, reason, "tool", OUTSIDE)], [], reads=True)
     args, faults = _args(call.args)
     if faults:
         return CallJudgement(made, faults, [], reads=True)
@@ -125,7 +125,7 @@ def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger
     beyond = [*_beyond(goal, offer, effects, args)]
     if beyond and stranger:
         reason = f"{stranger} read what a stranger may have written, and this call would {', '.join(beyond)}"
-        faults.append(fault(Code.FORBIDDEN, reason, "tool", _OUTSIDE))
+        faults.append(fault(Code.FORBIDDEN, reason, "tool", OUTSIDE))
     asking = beyond + [effect.value for effect in Effect if effect in effects & RISKY_EFFECTS]
     asks = [f"{name} would {', '.join(dict.fromkeys(asking))} on {known} by {call.tool}"] if asking else []
     return CallJudgement(made, faults, asks, reads=effects <= {Effect.READ})
@@ -140,7 +140,7 @@ def _device(fleet: Fleet, spec: TaskSpec, given: str) -> tuple[str | None, list[
         return known.id, []
     names = ", ".join(fleet.devices[one].name for one in allowed[:10]) or "none"
     reason = f"{given[:64] or 'no device'} is outside of the devices of {spec.id}: {names}"
-    return None, [fault(Code.FORBIDDEN, reason, "device", _OUTSIDE)]
+    return None, [fault(Code.FORBIDDEN, reason, "device", OUTSIDE)]
 
 
 def _args(text: str) -> tuple[dict[str, Any], list[Fault]]:
@@ -187,7 +187,7 @@ def _against_paths(goal: Goal, offer: ToolOffer, args: Mapping[str, Any], name: 
     for place in _places(offer, args):
         if not within(place, goal.paths):
             reason = f"{place[:100] or 'that place'} is outside of the folders of {name}: {', '.join(goal.paths[:10])}"
-            yield fault(Code.FORBIDDEN, reason, "args", _OUTSIDE)
+            yield fault(Code.FORBIDDEN, reason, "args", OUTSIDE)
     if _takes_places(offer) and not any(True for _ in _places(offer, args)):
         reason = f"{offer.name} would look beyond the folders of {name}: {', '.join(goal.paths[:10])}"
         yield fault(Code.FORBIDDEN, reason, "args", "Say the folder.")

@@ -22,12 +22,13 @@ from msgspec.structs import replace
 
 from starloom.core.placement import health, pace
 from starloom.core.placement.selection import able, is_able, is_able_for, judge_device, nearest, offering
+from starloom.core.rights.call_effects import ways_of
 from starloom.core.run import hedging
 from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY, queueable
-from starloom.core.state.secret_needs import needs_of
+from starloom.core.state.secret_needs import needs_in
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.work import Case, Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
@@ -210,7 +211,7 @@ def _all_refused(case: Case) -> bool:
     """Tell whether every device that could be given this task has refused it in this round."""
     spec, shard = case.spec, case.work.shard
     refused = {case.attempt.device, *(item.device for item in _before(case) if item.end is AttemptEnd.REFUSED)}
-    needs = needs_of(shard.access, spec, case.constellation.head.recipe)
+    needs = needs_in(shard.access, case.constellation, spec)
     return all(device in refused for device in able(shard.fleet, spec.tool or "", spec.device or ANY, needs))
 
 
@@ -319,7 +320,7 @@ def _took_other_call(case: Case) -> bool:
         return False
     if not _may_be_followed(case):
         return False
-    at = _first_able(work, spec)
+    at = _first_able(work, case.constellation, spec)
     if at is None:
         return False
     device = work.shard.fleet.devices.get(ended.device)
@@ -372,11 +373,11 @@ def _took_call_in_queue(work: Work, name: str, task: str) -> bool:
         return False
     if not all(map(_harmless, _earlier(constellation, task, record))):
         return False
-    at = None if is_able(shard, constellation, spec) else _first_able(work, spec)
+    at = None if is_able(shard, constellation, spec) else _first_able(work, constellation, spec)
     if at is None:
         return False
     fleet, selector = shard.fleet, spec.device or ANY
-    needs = needs_of(shard.access, spec, constellation.head.recipe)
+    needs = needs_in(shard.access, constellation, spec)
     here = [
         judge_device(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")
     ]
@@ -406,11 +407,13 @@ def _earlier(constellation: Constellation, task: str, record: TaskRecord) -> lis
     return [item for item in constellation.tried(task, record.attempt, record.round) if item.end is not None]
 
 
-def _first_able(work: Work, spec: TaskSpec) -> int | None:
+def _first_able(work: Work, constellation: Constellation, spec: TaskSpec) -> int | None:
     """Return the place of the first call that a device could do now, or once it has a free slot."""
-    fleet = work.shard.fleet
-    places = (at for at, call in enumerate(spec.any_of) if is_able_for(fleet, call.tool, call.device or ANY))
-    return next(places, None)
+    fleet, access = work.shard.fleet, work.shard.access
+    for at, way in enumerate(ways_of(spec)[1:]):
+        if is_able_for(fleet, way.tool or "", way.device or ANY, needs_in(access, constellation, way)):
+            return at
+    return None
 
 
 def _take_other_call(

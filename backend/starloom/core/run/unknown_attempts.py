@@ -13,7 +13,7 @@ from starloom.core.run.attempts import dispatch_of
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues import ANY
-from starloom.core.state.secret_needs import needs_of
+from starloom.core.state.secret_needs import needs_in
 from starloom.core.state.work import Case, Work, attend, change_task, moved
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
@@ -80,7 +80,7 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
     offer = work.shard.fleet.tools.get(device.id, {}).get(spec.tool or "")
     if offer is None or (spec.repeatability or offer.repeatability) in REPEATABLE:
         return False
-    needs = needs_of(work.shard.access, spec, constellation.head.recipe)
+    needs = needs_in(work.shard.access, constellation, spec)
     shared = replace(device, reserved=False)
     found = judge_device(work.shard.fleet, shared, spec.tool or "", spec.device or ANY, needs)
     return found.reason in (None, Reason.BUSY)

@@ -12,6 +12,7 @@ from typing import Any
 
 from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.state.queues import dequeue, enqueue, moved, queueable
+from starloom.core.state.secret_needs import approved_for
 from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
 from starloom.core.state.tasks.graph import set_ranks
 from starloom_protocol.records.entities import (
@@ -29,8 +30,10 @@ from starloom_protocol.records.entities import (
     Secret,
     TaskRecord,
     TaskSpec,
+    encode_entity,
 )
 from starloom_protocol.records.fleet import Health, Pace, Stopping
+from starloom_protocol.records.specs import Approved
 from starloom_protocol.text.look_alikes import look_of
 from starloom_protocol.vocabulary import (
     CODES,
@@ -447,6 +450,19 @@ def _index_question(
         constellation.open_questions.pop(key, None)
 
 
+def _index_approved(
+    shard: Shard, constellation: Constellation, _key: str, _old: Approved | None, new: Approved | None
+) -> None:
+    found = new.reaches if new is not None else []
+    constellation.approved = {(one.tool, encode_entity(one.selector)): frozenset(one.devices) for one in found}
+    name = constellation.name
+    for demand in list(constellation.demands.values()):
+        waiting = {task for _, _, task in demand.lines.get(name, ()) if shard.queued.get((name, task)) == demand.key}
+        for spec in (constellation.specs[task] for task in sorted(waiting)):
+            if approved_for(constellation, spec) != (demand.needs.approved if demand.needs is not None else None):
+                enqueue(shard, constellation, spec)
+
+
 def _index_rule(
     _shard: Shard, constellation: Constellation, key: str, old: RuleRecord | None, new: RuleRecord | None
 ) -> None:
@@ -578,6 +594,7 @@ def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, 
 
 _HOOKS: dict[type[Stream], dict[str, Any]] = {
     Constellation: {
+        "approved": _index_approved,
         "head": _index_head,
         "spec": _index_spec,
         "task": _index_task,

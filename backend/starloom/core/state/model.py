@@ -48,7 +48,8 @@ from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Spending
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
-from starloom_protocol.vocabulary import GateState
+from starloom_protocol.stream.authors import author_of, token_of, who
+from starloom_protocol.vocabulary import ROLE_RANK, GateState, Role
 from starloom_protocol.wire.frames import LeaseRef
 
 CONSTELLATION_KINDS = (
@@ -67,6 +68,7 @@ CONSTELLATION_KINDS = (
     "job",
     "call",
     "draft",
+    "approved",
 )
 FLEET_KINDS = (
     "device",
@@ -152,10 +154,11 @@ class Constellation(Stream):
     its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
     `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
     `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices, `tapped` the
-    running tasks that wait for a tap.
+    running tasks that wait for a tap. `approved` has the devices that were approved for a tool and a selector.
     """
 
     __slots__ = (
+        "approved",
         "attempts",
         "children",
         "choosing",
@@ -215,6 +218,7 @@ class Constellation(Stream):
         self.jobs = cast(dict[str, Job], tables["job"])
         self.drafts = cast(dict[str, Draft], tables["draft"])
         self.head: Head
+        self.approved: dict[tuple[str, bytes], frozenset[str]] = {}
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
         self.gate: dict[str, GateState] = {}
@@ -422,6 +426,26 @@ class Access(Stream):
             ahead += [one.id for one in below]
         return found
 
+    def is_taken(self, holder: Principal | None, token: str) -> bool:
+        """Tell whether somebody may run work no more, or not with this token.
+
+        A session, which has its time, does not bind what was done in it; the invitation of that session does.
+        """
+        used = self.tokens.get(token)
+        if used is not None and used.kind == "session":
+            used = self.tokens.get(used.parent)
+        low = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
+        return low or (used is not None and used.revoked_ms > 0)
+
+    def is_taken_from(self, author: str) -> bool:
+        """Tell whether an author may run work no more; a part of the hub always may."""
+        used = self.tokens.get(token_of(author))
+        holder = self.principals.get(used.principal) if used is not None else None
+        if holder is None:
+            named = (one for one in self.principals.values() if author_of(one.kind, one.name) == who(author))
+            holder = next(named, None)
+        return self.is_taken(holder, token_of(author))
+
 
 class Demand:
     """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
@@ -566,6 +590,7 @@ class ShardSettings:
         "approval_ms",
         "backoff_first_ms",
         "backoff_most_ms",
+        "binds_approvals",
         "dependencies_most",
         "fences_most",
         "grace_ms",
@@ -614,6 +639,7 @@ class ShardSettings:
         self.schedule_apart_ms = schedule_apart_ms
         self.schedules_most = schedules_most
         self.approval_ms = approval_ms
+        self.binds_approvals = 1
         self.standing_most = 500
         self.suspect_at = 3
         self.quarantine_at = 6

@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from starloom.core.state.model import Constellation, Demand, Shard
-from starloom.core.state.secret_needs import needs_of
+from starloom.core.state.secret_needs import needs_in
 from starloom_protocol.records.entities import Selector, TaskRecord, TaskSpec, encode_entity
 from starloom_protocol.vocabulary import Priority, TaskState
 
@@ -57,10 +57,12 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
         return
     head, name, task = constellation.head, constellation.name, spec.id
     tool, where = demand_key(spec, head.recipe)
+    needs = needs_in(shard.access, constellation, spec) if spec.secrets or constellation.approved else None
+    if needs is not None and needs.approved is not None:
+        where += "\0".join(("", *sorted(needs.approved), "")).encode()
     key = tool, where + head.author.encode()
     demand = shard.demands.get(key)
     if demand is None:
-        needs = needs_of(shard.access, spec, head.recipe) if spec.secrets else None
         demand = shard.demands[key] = Demand(key, tool, spec.device or ANY, needs, head.author)
         shard.shares.setdefault(head.author, 0)
     shard.queued[(name, task)] = demand.key

@@ -1,4 +1,5 @@
-"""Needs of secrets: decides, from the secrets' records, which device may be given those of a task. Has no value."""
+"""Needs of a task beside its tool and selector: decides from records which device may be given its secrets, and which
+was approved for its call. Has no value of a secret."""
 
 from __future__ import annotations
 
@@ -6,23 +7,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from shlex import quote
 
-from starloom.core.state.model import Access
-from starloom_protocol.records.entities import Device, TaskSpec
+from starloom.core.state.model import Access, Constellation
+from starloom_protocol.records.entities import Device, Selector, TaskSpec, encode_entity
 from starloom_protocol.vocabulary import Reason
 
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """The secrets of a task: their names, the recipe of its constellation, and where to look them up."""
+    """The secrets of a task: their names, the recipe of its constellation, and where to look them up.
+
+    `approved` are the devices that its approval showed; None where it has none.
+    """
 
     access: Access
     names: tuple[str, ...]
     recipe: str | None
+    approved: frozenset[str] | None = None
 
 
 def needs_of(access: Access, spec: TaskSpec, recipe: str | None) -> Needs | None:
     """Return the needs of a task, None if it names no secret."""
     return Needs(access, tuple(spec.secrets), recipe) if spec.secrets else None
+
+
+def needs_in(access: Access, constellation: Constellation, spec: TaskSpec) -> Needs | None:
+    """Return the needs of a task of a constellation, None if it has none."""
+    recipe = constellation.head.recipe
+    approved = approved_for(constellation, spec) if constellation.approved else None
+    return needs_of(access, spec, recipe) if approved is None else Needs(access, tuple(spec.secrets), recipe, approved)
+
+
+def approved_for(constellation: Constellation, spec: TaskSpec) -> frozenset[str] | None:
+    """Return the devices that were approved for a task or group, or its steps; None where it needed no approval.
+
+    They are known by tool and selector: an edit that changes these was judged when it was made.
+    """
+    selector = spec.device
+    if selector is None or (spec.key is not None and selector == Selector(id=spec.key)):
+        # A group over devices, and its child, which goes to the device of its item.
+        root = constellation.specs.get(spec.family or spec.id)
+        each = root.for_each if root is not None else None
+        selector = each.devices if each is not None and each.devices is not None else selector
+    return constellation.approved.get((spec.tool or "", encode_entity(selector or Selector())))
 
 
 def set_line(name: str) -> str:
@@ -32,6 +58,8 @@ def set_line(name: str) -> str:
 
 def withheld(needs: Needs, device: Device, tool: str) -> tuple[Reason, str] | None:
     """Return why this device may not be given these secrets for this tool; None if it may."""
+    if needs.approved is not None and device.id not in needs.approved:
+        return Reason.NO_CAPABLE_DEVICE, "is none of the devices that were approved for it"
     for name in needs.names:
         kept = needs.access.secrets.get(name)
         if kept is None:

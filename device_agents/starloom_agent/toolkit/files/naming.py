@@ -45,8 +45,15 @@ def portable_path(path: str) -> str:
 
 
 def numbered(path: Path, number: int) -> Path:
-    """Return a path with a number behind its name; number 1 is the path itself."""
-    return path if number == 1 else path.with_name(f"{path.stem} ({number}){path.suffix}")
+    """Return a path with a number behind its name, which is cut to make room; number 1 is the path itself."""
+    if number == 1:
+        return path
+    name = f"{path.stem} ({number}){path.suffix}"
+    if len(os.fsencode(name)) > NAME_BYTES_MOST:
+        end = f" ({number}){path.suffix if len(os.fsencode(path.suffix)) <= _SUFFIX_BYTES_MOST else ''}"
+        room = NAME_BYTES_MOST - len(os.fsencode(end))
+        name = os.fsencode(path.stem)[:room].decode("utf-8", "ignore") + end
+    return path.with_name(name)
 
 
 def kept_mode(mode: int) -> int | None:

@@ -60,6 +60,11 @@ describe("readCsv", () => {
     expect(readCsv("a,b\n1,2\n3,4", false)).toEqual([{ a: "1", b: "2" }]);
     expect(readCsv("a,,\n1,2,3\n", true)).toEqual([{ a: "1", "column 2": "2", "column 3": "3" }]);
   });
+
+  it("makes no more cells than a page can hold of a head of commas before many rows", () => {
+    const rows = readCsv(`${",".repeat(120_000)}\n${"a\n".repeat(60_000)}`, true);
+    expect([rows.length, Object.keys(rows[0] ?? {}).length]).toEqual([60_000, 20]);
+  });
 });
 
 describe("partAt", () => {

@@ -14,6 +14,11 @@ describe("readTable", () => {
     expect(table?.rows.map(differs)).toEqual([true]);
   });
 
+  it("draws no more columns than a page can hold of a list without end", () => {
+    const columns = Array.from({ length: 50_000 }, (_, at) => ({ field: `f${at}` }));
+    expect(readTable({ columns, rows: [{ f0: 1 }] })?.columns).toHaveLength(200);
+  });
+
   it("takes the fields of bare rows, and a table without rows is one", () => {
     expect(readTable([{ a: 1, differs: false }, { b: 2 }])?.columns.map((column) => column.title)).toEqual(["a", "b"]);
     expect(readTable({ columns: COLUMNS, rows: [] })?.rows).toEqual([]);

@@ -22,6 +22,8 @@ export interface TableValue {
 }
 
 const COLUMNS_MAX = 10;
+/** A tool names those that its person asked for; a device that lies, as many as its result has room for. */
+const DECLARED_COLUMNS_MAX = 200;
 const MARK = "differs";
 
 export const isRow = (value: unknown): value is Row =>
@@ -33,7 +35,7 @@ export function readTable(value: unknown): TableValue | null {
   if (areRows(value)) return value.length > 0 ? tableOf(fieldsOf(value), value) : null;
   if (!isRow(value) || !areRows(value.rows) || !areRows(value.columns)) return null;
   const rows = value.rows;
-  const columns = value.columns.map((column) => {
+  const columns = value.columns.slice(0, DECLARED_COLUMNS_MAX).map((column) => {
     const field = String(column.field ?? "");
     const hashes = rows.length > 0 && rows.every((row) => isHash(row[field]));
     const values = rows.slice(0, 20).map((row) => row[field]);

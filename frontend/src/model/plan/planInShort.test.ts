@@ -89,6 +89,14 @@ describe("a plan in short", () => {
     expect(changingCalls(specs, fleet()).map((call) => call.device)).toContain("attic-nas, vm");
   });
 
+  it("names the devices that an approval holds a call to", () => {
+    const write = { tool: "fs.write", args: "{}" };
+    const specs = [task("one", { ...write, device: { labels: ["gpu"] } }), task("two", write)];
+    const gpu = { tool: "fs.write", selector: { labels: ["gpu"] }, devices: ["d2", "d1"] };
+    const held = changingCalls(specs, fleet(), [], { reaches: [gpu] });
+    expect(held.map((call) => call.device)).toEqual(["attic-nas or d2", "A device that is chosen when it begins"]);
+  });
+
   it("names the device of a call that follows a list made on another one", () => {
     const specs = [
       task("send", { tool: "fs.find", device: { id: "d1" }, for_each: { source: "list" }, args: "{}" }),

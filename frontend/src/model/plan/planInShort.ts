@@ -6,7 +6,7 @@
 import { isRow } from "../answer/table.ts";
 import { nameOfDevice } from "../fleet/fleet.ts";
 import type { StreamModel } from "../stream/stream.ts";
-import type { AddTask, Device, Offer, RuleRecord, TaskSpec } from "../types.ts";
+import type { AddTask, Approved, Device, Offer, RuleRecord, TaskSpec } from "../types.ts";
 import { known } from "../words/known.ts";
 import { readable } from "../words/readable.ts";
 
@@ -61,6 +61,7 @@ export function planInShort(
   specs: Iterable<TaskSpec>,
   fleet: StreamModel,
   rules: Iterable<RuleRecord> = [],
+  approved?: Approved,
 ): PlanLine[] {
   const lines = new Map<string, { effects: Set<string>; places: Set<string> }>();
   const offers = fleet.kind<Offer>("offer");
@@ -71,7 +72,7 @@ export function planInShort(
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
     const places = [...placesIn(spec.args ?? "{}"), ...firstFolder(spec, fleet)];
     if (effects.length === 0 && places.length === 0) continue;
-    const device = deviceOf(spec, fleet, all);
+    const device = deviceOf(spec, fleet, all, approved);
     const line = lines.get(device) ?? { effects: new Set(), places: new Set() };
     for (const effect of effects) line.effects.add(effect);
     for (const place of places) line.places.add(place);
@@ -89,12 +90,22 @@ export function planInShort(
 
 /**
  * Where a call may go, by the rule of the hub: its own selector decides; without one, a family over devices goes to each
- * of them, and so does a family that follows it.
+ * of them, and so does a family that follows it. Where a selector names no device, those that an approval holds it to.
  */
-function deviceOf(spec: TaskSpec, fleet: StreamModel, all: ReadonlyMap<string, TaskSpec>): string {
-  if (spec.device) return namesIn(spec.device, fleet).join(", ") || UNKNOWN;
-  const over = spec.for_each && all.get(spec.family ?? spec.id)?.for_each?.devices;
-  return over ? namesIn(over, fleet).join(", ") || EACH : UNKNOWN;
+function deviceOf(
+  spec: TaskSpec,
+  fleet: StreamModel,
+  all: ReadonlyMap<string, TaskSpec>,
+  approved: Approved | undefined,
+): string {
+  const over = spec.device ? null : spec.for_each && all.get(spec.family ?? spec.id)?.for_each?.devices;
+  const selector = spec.device ?? over ?? {};
+  const named = namesIn(selector, fleet);
+  if (named.length > 0) return named.join(", ");
+  const same = JSON.stringify(selector);
+  const reach = approved?.reaches?.find((one) => one.tool === spec.tool && JSON.stringify(one.selector ?? {}) === same);
+  const held = (reach?.devices ?? []).map((id) => nameOfDevice(fleet, id)).sort(byName);
+  return held.join(over ? ", " : " or ") || (over ? EACH : UNKNOWN);
 }
 
 /** The devices that a selector names one by one, by name; none where any of its parts names none. */
@@ -180,6 +191,7 @@ export function changingCalls(
   specs: Iterable<TaskSpec>,
   fleet: StreamModel,
   rules: Iterable<RuleRecord> = [],
+  approved?: Approved,
 ): CallLine[] {
   const offers = fleet.kind<Offer>("offer");
   const lines: CallLine[] = [];
@@ -193,7 +205,7 @@ export function changingCalls(
     const args = spec.args ?? "{}";
     const shown =
       args.length > ARGS_CHARS_MAX ? `${args.slice(0, ARGS_CHARS_MAX)} ... (${args.length} characters)` : args;
-    const device = deviceOf(spec, fleet, all);
+    const device = deviceOf(spec, fleet, all, approved);
     lines.push({ task: spec.id, tool: spec.tool, device, effects, args: readable(shown), rule: spec.rule });
   }
   // The records of a plan come in no order.

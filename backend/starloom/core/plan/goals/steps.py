@@ -7,7 +7,7 @@ cites results, and meets `until`, before its judge is asked. Nothing in a propos
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any, Final
 
 from msgspec.structs import replace
@@ -26,7 +26,8 @@ from starloom.core.plan.goals.conversation import (
 from starloom.core.rights import envelope
 from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
-from starloom.core.state.model import Constellation
+from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.secret_needs import approved_for
 from starloom.core.state.tasks.findings import stands
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
@@ -137,6 +138,7 @@ def _step(case: GoalCase, item: GoalProposed) -> None:
     fleet, spec, stranger = case.work.shard.fleet, constellation.specs[group], read_of_a_stranger(case)
     judged = [envelope.judge_call(fleet, spec, call, name, stranger) for call, name in zip(calls, names, strict=True)]
     faults = [one for each in judged for one in each.faults]
+    faults += _not_approved(fleet, spec, judged, approved_for(constellation, spec))
     beside = len(judged) > 1 or item.each_of is not None
     if not faults and beside and not all(each.reads for each in judged):
         faults = [fault(Code.FORBIDDEN, "calls that are made side by side only read", "calls", "Make this call alone.")]
@@ -149,6 +151,23 @@ def _step(case: GoalCase, item: GoalProposed) -> None:
         asking.stalled(case, same)
         return
     _make(case, item, specs, [why for each in judged for why in each.asks])
+
+
+def _not_approved(
+    fleet: Fleet, goal: TaskSpec, judged: Sequence[envelope.CallJudgement], approved: Container[str] | None
+) -> list[Fault]:
+    """Return a fault for each device of the calls that fits the goal now, and did not when it was approved."""
+    devices = dict.fromkeys(each.spec.device.id or "" for each in judged if each.spec.device is not None)
+    return [
+        fault(
+            Code.FORBIDDEN,
+            f"{fleet.name_of(device)} is none of the devices that were approved for {goal.id}",
+            "device",
+            envelope.OUTSIDE,
+        )
+        for device in devices
+        if approved is not None and device not in approved
+    ]
 
 
 def _calls(constellation: Constellation, group: str, item: GoalProposed, left: int) -> list[LookCall]:

@@ -83,7 +83,9 @@ class Approvals:
         found = entity_json.Constellation(constellation, 0, read[1] if read is not None else {})
         fleet = self._hub.fleet
         specs = [*found.table("spec").values()]
-        calls = self._hub.planner.changing_calls(specs, found.table("rule").values())
+        calls = self._hub.planner.changing_calls(
+            specs, found.table("rule").values(), found.table("approved").get("plan")
+        )
         items: list[CallRow] = []
         for call in calls[:CALLS_SHOWN_MOST]:
             named = [fleet.devices[name].name if name in fleet.devices else name for name in call.devices]

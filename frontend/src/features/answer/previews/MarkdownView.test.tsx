@@ -2,6 +2,9 @@ import { render, screen } from "@testing-library/react";
 import { describe, expect, it } from "vitest";
 import MarkdownView from "./MarkdownView.tsx";
 
+/** A reader that tries and tries again takes minutes for as many. */
+const CHARS = 8_000;
+
 describe("Markdown of a task", () => {
   it("is shown with its headings, lists and tables", () => {
     render(<MarkdownView text={"# Report\n\n- one\n- **two**\n\n| a | b |\n|---|---|\n| 1 | 2 |"} />);
@@ -26,4 +29,14 @@ describe("Markdown of a task", () => {
     ]);
     expect(container.querySelector("a")?.getAttribute("rel")).toBe("noopener noreferrer");
   });
+
+  it("is shown at once, whatever signs a device repeats in it", () => {
+    const signs = ["a`", "![a](b", "</", "[[a](b", "**a ", "*_", "> ", "  - ", "| a |\n"];
+    const texts = signs.map((sign) => sign.repeat(Math.floor(CHARS / sign.length)));
+    for (const text of [...texts, "![".repeat(CHARS / 4) + "](".repeat(CHARS / 4)]) {
+      const { container, unmount } = render(<MarkdownView text={text} />);
+      expect(container.querySelector("article")).toBeTruthy();
+      unmount();
+    }
+  }, 30_000);
 });

@@ -37,6 +37,12 @@ describe("ValueView", () => {
     expect(text).toContain("none");
   });
 
+  it("draws so many fields of a value, and says how many more there are", () => {
+    const text = shown(Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`f${at}`, at])));
+    expect(text.match(/<dt/g)).toHaveLength(200);
+    expect(text).toContain("and 8800 more");
+  });
+
   it("shows rows of which there are none as nothing, not as fields", () => {
     expect(shown({ count: 0, rows: [] })).toBe('<p class="dim">Nothing.</p>');
     expect(shown({ note: "unreadable", rows: [] })).toContain("unreadable");

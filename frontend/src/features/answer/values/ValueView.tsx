@@ -40,7 +40,8 @@ function Part({ value, depth }: { value: unknown; depth: number }) {
 
 /** The plain fields first, then each list and each value of its own under its name. */
 function Fields({ row, depth }: { row: Row; depth: number }) {
-  const entries = Object.entries(row);
+  const all = Object.entries(row);
+  const entries = all.slice(0, useBound(LIST_MAX));
   const short = entries.filter(([, field]) => isPlain(field) || isEmpty(field));
   const long = entries.filter(([, field]) => !isPlain(field) && !isEmpty(field));
   return (
@@ -63,6 +64,7 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
           <Part value={field} depth={depth + 1} />
         </section>
       ))}
+      {all.length > entries.length && <p className="dim">and {all.length - entries.length} more</p>}
     </div>
   );
 }

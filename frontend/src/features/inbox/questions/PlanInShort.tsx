@@ -11,7 +11,7 @@ import {
   planLineText,
 } from "../../../model/plan/planInShort.ts";
 import { head, specs } from "../../../model/tasks/selectors.ts";
-import type { RuleRecord } from "../../../model/types.ts";
+import type { Approved, RuleRecord } from "../../../model/types.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 const LINES_MAX = 6;
@@ -25,9 +25,10 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
   const fleet = useFleet();
   const request = head(model)?.request;
   const rules = [...model.kind<RuleRecord>("rule").values()];
-  const lines = planInShort(specs(model).values(), fleet, rules);
+  const approved = model.one<Approved>("approved/plan");
+  const lines = planInShort(specs(model).values(), fleet, rules, approved);
   const gone = goneDevices(specs(model).values(), fleet);
-  const calls = changingCalls(specs(model).values(), fleet, rules);
+  const calls = changingCalls(specs(model).values(), fleet, rules, approved);
   // One call on one device has the effects that stand above it.
   const told = whole && calls.length === 1 && lines.length === 1;
   if (gone.length === 0 && (whole ? !request && lines.length === 0 : calls.length === 0)) return null;

@@ -1,0 +1,148 @@
+"""T252: a call runs on the devices that its approval showed, whatever labels others give to devices meanwhile."""
+
+from __future__ import annotations
+
+import pytest
+
+from starloom.core.answer.open_questions import open_questions
+from starloom.core.people.approvals import changing_calls
+from starloom.core.state import inputs as i
+from starloom.core.state.model import ShardSettings
+from starloom_protocol.records.entities import ForEach, Selector
+from starloom_protocol.records.specs import Approved
+from starloom_protocol.values import canonical
+from tests.builders import TOOLS, Driver, plan, task
+from tests.core.people.test_approvals import RESTART, STATE, answer, asked, fleet, risky
+from tests.core.plan.goals.pursued import Pursued, call
+
+GPU = Selector(labels=["gpu"])
+
+
+def control(driver: Driver, device: str, action: str, value: str = "") -> None:
+    made = i.DeviceControlled(
+        action=action, by="person:bob", device=f"d-{device}", id=driver.ident(), scope="owner", value=value
+    )
+    assert not driver.do(made).faults
+
+
+def label(driver: Driver, device: str, *labels: str) -> None:
+    control(driver, device, "label", canonical(list(labels)))
+
+
+def two(settings: ShardSettings | None = None) -> Driver:
+    driver = fleet("one", "two", settings=settings)
+    label(driver, "one", "gpu")
+    return driver
+
+
+def gone_to(driver: Driver) -> list[str]:
+    return [sent.device for sent in driver.take()]
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["before the yes", "after the yes"])
+@pytest.mark.parametrize("value", ["allow", "always"])
+def test_t252_an_approved_call_follows_no_moved_label(first: bool, value: str) -> None:
+    driver = two()
+    found = driver.submit(risky(task("look"), of={"device": GPU}))
+    control(driver, "one", "drain")
+    if not first:
+        answer(driver, value)
+    label(driver, "two", "gpu")
+    label(driver, "one")
+    if first:
+        held = found.tables["approved"]["plan"]
+        assert isinstance(held, Approved)
+        (call,) = changing_calls(driver.shard.fleet, list(found.specs.values()), [], held)
+        assert call.devices == ["d-one"], "what stands beside the question is what the answer allows"
+        answer(driver, value)
+    assert [sent.at.task for sent in driver.take()] == ["look"]
+    again = asked(found)
+    assert found.head.state is STATE.AWAITING_APPROVAL
+    assert again.text.startswith("Run Restart? It may change on two.")
+    why = "No device that was approved for restart can do it any more: one does not have the label gpu."
+    assert again.text.endswith(why)
+    (shown,) = open_questions(found)
+    assert shown.by == "the hub, before the plan goes on"
+    answer(driver, "allow", question=again.id)
+    assert gone_to(driver) == ["d-two"]
+    driver.folded_equals_state()
+
+
+def test_t252_a_no_to_the_second_question_ends_the_plan() -> None:
+    driver = two()
+    found = driver.submit(risky(of={"device": GPU}))
+    control(driver, "one", "drain")
+    answer(driver, "allow")
+    control(driver, "one", "revoke")
+    label(driver, "two", "gpu")
+    assert asked(found).text.endswith("any more: one was revoked.")
+    answer(driver, "deny", question=asked(found).id)
+    assert (found.head.state, gone_to(driver)) == (STATE.CANCELLED, [])
+    driver.folded_equals_state()
+
+
+def test_t252_a_device_that_fits_since_is_left_out() -> None:
+    driver = two()
+    found = driver.submit(risky(task("more", tool="t.restart", device=GPU, args='{"n":2}'), of={"device": GPU}))
+    label(driver, "two", "gpu")
+    driver.add_device("three", tools=[*TOOLS, RESTART], labels=["gpu"])
+    answer(driver, "allow")
+    assert gone_to(driver) == ["d-one", "d-one"]
+    assert found.head.state is STATE.ACTIVE
+
+
+@pytest.mark.parametrize("value", ["always", "allow"])
+def test_t252_a_device_that_joins_since_gets_no_approved_call(value: str) -> None:
+    driver = fleet("one")
+    driver.submit(risky())
+    answer(driver, value)
+    if value == "always":
+        driver.result(driver.take()[0], {})
+    control(driver, "one", "drain")
+    found = driver.submit(risky(hash="h2"), "c2")
+    driver.add_device("two", tools=[*TOOLS, RESTART])
+    if value == "allow":
+        answer(driver, value, at="c2")
+    driver.take()
+    control(driver, "one", "resume")
+    assert gone_to(driver) == ["d-one"]
+    assert found.head.state is STATE.ACTIVE
+
+
+def test_t252_a_write_beside_the_question_stays_where_it_was_shown() -> None:
+    driver = two()
+    driver.submit(risky(task("note", tool="t.idem", device=GPU), of={"device": "two"}), hold=True)
+    label(driver, "two", "gpu")
+    answer(driver, "allow")
+    assert [(sent.at.task, sent.device) for sent in driver.take()] == [("restart", "d-two"), ("note", "d-one")]
+
+
+def test_t252_a_group_takes_the_approved_devices() -> None:
+    driver = two()
+    found = driver.submit(plan(task("restart", tool="t.restart", for_each=ForEach(devices=GPU))))
+    label(driver, "two", "gpu")
+    answer(driver, "allow")
+    assert gone_to(driver) == ["d-one"]
+    assert found.head.state is STATE.ACTIVE
+
+
+def test_t252_a_goal_goes_to_no_device_that_got_its_label_since() -> None:
+    goal = Pursued(goal={"device": {"any": [{"name": "one"}, {"labels": ["gpu"]}]}}, hold=True)
+    label(goal, "two", "gpu")
+    answer(goal, "allow")
+    goal.step(call("fs.read", device="two", path="notes"))
+    assert "two is none of the devices that were approved for why" in goal.turns[-1][1]
+    goal.step(call("fs.read", device="one", path="notes"))
+    assert gone_to(goal) == ["d-one"]
+    goal.folded_equals_state()
+
+
+def test_t252_a_history_of_before_is_decided_as_it_was() -> None:
+    settings = ShardSettings()
+    settings.binds_approvals = 0
+    driver = two(settings)
+    driver.submit(risky(of={"device": GPU}))
+    label(driver, "two", "gpu")
+    label(driver, "one")
+    answer(driver, "allow")
+    assert gone_to(driver) == ["d-two"]
