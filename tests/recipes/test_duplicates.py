@@ -119,7 +119,10 @@ def test_a_folder_that_is_named_keeps_its_copies(fleet: Fleet) -> None:
 
 
 def test_without_duplicates_nobody_is_asked(fleet: Fleet) -> None:
-    fleet.device("laptop").write("a.txt", "one")
+    for name in ("laptop", "server"):
+        fleet.device(name).write(f"{name}.txt", "one")
+    told = fleet.submit("which files do I have twice").sentence
+    assert "No file was found more than once on one device. Files of different devices are not compared." in told
     answer = fleet.submit("which files do I have twice on the laptop, put the extra ones into the trash")
     assert answer.state == "succeeded", answer.told()
     assert answer.rows("Twice on one device") == []

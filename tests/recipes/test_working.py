@@ -92,6 +92,13 @@ def test_work_is_spread_over_machines_and_merged(fleet: Fleet) -> None:
     assert answer.file("As a file").decode().startswith("file,sum\r\n")
 
 
+def test_a_pattern_that_no_file_fits_is_told_with_what_fits(fleet: Fleet) -> None:
+    fleet.device("laptop").write("count.py", COUNT)
+    answer = fleet.submit("run count.py over data/*.csv of laptop everywhere")
+    assert answer.state == "failed"
+    assert "fits the pattern, which is compared with names (*.csv) and with paths (data/*.csv)" in answer.sentence
+
+
 def test_a_machine_that_leaves_takes_nothing_with_it(fleet: Fleet) -> None:
     sums = shared(fleet)
     running = fleet.begin("run count.py over data/*.csv of laptop everywhere")

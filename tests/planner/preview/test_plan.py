@@ -258,9 +258,11 @@ def test_a_script_by_its_bare_name_is_looked_for_in_the_path_only(program: str, 
 
 
 @pytest.mark.parametrize(("to", "told"), [("results", 1), ("results/", 0)])
-def test_one_file_for_a_whole_list_is_told(to: str, told: int) -> None:
+@pytest.mark.parametrize(("tool", "takes"), [("artifact.get", "artifact"), ("fs.copy", "path"), ("fs.move", "path")])
+def test_one_file_for_a_whole_list_is_told(tool: str, takes: str, to: str, told: int) -> None:
     send = {"id": "send", "tool": "artifact.put", "args": {"paths": ["a", "b"]}}
-    save = {"id": "save", "tool": "artifact.get", "args": {"artifact": {"each": ""}, "to": to}}
+    item = {"each": "" if takes == "artifact" else "/path"}
+    save = {"id": "save", "tool": tool, "args": {takes: item, "to": to}}
     listed = {**save, "for_each": {"from": "send", "output": "/files"}}
     made = check_plan({"starloom": 1, "name": "t", "tasks": [send, listed]})
     assert made.plan is not None

@@ -89,17 +89,24 @@ def program_warnings(spec: TaskSpec, devices: Iterable[str]) -> Iterable[str]:
         )
 
 
+_BEHIND_THE_FIRST: Final[Mapping[str, str]] = {
+    "artifact.get": "unless a folder is there; those behind the first get a number",
+    "fs.copy": "unless a folder is there; those behind the first fail, or replace the one before",
+    "fs.move": "and those behind the first fail",
+}
+
+
 def one_file_warnings(spec: TaskSpec) -> Iterable[str]:
     """Yield a sentence if every item of a list is put into the one file that a task names."""
-    each = spec.for_each
-    if spec.tool != "artifact.get" or each is None or (each.source or each.same) is None or each.devices is not None:
+    each, fate = spec.for_each, _BEHIND_THE_FIRST.get(spec.tool or "")
+    if fate is None or each is None or (each.source or each.same) is None or each.devices is not None:
         return
     args = parse(spec.args)
     to = args.get("to") if isinstance(args, dict) else None
     if isinstance(to, str) and not to.endswith("/"):
         yield (
-            f"{spec.id}: `to` is one file for all items of its list, {quoted(to)}, unless a folder is there; those "
-            f"behind the first get a number. For a folder, where each keeps its name, write `to: {to}/`."
+            f"{spec.id}: `to` is one file for all items of its list, {quoted(to)}, {fate}. "
+            f"For a folder, where each keeps its name, write `to: {to}/`."
         )
 
 

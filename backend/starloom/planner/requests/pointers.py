@@ -175,7 +175,8 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?: (?:right|today|at the moment))?"
         ),
         _plain(
-            "`starloom devices` shows which devices are connected, and the others with the time since when", _DEVICES
+            "Fleet shows which devices are connected, and the others with the time since when (`starloom devices`)",
+            _DEVICES,
         ),
     ),
     (
@@ -185,7 +186,8 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?:this|last) week|over the weekend|while i was (?:away|gone|asleep|out)))+"
         ),
         _plain(
-            "`starloom ls` lists the work, newest first, with what failed, and `starloom activity` who did what",
+            "Constellations lists the work, newest first, with what failed (`starloom ls`), and Activity who did what "
+            "(`starloom activity`)",
             _RUNS,
             _ACTIVITY,
         ),
@@ -207,8 +209,8 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?: (?:anywhere|yet|already|somewhere))?"
         ),
         _plain(
-            "the hub keeps no list of which file lies where; `starloom ls` lists the backups and copies that ran, "
-            "newest first, and the answer of each names its files",
+            "the hub keeps no list of which file lies where; Constellations lists the backups and copies that ran, "
+            "newest first (`starloom ls`), and the answer of each names its files",
             _RUNS,
         ),
     ),
@@ -233,8 +235,8 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             rf"(?: for)? (?:all )?{_SUBJECT}{_LATELY}"
         ),
         _plain(
-            "`starloom ls` lists each constellation with the person who asked for it, and `starloom activity` who did "
-            "what",
+            "Constellations lists each with the person who asked for it (`starloom ls`), and Activity who did what "
+            "(`starloom activity`)",
             _RUNS,
             _ACTIVITY,
         ),
@@ -249,7 +251,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
         ),
         _plain(
             "Starloom looks after devices, copies and checks files between them, and runs work on them; "
-            "`starloom recipes` lists all that it does in words, with a sentence for each",
+            "Recipes lists all that it does in words, with a sentence for each (`starloom recipes`)",
             _RECIPES,
         ),
     ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import stat
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from starloom_agent.toolkit.beneath import part_name
 from starloom_agent.toolkit.files.emptying import make_room
+from starloom_agent.toolkit.files.naming import stored_path
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added
@@ -46,6 +48,18 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
     finally:
         known = close_ticket(context, kept)
     return Placed(size, ticket if known else "")
+
+
+def own_place(context: ToolContext, to: str, name: str, *, folder: bool = False) -> str:
+    """Return the path that the target `to` of a call means: with `/` at its end, `name` in that folder.
+
+    So it is for a file where a folder is already; a whole `folder` may be meant to be laid over that one.
+    """
+    if not to.endswith("/"):
+        about = None if folder else context.files.status(context.resolve_write(to))
+        if about is None or not stat.S_ISDIR(about.st_mode):
+            return to
+    return f"{to.rstrip('/')}/{stored_path(PurePath(name).name)}"
 
 
 def missing_above(context: ToolContext, real: Path) -> int:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path, PurePosixPath
-from stat import S_ISDIR, S_ISREG
+from pathlib import Path
+from stat import S_ISREG
 from typing import NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.naming import stored_path
 from starloom_agent.toolkit.files.near import near_name
+from starloom_agent.toolkit.files.placing import own_place
 from starloom_agent.toolkit.interface import Args, Sent, Tool, ToolContext, ToolFailed, refuse_large
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Added, LeftOut, StoredFrom
@@ -192,20 +192,11 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
     fetched = context.fetch(ref.hash)
     size = fetched.stat().st_size
     with plain(args.to, "writing"):
-        to = _target(context, args.to, ref)
+        to = own_place(context, args.to, ref.shown_name)
         chosen = settle(context, lambda: fetched, Path(to), ref.hash, size, args.on_clash, mtime_s=ref.mtime_s)
     path = to if chosen.number == 1 else chosen.shown
     name, added = chosen.real.name, chosen.added(path)
     return {"path": path, "bytes": size, "sha256": ref.hash, "name": name, "added": added}
-
-
-def _target(context: ToolContext, to: str, ref: FileRef) -> str:
-    """Return the path of the new file: `to`, or in that folder the name of the file."""
-    if not to.endswith("/"):
-        about = context.files.status(context.resolve_write(to))
-        if about is None or not S_ISDIR(about.st_mode):
-            return to
-    return f"{to.rstrip('/')}/{stored_path(PurePosixPath(ref.shown_name).name or 'file')}"
 
 
 TOOLS = (

@@ -284,7 +284,7 @@ def verify(context: ToolContext, args: Verify) -> Verified:
     root = _root_of(context, args.under)
     hashes = _HashesByPath(context)
     if args.folders:
-        return _what_is_missing(context, args, root, hashes)
+        return _what_is_missing(context, args, hashes)
     wanted: dict[str, str] = {}
     wrong: list[WrongFile] = []
     sizes = 0
@@ -355,7 +355,7 @@ def _copies_beyond_one(
     return again, unread, len(unread) - len(walk.missed) + walk.unreadable
 
 
-def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _HashesByPath) -> Verified:
+def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) -> Verified:
     to_send: list[FilesToSend] = []
     to_make: list[FolderRef] = []
     here = beside = total = 0
@@ -363,12 +363,12 @@ def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _Ha
     for folder in args.folders:
         missing: list[FileRef] = []
         for file in folder.files:
-            if number := _number_here(context, root, file, args.strip, hashes, most):
+            if number := _number_here(context, args, file, hashes, most):
                 here += 1
                 beside += number > 1
             else:
                 missing.append(file)
-        if not folder.files and not _is_folder_here(context, root, folder, args.strip):
+        if not folder.files and not _is_folder_here(context, args, folder):
             to_make.append(folder)
         if missing:
             size = sum(file.bytes for file in missing)
@@ -384,15 +384,20 @@ def _what_is_missing(context: ToolContext, args: Verify, root: Path, hashes: _Ha
     }
 
 
-def _number_here(context: ToolContext, root: Path, file: FileRef, strip: str, hashes: _HashesByPath, most: int) -> int:
+def _place_here(context: ToolContext, path: Path) -> Path:
+    """Return where `fs.write` puts this path, which may be below another granted folder of its name."""
+    return context.resolve_write(path) if context.folders.write else context.resolve_read(path)
+
+
+def _number_here(context: ToolContext, args: Verify, file: FileRef, hashes: _HashesByPath, most: int) -> int:
     """Return the number under which a file is stored here: 1 under its own name, more beside another file, 0 if none.
 
     Numbers below `most` are looked at.
     """
-    wanted = place_of(file, strip)
+    wanted = place_of(file, args.strip)
     for path in dict.fromkeys((stored_path(wanted), portable_path(wanted))):
         for number in range(1, most):
-            real = context.resolve_read(numbered(root / path, number))
+            real = _place_here(context, numbered(Path(args.under) / path, number))
             about = _status(context, real)
             if about is None:
                 break
@@ -401,10 +406,10 @@ def _number_here(context: ToolContext, root: Path, file: FileRef, strip: str, ha
     return 0
 
 
-def _is_folder_here(context: ToolContext, root: Path, folder: FolderRef, strip: str) -> bool:
-    wanted = place_of(FileRef(path=folder.path, below=folder.below), strip)
-    places = [context.resolve_read(root / path) for path in (stored_path(wanted), portable_path(wanted))]
-    with plain(root, "looking at"):
+def _is_folder_here(context: ToolContext, args: Verify, folder: FolderRef) -> bool:
+    wanted = place_of(FileRef(path=folder.path, below=folder.below), args.strip)
+    places = [_place_here(context, Path(args.under) / path) for path in (stored_path(wanted), portable_path(wanted))]
+    with plain(args.under, "looking at"):
         return any(map(context.files.is_folder, places))
 
 

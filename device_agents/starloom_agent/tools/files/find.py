@@ -112,15 +112,16 @@ def _kind_of(mode: int) -> Literal["file", "folder", "link", "other"]:
 
 class Find(Args, frozen=True, kw_only=True):
     """Every given condition must hold. Without `root` every granted folder is searched, with all below it; a `root`
-    that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`); `words` are looked for in
-    the path, never in the contents: half of them must be there, the best come first (a month also as a number: March
-    fits `2026-03`); a comma parts the words of several files. `newer_than` and `older_than` are an age (`7d`) or a
-    moment (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`.
-    `same_size` keeps files that are as large as another one, which alone can be equal. `device_name` is put into each
-    row, so that lists of several devices can be merged. `not_under` leaves out one folder. A `root` that is a file is
-    that file alone, and `file` is the one file of this name, or of this path below the root. `largest` keeps the
-    largest files where there are more than `limit`, largest first. `whole` is for a copy of a folder: hidden files,
-    modes and empty folders come along, and `left_out` names the links.
+    that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`) or the path (`data/*.csv`,
+    where `*` stands for folders in folders, too); `words` are looked for in the path, never in the contents: half of
+    them must be there, the best come first (a month also as a number: March fits `2026-03`); a comma parts the words of
+    several files. `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of file
+    as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as another
+    one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be merged.
+    `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file of this
+    name, or of this path below the root. `largest` keeps the largest files where there are more than `limit`, largest
+    first. `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out` names the
+    links.
     """
 
     root: str = ""
@@ -267,21 +268,26 @@ class FoundFiles(TypedDict):
     unreadable: int
 
 
-def _fits(found: Found, args: Find) -> bool:
+def _fits(found: Found, root: Path, args: Find) -> bool:
     """Whether a file fits every condition but those of time."""
-    if not _name_fits(found.path.name, found.below, args):
+    if not _name_fits(found.path.name, found.below, root, args):
         return False
     return found.bytes >= args.min_bytes and (args.max_bytes is None or found.bytes <= args.max_bytes)
 
 
-def _name_fits(name: str, below: str, args: Find) -> bool:
+def _name_fits(name: str, below: str, root: Path, args: Find) -> bool:
     if args.kinds and kind_of(name) not in args.kinds:
         return False
     if args.what and not sort_fits(args.what, name):
         return False
     if args.file and below != os.path.normpath(args.file) and name != args.file:
         return False
-    return not args.pattern or fnmatch.fnmatch(name, args.pattern) or fnmatch.fnmatch(below, args.pattern)
+    return not args.pattern or any(fnmatch.fnmatch(path, args.pattern) for path in _paths(name, below, root, args))
+
+
+def _paths(name: str, below: str, root: Path, args: Find) -> list[str]:
+    """Return what a pattern may mean of a file; one with folders may begin with the folder that is searched."""
+    return [name, below, f"{root.name}/{below}"] if "/" in args.pattern else [name, below]
 
 
 _LINK = "a link is not copied"
@@ -316,11 +322,11 @@ class _Search:
             points = self._score(found.below) if self._words else 1
             if self._left_out is not None and self._left_out in found.path.parents:
                 continue
-            if points and self._is_of_time(found) and _fits(found, self._args):
+            if points and self._is_of_time(found) and _fits(found, root, args):
                 self._take(found, points, root, shown)
         self.unreadable += walk.unreadable
         self.missed += [
-            self._left_out_row(shown, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed)
+            self._left_out_row(shown, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed, root)
         ]
         if not args.file:
             self.missed += [self._left_out_row(shown, below, OF_THE_TRASH) for below in walk.trashes]
@@ -337,7 +343,7 @@ class _Search:
             row["device"] = self._args.device_name
         return row
 
-    def _may_fit(self, missed: Missed) -> bool:
+    def _may_fit(self, missed: Missed, root: Path) -> bool:
         """Tell whether the search may lack something for this: a file by its name, a folder in any case."""
         args = self._args
         if not missed.file:
@@ -345,7 +351,7 @@ class _Search:
         name = missed.below.rpartition("/")[2]
         if args.words and not self._score(missed.below):
             return False
-        return _name_fits(name, missed.below, args)
+        return _name_fits(name, missed.below, root, args)
 
     def note_absent(self) -> None:
         named: Named = {"device": self._args.device_name} if self._args.device_name else {}
@@ -357,7 +363,7 @@ class _Search:
         if about is None:
             return
         found = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
-        if self._is_of_time(found) and _fits(found, self._args):
+        if self._is_of_time(found) and _fits(found, file.parent, self._args):
             self._take(found, 1, file.parent, os.path.dirname(shown) or ".")  # noqa: PTH120 - a shown path, not one here
 
     def _is_of_time(self, found: Found) -> bool:

@@ -13,7 +13,15 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from starloom_agent.toolkit.faults import before_any_change, plain
 from starloom_agent.toolkit.files.comparing import hold_the_same, sha256_of
-from starloom_agent.toolkit.files.placing import Placed, folders_on_way, missing_above, new_draft, place, readable_as
+from starloom_agent.toolkit.files.placing import (
+    Placed,
+    folders_on_way,
+    missing_above,
+    new_draft,
+    own_place,
+    place,
+    readable_as,
+)
 from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written, why_changed
@@ -28,9 +36,10 @@ _SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
 class Copy(Args, frozen=True, kw_only=True):
-    """Copy a file or folder to `to`. A file that has the same contents there is kept; `on_clash` decides the rest.
+    """Copy a file or folder to `to`; with `/` at its end, into that folder under its own name.
 
-    A replaced file goes into the trash. `added` is what `fs.trash` takes to undo it.
+    A file that has the same contents there is kept; `on_clash` decides the rest. A replaced file goes into the trash.
+    `added` is what `fs.trash` takes to undo it.
     """
 
     path: str
@@ -50,16 +59,15 @@ class Copied(TypedDict):
 
 
 def copy(context: ToolContext, args: Copy) -> Copied:
-    source, target = context.resolve_read(args.path), context.resolve_write(args.to)
-    files = context.files
+    source, files = context.resolve_read(args.path), context.files
     with plain(source, "looking at", effect=False):
         folder, there = files.is_folder(source), files.exists(source)
+        named = own_place(context, args.to, source.name, folder=folder)
+    target = context.resolve_write(named)
     if not there:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
     if folder and target.is_relative_to(source):
-        raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{args.to} lies inside {args.path}; choose a place beside it", effect=False
-        )
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{named} lies inside {args.path}; choose a place beside it", effect=False)
     walk = Walk(files, source, hidden=True)
     pairs = _below(walk, target, args.path) if folder else [(source, target)]
     with plain(target, "looking at", effect=False):
@@ -87,13 +95,13 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         missing = missing_above(context, to)
         placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
         done += placed.bytes
-        shown = os.path.normpath(Path(args.to) / to.relative_to(target))
+        shown = os.path.normpath(Path(named) / to.relative_to(target))
         path = readable_as(context, shown, to)
         added += [*folders_on_way(path, missing), added_as(path, digest.hexdigest(), placed.ticket)]
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     left_out = left_out_trashes(args.path, walk.trashes)
     return {
-        "path": args.to,
+        "path": named,
         "files": len(pairs),
         "kept": len(same),
         "bytes": done,
@@ -127,7 +135,7 @@ def _below(walk: Walk, target: Path, named: str) -> list[tuple[Path, Path]]:
 
 
 class Move(Args, frozen=True, kw_only=True):
-    """Move a file or folder to `to`, which must not exist."""
+    """Move a file or folder to `to`, which must not exist; with `/` at its end, into that folder under its own name."""
 
     path: str
     to: str
@@ -141,22 +149,24 @@ class Moved(TypedDict):
 
 
 def move(context: ToolContext, args: Move) -> Moved:
-    source, target = context.resolve_write(args.path), context.resolve_write(args.to)
+    source, files = context.resolve_write(args.path), context.files
+    to = own_place(context, args.to, source.name, folder=True)
+    target = context.resolve_write(to)
     if source in context.folders.write:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} is a granted folder itself and stays", effect=False)
-    files = context.files
     with plain(source, "looking at", effect=False):
-        there, taken = files.exists(source), files.exists(target)
+        there, taken, folder = files.exists(source), files.exists(target), files.is_folder(target)
     if not there:
         if taken:
-            return {"path": args.to, "moved": False}  # an earlier attempt has done it
+            return {"path": to, "moved": False}  # an earlier attempt has done it
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
     if taken:
-        raise ToolFailed(Code.TOOL_FAILED, f"{args.to} exists already; choose another name", effect=False)
+        way_out = f"; to move it into that folder, write {to}/" if folder else "; choose another name"
+        raise ToolFailed(Code.TOOL_FAILED, f"{to} exists already{way_out}", effect=False)
     with plain(source, "moving"):
         files.make_folder(target.parent)
         files.move(source, target)
-    return {"path": args.to, "moved": True}
+    return {"path": to, "moved": True}
 
 
 class FoundRef(AddedRef, frozen=True, kw_only=True, omit_defaults=True):

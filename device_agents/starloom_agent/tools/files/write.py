@@ -322,6 +322,9 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
         )
+    if args.path.endswith("/"):
+        reason = f"{args.path} is a folder, and a text has no name of its own; give path the name of a file in it"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     half = new_draft(context)
     with plain(half, "writing"), context.files.create(half) as made:
         made.write((args.text or "").encode())

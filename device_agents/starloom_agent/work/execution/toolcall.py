@@ -24,7 +24,7 @@ from starloom_agent.sandbox import confinement
 from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import hold_the_same
-from starloom_agent.toolkit.files.placing import place
+from starloom_agent.toolkit.files.placing import own_place, place
 from starloom_agent.toolkit.interface import (
     NO_PERMITS,
     ArtifactPort,
@@ -286,8 +286,10 @@ def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
     sha256 = ref.get("artifact") if isinstance(ref, dict) else ref
     if ref is MISSING or not isinstance(sha256, str):
         raise ToolFailed(Code.NO_VALUE, f"files_out: {pointer} names no artifact in the result")
-    target = context.resolve_write(to)
     fetched = context.fetch(sha256)
+    with plain(to, "writing"):
+        to = own_place(context, to, str((isinstance(ref, dict) and ref.get("name")) or sha256))
+    target = context.resolve_write(to)
     with plain(target, "writing"):
         if not hold_the_same(context, fetched, target):
             ticket = place(context, fetched, target).ticket

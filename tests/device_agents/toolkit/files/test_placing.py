@@ -111,6 +111,8 @@ def test_a_result_file_is_placed_like_any_other(device: Device) -> None:
     _file_out(device.context(), {"report": ref}, "/report", "out")
     assert not (device.folder / "victim").exists()
     assert (device.folder / "out").read_bytes() == b"whole"
+    _file_out(device.context(), {"report": ref}, "/report", "new/")
+    assert (device.folder / "new/out").read_bytes() == b"whole"
 
 
 def test_a_result_file_puts_the_file_that_was_there_into_the_trash(device: Device) -> None:

@@ -163,6 +163,25 @@ def test_an_artifact_keeps_its_own_name_in_a_folder(device: Device) -> None:
     assert device.call("artifact.get", artifact=climbing, to="results/")["path"] == "results/out.csv"
 
 
+def test_a_target_that_ends_in_a_slash_is_a_folder(device: Device) -> None:
+    for name in ("one.pdf", "two.pdf", "tree/three.pdf"):
+        device.write(name, name)
+    for tool, path in (("fs.move", "one.pdf"), ("fs.copy", "two.pdf"), ("fs.move", "two.pdf"), ("fs.move", "tree")):
+        to = "Copies/" if tool == "fs.copy" else "Papers/"
+        for again in (False, True):
+            found = device.call(tool, path=path, to=to)
+            assert found["path"] == f"{to}{path}"
+            assert found.get("moved", not again) is not again
+    assert device.call("fs.copy", path="Papers/one.pdf", to="Copies")["path"] == "Copies/one.pdf"
+    assert device.call("fs.copy", path="Papers/tree", to="Copies/")["added"][-1]["path"] == "Copies/tree/three.pdf"
+    assert (device.folder / "Papers/tree/three.pdf").read_text() == "tree/three.pdf"
+    with pytest.raises(ToolFailed, match="Copies exists already; to move it into that folder, write Copies/"):
+        device.call("fs.move", path="Papers/two.pdf", to="Copies")
+    with pytest.raises(ToolFailed, match="give path the name of a file"):
+        device.call("fs.write", path="notes/", text="x")
+    assert sorted(path.name for path in device.folder.iterdir()) == ["Copies", "Papers"]
+
+
 def test_text_is_written_whole(device: Device) -> None:
     found = device.call("fs.write", path="notes/a.txt", text="grüße")
     assert (device.folder / "notes/a.txt").read_text(encoding="utf-8") == "grüße"

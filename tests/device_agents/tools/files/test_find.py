@@ -114,6 +114,19 @@ def test_without_a_root_every_granted_folder_is_searched(device: Device, tmp_pat
     assert [row["path"] for row in device.call("fs.find", granted=granted)["files"]] == ["a.txt", str(other / "b.txt")]
 
 
+@pytest.mark.parametrize(
+    ("pattern", "count"),
+    [("other/*.mov", 1), ("other/*/*.mov", 1), ("*/d/*.mov", 1), ("d/*.mov", 1), ("oth*", 0), ("nether/*.mov", 0)],
+)
+def test_a_pattern_may_begin_with_the_granted_folder(device: Device, tmp_path: Path, pattern: str, count: int) -> None:
+    clip = tmp_path / "other" / "d" / "a.mov"
+    clip.parent.mkdir(parents=True)
+    clip.write_bytes(b"x")
+    granted = Folders.of(write=[str(device.folder), str(tmp_path / "other")])
+    found = device.call("fs.find", granted=granted, pattern=pattern)
+    assert [row["path"] for row in found["files"]] == [str(clip)] * count
+
+
 def test_equal_sizes_are_found_across_granted_folders(device: Device, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()

@@ -73,6 +73,19 @@ def test_a_file_is_written_into_the_one_folder_that_exists(device: Device, other
     assert (device.folder / "new" / "b.txt").is_file()
 
 
+@pytest.mark.parametrize("name", ["lumiere", "Rechnungen", "new"])
+def test_a_second_copy_sends_nothing_again(device: Device, other: Path, name: str) -> None:
+    """What a copy need not send is looked for where the first one went: a granted folder of its name, or one in it."""
+    granted = Folders.of(write=[str(device.folder), str(other)])
+    (other / "Rechnungen").mkdir()
+    sent = {**device.store.take(b"b", name="b.txt"), "path": f"{name}/b.txt"}
+    device.call("fs.write", files=[sent], under=".", name_by="path", granted=granted)
+    device.call("fs.write", folders=[{"path": f"{name}/empty"}], under=".", name_by="path", granted=granted)
+    folders = [{"path": name, "files": [{**sent, "sha256": sent["artifact"]}]}, {"path": f"{name}/empty"}]
+    found = device.call("fs.verify", folders=folders, under=".", granted=granted)
+    assert (found["to_send"], found["to_make"], found["here"]) == ([], [], 1)
+
+
 def test_a_missing_path_names_the_folders_that_were_searched(device: Device, other: Path) -> None:
     context = device.context(granted=_granted(device, other))
     context.resolve_read("nowhere")

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from starloom_protocol.records.entities import Offer, ToolOffer
-from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Effect, Repeatability, Role
+from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code, Effect, Outcome, Repeatability, Role
+from starloom_protocol.wire import frames as f
+from tests.edge.routes.people.test_activity import durable
 from tests.edge.routes.work.test_constellations import ready_agent
-from tests.edge.world import World, chain, settle
+from tests.edge.world import World, an_offer, chain, settle
 
 C = "/api/v1/constellations"
 
@@ -99,3 +101,20 @@ async def test_a_preview_refuses_what_its_caller_may_not_submit(world: World) ->
         answers = [await http.post(path, json={"plan": plan}) for path in (C, f"{C}/preview")]
     assert [answer.status_code for answer in answers] == [403, 403], answers[1].text
     assert answers[0].json()["errors"] == answers[1].json()["errors"]
+
+
+async def test_set_changes_an_argument_in_a_run_that_is_history(world: World) -> None:
+    agent = await world.online("one", offer=an_offer("t.one"))
+    plan = chain("t.one")
+    plan["tasks"][0]["args"] = {"keeps": 1, "grain": -1}
+    made = await world.submit(plan)
+    await agent.done(await agent.next(f.Dispatch), outcome=Outcome.ERROR, code=Code.BAD_ARGUMENTS)
+    store, shard = await durable(world), world.engine.shard
+    await store.retire([(made["id"], shard.constellations[made["id"]].seq)])
+    del shard.constellations[made["id"]]
+    body = {"operations": [{"update_task": {"id": "t0", "set": {"grain": 3}}}], "retry": ["t0"]}
+    async with world.client() as http:
+        changed = await http.post(f"{C}/{made['id']}/edits", json=body)
+        never = await http.post(f"{C}/c-never/edits", json=body)
+    assert (changed.status_code, never.status_code) == (200, 404), changed.text
+    assert parse((await agent.next(f.Dispatch)).args) == {"grain": 3, "keeps": 1}

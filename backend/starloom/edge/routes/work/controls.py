@@ -104,11 +104,16 @@ class Controls:
         return await self._repeats.once(request, make)
 
     async def _tasks_changed(self, constellation: str, operations: list[Any]) -> dict[str, TaskSpec]:
-        """Return the tasks that get other arguments by an edit, as they are now; none of a plan that is not live."""
+        """Return the tasks that get other arguments by an edit, as they are now.
+
+        Raises:
+            Problem: if there is no such constellation.
+        """
         keys = specs_changed(operations)
-        if not keys or constellation in (ACCESS, FLEET):
+        if not keys:
             return {}
-        return specs_of(keys, await self._hub.reads.live_records(constellation, keys))
+        live = {} if constellation in (ACCESS, FLEET) else await self._hub.reads.live_records(constellation, keys)
+        return specs_of(keys, live or (await self._constellations.entities(constellation))[1])
 
     async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
         """Take back one version by an edit that is judged against that version."""
