@@ -246,7 +246,7 @@ function FleetCard({ all, ready }: { all: readonly DeviceView[]; ready: boolean 
             <span className="row">
               <span className="tag">{view.tag}</span>
               <span className="cut">{view.device.name}</span>
-              <span className={`end small word nowrap tone-${shown.tone}`}>{shown.word}</span>
+              <span className={`end small word cut tone-${shown.tone}`}>{shown.word}</span>
               <Glyph name={shown.glyph} tone={shown.tone} />
             </span>
             {load && vitals && <Spark line={load} stepS={vitals.step_s} />}
