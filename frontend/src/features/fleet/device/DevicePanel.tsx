@@ -328,7 +328,7 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
 }
 
 /** An operator ends a device that they let in, and no other; below that role nobody ends any. */
-function mayNotRevoke(
+export function mayNotRevoke(
   device: DeviceView["device"],
   session: ReturnType<typeof useWorkspace>["session"],
 ): string | null {
