@@ -19,20 +19,22 @@ export function Replacing({ chosen, onChange }: ReplacingProps) {
   return (
     <details className="small">
       <summary>It takes the place of an older device</summary>
-      <Choose
-        label="The device whose place it takes"
-        value={chosen}
-        choices={[["", "None: it is a further device"], ...older.map((one) => [one.id, one.name] as const)]}
-        onChange={onChange}
-      />
-      {name && (
-        <p role="status">
-          When you approve the new device, it takes over the name <b>{name}</b> and its labels, by which plans and
-          schedules find it. The older one is revoked in the same moment, for good: it is let in no more, and its files
-          stay on it. Where it may have done half of something that must not happen twice, you are asked whether it
-          happened.
-        </p>
-      )}
+      <div className="stack">
+        <Choose
+          label="The device whose place it takes"
+          value={chosen}
+          choices={[["", "None: it is a further device"], ...older.map((one) => [one.id, one.name] as const)]}
+          onChange={onChange}
+        />
+        {name && (
+          <p role="status">
+            When you approve the new device, it takes over the name <b>{name}</b> and its labels, by which plans and
+            schedules find it. The older one is revoked in the same moment, for good: it is let in no more, and its
+            files stay on it. Where it may have done half of something that must not happen twice, you are asked whether
+            it happened.
+          </p>
+        )}
+      </div>
     </details>
   );
 }
