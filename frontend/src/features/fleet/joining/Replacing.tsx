@@ -23,7 +23,7 @@ export function Replacing({ chosen, onChange }: ReplacingProps) {
         <Choose
           label="The device whose place it takes"
           value={chosen}
-          choices={[["", "No device: it is a further one"], ...older.map((one) => [one.id, one.name] as const)]}
+          choices={[["", "No device"], ...older.map((one) => [one.id, one.name] as const)]}
           onChange={onChange}
         />
         {name && (
