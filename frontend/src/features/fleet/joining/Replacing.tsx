@@ -1,8 +1,7 @@
 /** The older device whose place the new one takes, chosen before it joins, with what its approval then ends. */
 import { useFleet, useWorkspace } from "../../../app/workspace/context.ts";
-import { devices } from "../../../model/fleet/fleet.ts";
+import { devices, mayNotRevoke } from "../../../model/fleet/fleet.ts";
 import { Choose } from "../../../ui/Search.tsx";
-import { mayNotRevoke } from "../device/DevicePanel.tsx";
 
 interface ReplacingProps {
   /** The id of the older device; empty for a further one. */
