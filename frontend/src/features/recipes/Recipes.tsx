@@ -67,7 +67,7 @@ export function RecipesPage() {
         )}
         {untried && (
           <p className="small dim">
-            {untried.count === 1 ? "One recipe" : `${untried.count} recipes`} can be tried with demo devices.{" "}
+            {untried.count === 1 ? "One recipe" : `${untried.count} recipes`} can be tried with the demo devices.{" "}
             <Said text={untried.why} />
           </p>
         )}
