@@ -65,6 +65,31 @@ def test_a_device_joins_by_the_pasted_line(page: Page, stack: Stack, screens: Sc
 
 
 @pytest.mark.parametrize("width", ["wide"])
+def test_a_new_device_takes_the_place_of_an_older_one(page: Page, stack: Stack, screens: Screens, width: str) -> None:
+    made = stack.client.create("/enrollments", {"preapproved": True})
+    older = stack.ask_to_join(made["code"], "atlas")
+    assert older.process.wait(60 * SLOWER) == 0, older.said()
+    before = stack.devices()["atlas"]["id"]
+    page.goto("/devices?add=1")
+    sheet = page.get_by_role("complementary", name="Add a device")
+    sheet.get_by_text("It takes the place of an older device").click()
+    line = sheet.locator("code").first
+    further = line.inner_text()
+    sheet.get_by_label("The device whose place it takes").select_option("atlas")
+    expect(sheet.get_by_text("is revoked in the same moment, for good")).to_be_visible()
+    expect(line).not_to_have_text(further)
+    screens.shoot(page, "joining", "replacing", width)
+    code = line.inner_text().rpartition("join.py ")[2].split()[1]
+    newer = stack.ask_to_join(code, "atlas-two")
+    expect(sheet.locator(".words")).to_be_visible(timeout=READY_MS)
+    expect(sheet.get_by_role("alert")).to_contain_text("revokes the device that is called atlas now")
+    sheet.get_by_role("button", name="Same, approve").click()
+    assert newer.process.wait(60 * SLOWER) == 0, newer.said()
+    assert stack.devices()["atlas"]["id"] != before
+    assert stack.client.get(f"/devices/{before}")["revoked"]
+
+
+@pytest.mark.parametrize("width", ["wide"])
 def test_a_server_joins_by_ssh(page: Page, stack: Stack, screens: Screens, away: Path, width: str) -> None:
     clicks = Clicks()
     page.goto("/devices")

@@ -182,3 +182,32 @@ def _needing(top: Locator) -> int:
     expect(top).to_contain_text(re.compile(r"(Nothing needs|\d+ things? needs?) you"))
     found = re.search(r"(\d+) things? needs? you", top.inner_text())
     return int(found[1]) if found else 0
+
+
+_BESIDE = """() => [...document.querySelectorAll(".preview li")].flatMap((row) => {
+  const [chip, why] = [row.querySelector(".where > *"), row.querySelector(".why")].map((one) =>
+    one.getBoundingClientRect());
+  const over = chip.right > why.left + 1 && chip.left < why.right && chip.bottom > why.top + 1 && chip.top < why.bottom;
+  return over || chip.right > row.getBoundingClientRect().right ? [row.textContent.slice(0, 60)] : [];
+})"""
+_NAMES = """() => [...document.querySelectorAll(".deviceline .tag + .cut")]
+  .filter((one) => one.getBoundingClientRect().width < 40).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_a_long_device_name_gives_way_to_nothing(page: Page, stack: Stack, screens: Screens) -> None:
+    long, phone = "a-phone-with-a-name-of-sixty-characters-as-some-people-have-1", stack.devices()[PHONE]["id"]
+    stack.client.patch(f"/devices/{phone}", {"name": long})
+    try:
+        for wide, high in ((1440, 900), (844, 390), (720, 450), (390, 844)):
+            page.set_viewport_size({"width": wide, "height": high})
+            page.goto(f"/new?q=back up the pictures of {long} to {SERVER}")
+            expect(page.locator(".preview li").first).to_be_visible()
+            screens.snap(page, f"long-device-{wide}x{high}.png")
+            assert page.evaluate(_BESIDE) == [], f"{wide}x{high}"
+            page.goto("/")
+            expect(page.locator(".deviceline").first).to_be_visible()
+            assert page.evaluate(_NAMES) == [], f"{wide}x{high}"
+            assert page.evaluate(_LEAVING) == [], f"{wide}x{high}"
+    finally:
+        stack.client.patch(f"/devices/{phone}", {"name": PHONE})

@@ -17,7 +17,7 @@ describe("what the hub says", () => {
     const shown = html("See `starloom devices`.");
     setProgram("starloom");
     expect(shown).not.toContain("STARLOOM_HOME");
-    expect(shown).toMatch(/^See <button[^>]*>a line for the terminal<\/button>\.$/);
+    expect(shown).toMatch(/^See <button[^>]*>this command<\/button>\.$/);
   });
 
   it("shows the hub's times on the reader's clock", () => {

@@ -29,7 +29,7 @@ function Folded({ line }: { line: string }) {
   if (open) return <code>{line}</code>;
   return (
     <button type="button" className="link" aria-expanded={false} onClick={() => setOpen(true)}>
-      a line for the terminal
+      this command
     </button>
   );
 }

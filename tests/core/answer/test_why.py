@@ -202,6 +202,18 @@ def test_a_missing_grant_shows_the_line_to_type() -> None:
     assert "starloom-agent grant files:read" in found.actions[0]
 
 
+def test_many_devices_that_a_plan_leaves_out_are_a_count() -> None:
+    driver = Driver("a", "b", "c", "d")
+    driver.add_device("wanted", tools=[ToolOffer(name="t.pure", repeatability=PURE, unavailable="no disk")])
+    driver.submit(plan(task("a", device="wanted")))
+    said = "wanted cannot do t.pure now: no disk; 4 other devices are not what the plan asks for."
+    assert said in why(driver).sentence
+    few = Driver("a", "b")
+    few.add_device("wanted", tools=[])
+    few.submit(plan(task("a", device="wanted")))
+    assert "; b is not what the plan asks for; wanted " in why(few).sentence
+
+
 def test_without_any_device_it_says_so() -> None:
     driver = Driver()
     driver.submit(plan(task("a")))

@@ -19,6 +19,7 @@ from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_word
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import (
     HOLD_MS,
+    OUTSIDE,
     Candidate,
     full,
     is_strange,
@@ -495,7 +496,14 @@ class _Ready:
         return [item for item in self.candidates if item.reason is self.reason]
 
     def named(self, candidates: list[Candidate]) -> str:
-        return "; ".join(f"{self.device(item).name} {item.words}" for item in candidates)
+        """Return how it is with each device; those that the plan leaves out are a count where they are many."""
+        outside = [item for item in candidates if item.words == OUTSIDE]
+        counted = outside if len(outside) > NAMED_MOST else []
+        said = [f"{self.device(item).name} {item.words}" for item in candidates if item not in counted]
+        if counted:
+            others = "other devices" if said else "devices"
+            said.append(f"{len(counted)} {others} are not what the plan asks for")
+        return "; ".join(said)
 
     def device(self, candidate: Candidate) -> Device:
         return self.shard.fleet.devices[candidate.device]

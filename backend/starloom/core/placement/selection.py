@@ -88,6 +88,7 @@ HOLD_MS: Final = 30_000
 _HELD_MOST: Final = 64
 """So many tasks are held in a line; those behind them wait unseen, since none is longer ready."""
 _BY_LOAD: _Ranked = (0, 0, 0, 0, 0, 0)
+OUTSIDE: Final = "is not what the plan asks for"
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +200,7 @@ def _unlike_words(selector: Selector, device: Device, offered: Mapping[str, Tool
                 return f"cannot do {tool} now: {offer.unavailable}"
     if selects(msgspec.structs.replace(selector, labels=[]), device, offered):
         return f"does not have the label {next(label for label in selector.labels if label not in device.labels)}"
-    return "is not what the plan asks for"
+    return OUTSIDE
 
 
 def unknown_labels(selector: Selector, devices: Iterable[Device]) -> tuple[list[str], list[str]]:

@@ -225,14 +225,11 @@ def _allowed(device: DeviceSnapshot, param: ParamDoc) -> bool:
 
 def _lack(name: str, param: ParamDoc, *, second: bool) -> LackRow:
     tab = any(tool.startswith(_TAB_ONLY) for tool in param.needs)
-    title = param_title(name, param)
     if second:
-        reason = f"{title}: it takes a second device"
-    elif tab:
-        reason = f"{title}: no device here can {ability(param.needs)}; the browser of a phone can"
+        reason = "it takes a second device"
     else:
-        reason = f"{title}: no device here can {ability(param.needs)}; add one that can (starloom enroll)"
-    return {"reason": reason, "slot": title, "way": "phone" if tab else "line"}
+        reason = f"no device here can {ability(param.needs)}{'; the browser of a phone can' if tab else ''}"
+    return {"reason": reason, "slot": param_title(name, param), "way": "phone" if tab else "line"}
 
 
 def _noun(name: str, param: ParamDoc) -> str:

@@ -65,24 +65,28 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
           </button>
         </section>
       ))}
-      <section aria-labelledby="asked">
-        <h2 id="asked">Asked of me now</h2>
-        <div aria-live="polite">
-          {view.questions.map((open) => (
-            <QuestionCard key={open.id} open={open} />
-          ))}
-        </div>
-        {view.questions.length === 0 && <Quiet view={view} />}
-      </section>
-      <section aria-labelledby="may">
-        <h2 id="may">What others may do here</h2>
-        <Capabilities policy={view.policy} onChange={(policy) => void change(policy)} />
-        <Notices agent={agent} />
-      </section>
-      <section aria-labelledby="ran">
-        <h2 id="ran">What ran here</h2>
-        <History rows={view.recent} />
-      </section>
+      {!removed && (
+        <>
+          <section aria-labelledby="asked">
+            <h2 id="asked">Asked of me now</h2>
+            <div aria-live="polite">
+              {view.questions.map((open) => (
+                <QuestionCard key={open.id} open={open} />
+              ))}
+            </div>
+            {view.questions.length === 0 && <Quiet view={view} />}
+          </section>
+          <section aria-labelledby="may">
+            <h2 id="may">What others may do here</h2>
+            <Capabilities policy={view.policy} onChange={(policy) => void change(policy)} />
+            <Notices agent={agent} />
+          </section>
+          <section aria-labelledby="ran">
+            <h2 id="ran">What ran here</h2>
+            <History rows={view.recent} />
+          </section>
+        </>
+      )}
       <footer>
         <p className="dim">
           Device {opened.identity.device}.{" "}
@@ -90,7 +94,7 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
             ? "Its key was made in this browser and cannot be read out of it."
             : "Its key is in this browser's store; over HTTPS a newer browser would seal it."}
         </p>
-        <Leave opened={opened} agent={agent} />
+        {!removed && <Leave opened={opened} agent={agent} />}
       </footer>
     </main>
   );

@@ -3,12 +3,14 @@
 import { cleanup, configure, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import type { Agent } from "../agent/agent.ts";
 import { isRemoved } from "../agent/connection.ts";
 import { JoinRefused, join, nameOf } from "../agent/joining.ts";
 import type { OpenQuestion } from "../agent/questions.ts";
 import type { Opened } from "../boot.ts";
 import { codeHash, fromBase64, shortWords } from "../protocol/proof.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
+import { Device } from "./Device.tsx";
 import { Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
 import { Removed } from "./Removed.tsx";
@@ -131,6 +133,17 @@ describe("a device that was removed", () => {
     expect(empty).toHaveBeenCalledOnce();
     expect(location.hash).toBe("#join=ab-c1");
     history.replaceState(null, "", location.pathname);
+  });
+
+  it("shows no switch and asks nothing, since neither has an effect any more", () => {
+    const link = { state: "stopped", why: { ...ended, code: "device_revoked" } };
+    const view = { name: "pocket", link, notices: [], questions: [], running: [], recent: [], policy: {}, trouble: "" };
+    const agent = { subscribe: () => () => {}, view: () => view } as unknown as Agent;
+    const opened = { code: null, joined: null, identity: { device: "d-1", sealed: true } } as unknown as Opened;
+    render(<Device opened={opened} agent={agent} />);
+    expect(screen.getByRole("heading", { name: "This device was removed from the fleet" })).toBeTruthy();
+    expect(screen.queryByText("What others may do here")).toBeNull();
+    expect(screen.getAllByRole("button").map((one) => one.textContent)).toEqual(["Join again"]);
   });
 
   it("is not one whose connection another tab has taken", () => {

@@ -43,6 +43,18 @@ describe("undoing work", () => {
     expect(asked(stored(undo, {}))).toContain("the files of store into the trash of Speicher");
   });
 
+  it("counts the files of all tasks for the trash of each device", () => {
+    const undo = { args: "{}", outputs: { paths: "/added" }, tool: "fs.trash" };
+    const views = ["folders", "copy.0", "copy.1"].map((id, at) => {
+      const made = stored(undo, { added: Array(at).fill("a") });
+      return { ...made, id, name: id, deviceName: at === 2 ? "nas" : "Speicher" } as TaskView;
+    });
+    expect(undoWork({} as Workspace, { id: "c1", state: "succeeded" } as Head, views, null)?.asks).toBe(
+      "It puts 1 file of folders, copy.0 into the trash of Speicher, 2 files of copy.1 into the trash of nas; " +
+        "from there they can be taken back.",
+    );
+  });
+
   it("is offered for a call whose tool has a way back, and not where the task does more than that", () => {
     const written = (more: object) => {
       const made = stored({}, { added: ["a"] });

@@ -75,25 +75,37 @@ function asksOf(found: readonly TaskView[]): string {
 const TRASH = "fs.trash";
 const RESTORE = "fs.restore";
 
-/** The files of each task and the trash that they go into or come back from; empty without tasks. */
+/** The files of these tasks and the trash of each device that they go into or come back from; empty without tasks. */
 function eachOf(views: readonly TaskView[], way: "into" | "back from"): string {
-  const said = views
-    .slice(0, NAMED_MAX)
-    .map((view) => `${filesOf(view)} of ${view.name} ${way} the trash of ${view.deviceName || "its device"}`);
-  const more = views.length - said.length;
-  if (more > 0) said.push(`those of ${more} more tasks ${way} the trash`);
+  const places = [...new Set(views.map((view) => view.deviceName || "its device"))];
+  const said = places.slice(0, NAMED_MAX).map((place) => {
+    const there = views.filter((view) => (view.deviceName || "its device") === place);
+    return `${filesOf(there)} of ${namesOf(there)} ${way} the trash of ${place}`;
+  });
+  const more = places.length - said.length;
+  if (more > 0) said.push(`those of ${plural(more, "other device")} ${way} the trash there`);
   return said.join(", ");
 }
 
-/** The files that the undo of a task names, counted in its result where that is at hand. */
-function filesOf(view: TaskView): string {
+/** The files that the undo of these tasks names, counted where the results of all are at hand. */
+function filesOf(views: readonly TaskView[]): string {
+  const counts = views.map(countOf);
+  return counts.includes(null)
+    ? "the files"
+    : plural(
+        counts.reduce<number>((sum, one) => sum + (one ?? 0), 0),
+        "file",
+      );
+}
+
+function countOf(view: TaskView): number | null {
   const [pointer] = Object.values(wayBack(view.spec)?.outputs ?? {});
   const text = resultOf(view);
   try {
     const found = pointer && text ? partAt(parseExact(text), pointer) : null;
-    return Array.isArray(found) ? plural(found.length, "file") : "the files";
+    return Array.isArray(found) ? found.length : null;
   } catch {
-    return "the files";
+    return null;
   }
 }
 

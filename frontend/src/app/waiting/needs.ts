@@ -1,6 +1,7 @@
 /** What waits for a person, over all constellations: questions and approvals, read when they change. */
 import { create } from "zustand";
 import type { Need } from "../../link/endpoints.ts";
+import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { readStopped } from "./waiting.ts";
 
@@ -16,6 +17,18 @@ export function useNeeds(): { items: Need[]; count: number; read: boolean } {
   const items = useStore((state) => state.items);
   const read = useStore((state) => state.read);
   return { items, count: items.length, read };
+}
+
+/**
+ * The open questions of a constellation with the answers that take files away, which the hub's list alone knows. One that
+ * is not in it yet is held back, since such an answer would look like any other. Without the hub nothing can be answered,
+ * and all are shown.
+ */
+export function withDangers(constellation: string, open: Question[], needs: Need[], away: boolean) {
+  return open.flatMap((question) => {
+    const need = needs.find((one) => one.constellation === constellation && one.id === question.id);
+    return need || away ? [{ ...question, takes_away: need?.takes_away }] : [];
+  });
 }
 
 /** Takes a question off the list at once; the next reading is the truth. */

@@ -64,12 +64,7 @@ export function ActivityPage() {
     <Shell title="Activity">
       <div className="page cards">
         <div className="row wrap filters">
-          <SearchField
-            label="Search the record"
-            placeholder="Words, names, reasons"
-            value={words}
-            onChange={setWords}
-          />
+          <SearchField label="Search the record" placeholder="Words or names" value={words} onChange={setWords} />
           <Choose label="Subject" value={subject} choices={SUBJECTS} onChange={setSubject} />
           <Choose
             label="Device"

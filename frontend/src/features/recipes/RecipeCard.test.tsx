@@ -2,7 +2,7 @@
 import { render, screen } from "@testing-library/react";
 import { expect, it } from "vitest";
 import type { RecipeRow } from "../../model/types.ts";
-import { RecipeFacts } from "./RecipeCard.tsx";
+import { RecipeCard, RecipeFacts } from "./RecipeCard.tsx";
 
 const facts = (asks_for: Record<string, string[]>, effects: RecipeRow["effects"]) => {
   const recipe = { asks_for, built_in: true, clock: false, effects, trust: null, version: 1 };
@@ -26,4 +26,23 @@ it("does not say that a recipe reads which needs to write", () => {
 
 it("says that a recipe reads which needs nothing", () => {
   expect(facts({}, ["read"])).toEqual(["read"]);
+});
+
+const lack = (slot: string, way: string, reason = "no device here can check backups") => ({ slot, way, reason });
+const card = (empty: boolean) => {
+  const sentence = { words: "", parts: [], lacks: [lack("Of", "line"), lack("To", "line")], ungranted: [] };
+  const recipe = { name: "backup", title: "Back up", sentence, built_in: true, trust: null };
+  render(<RecipeCard recipe={recipe as unknown as RecipeRow} demos={{ all: 0, online: 0 }} empty={empty} />);
+};
+
+it("says once, in a sentence, what no device can do, with the way to add one", () => {
+  card(false);
+  expect(screen.getAllByText("No device here can check backups.")).toHaveLength(1);
+  expect(screen.getAllByRole("link", { name: "Add a device" })).toHaveLength(1);
+});
+
+it("leaves it to the page to say that no device has joined", () => {
+  card(true);
+  expect(screen.queryByText(/No device/)).toBeNull();
+  expect(screen.queryByRole("link", { name: "Add a device" })).toBeNull();
 });

@@ -5,13 +5,21 @@ import { grantWords } from "../../model/fleet/rights.ts";
 import type { RecipeRow, RecipeSentence } from "../../model/types.ts";
 import { Icon } from "../../ui/Icon.tsx";
 import { Said } from "../../ui/Said.tsx";
-import { trialProgress, tryOf } from "./gallery.ts";
+import { lackWords, trialProgress, tryOf } from "./gallery.ts";
 import { RecipePicture } from "./RecipePicture.tsx";
 
 const asked = (words: string) => `/new?q=${encodeURIComponent(words)}`;
 
-export function RecipeCard({ recipe, demos }: { recipe: RecipeRow; demos: { all: number; online: number } }) {
+interface RecipeCardProps {
+  recipe: RecipeRow;
+  demos: { all: number; online: number };
+  /** No device has joined, which the page says once: no card repeats what it lacks. */
+  empty: boolean;
+}
+
+export function RecipeCard({ recipe, demos, empty }: RecipeCardProps) {
   const sentence = recipe.sentence;
+  const lacking = empty ? [] : lackWords(sentence?.lacks ?? []);
   const tried = tryOf(recipe, demos);
   const ready = sentence !== undefined && sentence.lacks.length === 0;
   return (
@@ -30,14 +38,20 @@ export function RecipeCard({ recipe, demos }: { recipe: RecipeRow; demos: { all:
             <Words sentence={sentence} />
           </p>
         ))}
-      {sentence?.lacks.map((lack) => (
-        <p key={lack.slot} className="small lack">
-          {lack.reason}.{" "}
-          <Link className="link" href={`/devices?add=1&way=${lack.way}`}>
-            {lack.way === "phone" ? "Add a phone" : "Add a device"}
-          </Link>
+      {lacking.map((reason) => (
+        <p key={reason} className="small lack">
+          {reason}.
         </p>
       ))}
+      {lacking.length > 0 && (
+        <p className="small row wrap">
+          {[...new Set(sentence?.lacks.map((lack) => lack.way))].map((way) => (
+            <Link key={way} className="link" href={`/devices?add=1&way=${way}`}>
+              {way === "phone" ? "Add a phone" : "Add a device"}
+            </Link>
+          ))}
+        </p>
+      )}
       {sentence && ready && sentence.ungranted.length > 0 && (
         <p className="small lack">
           {sentence.ungranted.join(" and ")} {sentence.ungranted.length > 1 ? "have" : "has"} not allowed this yet. The

@@ -27,6 +27,7 @@ export function RecipesPage() {
   const { reload } = recipes;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stamp stands for the fleet.
   useEffect(reload, [stamp, reload]);
+  const empty = fleet.ready && views.length === 0;
   const demo = views.filter((view) => view.device.demo);
   const demos = { all: demo.length, online: demo.filter((view) => view.device.link === "online").length };
   const items = (recipes.value?.items ?? []).filter((one) => hasWords(one, typed));
@@ -51,6 +52,19 @@ export function RecipesPage() {
         </div>
         {recipes.problem && <ProblemNote problem={recipes.problem} />}
         <ProposalsRow />
+        {empty && (
+          <p>
+            No device has joined yet, and each recipe needs one.{" "}
+            <Link className="link" href="/devices?add=1">
+              Add a device
+            </Link>{" "}
+            or{" "}
+            <Link className="link" href="/devices?add=1&way=phone">
+              a phone
+            </Link>
+            .
+          </p>
+        )}
         {untried && (
           <p className="small dim">
             {untried.count === 1 ? "One recipe" : `${untried.count} recipes`} can be tried with the demo devices.{" "}
@@ -65,7 +79,7 @@ export function RecipesPage() {
             </header>
             <div className="recipegrid">
               {section.items.map((recipe) => (
-                <RecipeCard key={recipe.name} recipe={recipe} demos={demos} />
+                <RecipeCard key={recipe.name} recipe={recipe} demos={demos} empty={empty} />
               ))}
             </div>
           </section>

@@ -51,6 +51,11 @@ export function hasWords(row: RecipeRow, typed: string): boolean {
     .every((word) => text.includes(word));
 }
 
+/** Why no device fits a recipe: each reason once, as a sentence without its end. */
+export const lackWords = (lacks: readonly { reason: string }[]): string[] => [
+  ...new Set(lacks.map(({ reason }) => reason.charAt(0).toUpperCase() + reason.slice(1))),
+];
+
 export type Try = { words: string; why: null } | { words: null; why: string };
 
 /** The words that try a recipe with the demo devices, or why that is not possible and what to do. */
@@ -58,7 +63,10 @@ export function tryOf(row: RecipeRow, demos: { all: number; online: number }): T
   if (!row.demo) return null;
   if (row.demo.words) return { words: row.demo.words, why: null };
   if (demos.all === 0) {
-    return { words: null, why: "There are no demo devices. Stop the hub and start it with `starloom up --demo`." };
+    return {
+      words: null,
+      why: "There are no demo devices here: to have them, stop the hub and start it with `starloom up --demo`.",
+    };
   }
   if (demos.online === 0) {
     return { words: null, why: "The demo devices are not running. `starloom up --demo` starts them with the hub." };

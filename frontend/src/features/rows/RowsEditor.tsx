@@ -5,14 +5,14 @@
 import { useMemo, useState } from "react";
 import type { ToolView } from "../../model/fleet/tools.ts";
 import { paramsOf } from "../../model/rows/document.ts";
-import { added, copied, moved, patched, removed, withTool, withUse } from "../../model/rows/edit.ts";
+import { copied, moved, patched, removed } from "../../model/rows/edit.ts";
 import type { RowFault } from "../../model/rows/faults.ts";
 import { withoutParam } from "../../model/rows/params.ts";
 import { after, type Row, rowsOf } from "../../model/rows/row.ts";
-import { branches, type Sample, suitable } from "../../model/rows/sample.ts";
+import type { Sample } from "../../model/rows/sample.ts";
 import { formOf } from "../../model/rows/schema.ts";
 import { withWhere } from "../../model/rows/where.ts";
-import type { RequestPreview, TaskPreviewRow } from "../../model/types.ts";
+import type { RequestPreview } from "../../model/types.ts";
 import { Button, Tabs } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
 import { type Earlier, sampleWords, ToolPicker, Tree } from "./form/pickers.tsx";
@@ -23,6 +23,7 @@ import { PlanGraph } from "./PlanGraph.tsx";
 import { RowLine } from "./RowLine.tsx";
 import { TextLens } from "./TextLens.tsx";
 import type { Drafting } from "./useDraft.ts";
+import { usePicking } from "./usePicking.ts";
 
 type Lens = "rows" | "graph" | "text";
 
@@ -61,53 +62,8 @@ export function RowsEditor(props: RowsEditorProps) {
     setOpen(id);
     setFirst(Math.floor(Math.max(0, at) / PAGE_ROWS) * PAGE_ROWS);
   };
-  const [picking, setPicking] = useState<{ row: string | null; use: { from: string; output: string } | null } | null>(
-    null,
-  );
+  const picker = usePicking({ drafting, tools, samples, onAdded: (id) => show(id, rows.length) });
   const params = Object.entries(paramsOf(draft));
-  const previews = new Map<string, TaskPreviewRow>(props.preview?.tasks.map((task) => [task.id, task]) ?? []);
-  const titleOf = (row: Row) => tools.get(row.what)?.title ?? (row.kind === "person" ? "Ask a person" : row.what);
-  const earlierOf = (row: Row): Earlier[] => {
-    const later = after(rows, row.id);
-    return rows
-      .filter((one) => one.id !== row.id && !later.has(one.id))
-      .map((one) => ({
-        id: one.id,
-        at: one.at,
-        title: titleOf(one),
-        sample: samples.get(one.id) ?? null,
-        why: props.whyNot(one.id),
-      }));
-  };
-  const pick = (what: { tool: string } | { person: string }) => {
-    const target = picking?.row ?? null;
-    if (target !== null) {
-      const form = "tool" in what ? formOf(tools.get(what.tool)?.schema ?? "{}") : null;
-      change((held) => ({
-        ...held,
-        plan: patched(held.plan, target, (task) =>
-          "tool" in what ? withTool(task, what.tool, form) : { id: task.id ?? target, person: what.person },
-        ),
-      }));
-    } else {
-      const made = added(draft.plan, what);
-      const use = picking?.use;
-      const sample = use ? samples.get(use.from) : undefined;
-      let plan = made.plan;
-      if (use && "tool" in what) {
-        const field = fieldFor(formOf(tools.get(what.tool)?.schema ?? "{}").fields, sample, use.output);
-        if (field) plan = patched(plan, made.id, (task) => withUse(task, field, use));
-      }
-      change({ ...draft, plan });
-      show(made.id, rows.length);
-    }
-    setPicking(null);
-  };
-  const takes = useMemo(() => {
-    const use = picking?.use;
-    const given = use ? samples.get(use.from) : undefined;
-    return use ? (tool: ToolView) => fieldFor(formOf(tool.schema).fields, given, use.output) !== null : undefined;
-  }, [picking, samples]);
   const opened = rows.find((row) => row.id === open);
   const sample = opened ? samples.get(opened.id) : undefined;
   const whole = faults.filter((fault) => fault.row === null);
@@ -181,84 +137,22 @@ export function RowsEditor(props: RowsEditorProps) {
               </div>
             )}
             <ol className="rowlist" aria-label="Rows">
-              {rows.slice(from, from + PAGE_ROWS).map((row) => {
-                const own = faults.filter((fault) => fault.row === row.at);
-                const form =
-                  row.kind === "tool" && tools.has(row.what) ? formOf(tools.get(row.what)?.schema ?? "{}") : null;
-                const lock = locked.get(row.id) ?? null;
-                return (
-                  <li key={`${row.at} ${row.id}`}>
-                    <RowLine
-                      row={row}
-                      rows={rows}
-                      tool={tools.get(row.what)}
-                      params={params.filter(([, param]) => param.type === "device").map(([name]) => name)}
-                      faults={own}
-                      sample={props.tried.has(row.id) ? (samples.get(row.id) ?? null) : null}
-                      preview={previews.get(row.id)}
-                      locked={lock}
-                      open={open === row.id}
-                      trying={props.trying === row.id}
-                      onOpen={() => setOpen(open === row.id ? null : row.id)}
-                      onPickTool={() => setPicking({ row: row.id, use: null })}
-                      onWhere={(where) =>
-                        change((held) => ({
-                          ...held,
-                          plan: patched(held.plan, row.id, (task) => withWhere(task, where)),
-                        }))
-                      }
-                    />
-                    <RowFaults
-                      faults={own}
-                      onFix={(fault, at) => change((held) => fault.fixes[at]?.apply(held) ?? held)}
-                    />
-                    {open === row.id && (
-                      <>
-                        <RowForm
-                          draft={draft}
-                          row={row}
-                          rows={rows}
-                          form={form}
-                          tool={tools.get(row.what)}
-                          earlier={earlierOf(row)}
-                          faults={own}
-                          preview={previews.get(row.id)}
-                          locked={lock}
-                          running={props.running?.has(row.id) ?? false}
-                          trying={props.trying}
-                          onChange={change}
-                          onTry={props.onTry}
-                          onRenamed={setOpen}
-                        />
-                        <RowActs
-                          row={row}
-                          last={row.at === rows.length - 1}
-                          tried={props.tried.has(row.id)}
-                          trying={props.trying}
-                          whyNot={props.whyNot(row.id)}
-                          locked={lock !== null}
-                          onTry={props.onTry}
-                          onMove={(by) => change((held) => ({ ...held, plan: moved(held.plan, row.id, by) }))}
-                          onCopy={() => {
-                            const made = copied(draft.plan, row.id);
-                            change({ ...draft, plan: made.plan });
-                            show(made.id, row.at + 1);
-                          }}
-                          onRemove={() => change((held) => ({ ...held, plan: removed(held.plan, row.id) }))}
-                        />
-                      </>
-                    )}
-                  </li>
-                );
-              })}
+              {rows.slice(from, from + PAGE_ROWS).map((row) => (
+                <RowEntry
+                  key={`${row.at} ${row.id}`}
+                  row={row}
+                  rows={rows}
+                  editor={props}
+                  open={open === row.id}
+                  onOpen={setOpen}
+                  onCopied={(id) => show(id, row.at + 1)}
+                  onPickTool={() => picker.forRow(row.id)}
+                />
+              ))}
             </ol>
             <RowPages from={from} count={rows.length} most={PAGE_ROWS} onFrom={setFirst} />
             <div className="rowadd">
-              <Button
-                icon="plus"
-                kind={rows.length === 0 ? "primary" : undefined}
-                onClick={() => setPicking({ row: null, use: null })}
-              >
+              <Button icon="plus" kind={rows.length === 0 ? "primary" : undefined} onClick={() => picker.forNew()}>
                 Add a row
               </Button>
               {rows.length === 0 && (
@@ -274,38 +168,118 @@ export function RowsEditor(props: RowsEditorProps) {
         ))}
       </section>
       {lens === "rows" && opened && sample && (
-        <RowOutput
-          row={opened}
-          sample={sample}
-          onUse={(output) => setPicking({ row: null, use: { from: opened.id, output } })}
-        />
+        <RowOutput row={opened} sample={sample} onUse={(output) => picker.forNew({ from: opened.id, output })} />
       )}
-      {picking && (
+      {picker.picking && (
         <ToolPicker
           tools={tools}
           title={
-            picking.row ? `What ${picking.row} does` : picking.use ? "What to do with it" : "What the new row does"
+            picker.picking.row
+              ? `What ${picker.picking.row} does`
+              : picker.picking.use
+                ? "What to do with it"
+                : "What the new row does"
           }
-          takes={takes}
-          onPick={pick}
-          onClose={() => setPicking(null)}
+          takes={picker.takes}
+          onPick={picker.pick}
+          onClose={picker.close}
         />
       )}
     </>
   );
 }
 
-/** The field of a form that a value suits best: one that must be filled in before one that may. */
-function fieldFor(
-  fields: ReturnType<typeof formOf>["fields"],
-  sample: Sample | undefined,
-  output: string,
-): string | null {
-  const branch = sample ? branches(sample.value).filter((one) => one.pointer === output) : [];
-  const whole = branch.map((one) => ({ ...one, pointer: one.pointer || "/" }));
-  const suits = fields.filter((field) => suitable(whole, field).length > 0);
-  const named = suits.find((field) => whole.some((one) => one.name === field.name));
-  return (named ?? suits.find((field) => field.required) ?? suits[0])?.name ?? null;
+interface RowEntryProps {
+  row: Row;
+  rows: Row[];
+  editor: RowsEditorProps;
+  open: boolean;
+  /** Opens a row, or closes the one that is open. */
+  onOpen: (id: string | null) => void;
+  onCopied: (id: string) => void;
+  onPickTool: () => void;
+}
+
+/** A row with its faults, and while it is open its form and what can be done with it. */
+function RowEntry({ row, rows, editor, open, onOpen, onCopied, onPickTool }: RowEntryProps) {
+  const { drafting, tools, samples, locked = NONE, tried, trying, whyNot, onTry } = editor;
+  const { draft, change } = drafting;
+  const faults = editor.faults.filter((fault) => fault.row === row.at);
+  const tool = tools.get(row.what);
+  const preview = editor.preview?.tasks.find((task) => task.id === row.id);
+  const lock = locked.get(row.id) ?? null;
+  return (
+    <li>
+      <RowLine
+        row={row}
+        rows={rows}
+        tool={tool}
+        params={Object.entries(paramsOf(draft)).flatMap(([name, param]) => (param.type === "device" ? [name] : []))}
+        faults={faults}
+        sample={tried.has(row.id) ? (samples.get(row.id) ?? null) : null}
+        preview={preview}
+        locked={lock}
+        open={open}
+        trying={trying === row.id}
+        onOpen={() => onOpen(open ? null : row.id)}
+        onPickTool={onPickTool}
+        onWhere={(where) =>
+          change((held) => ({ ...held, plan: patched(held.plan, row.id, (task) => withWhere(task, where)) }))
+        }
+      />
+      <RowFaults faults={faults} onFix={(fault, at) => change((held) => fault.fixes[at]?.apply(held) ?? held)} />
+      {open && (
+        <>
+          <RowForm
+            draft={draft}
+            row={row}
+            rows={rows}
+            form={row.kind === "tool" && tool ? formOf(tool.schema) : null}
+            tool={tool}
+            earlier={earlierOf(row, rows, editor)}
+            faults={faults}
+            preview={preview}
+            locked={lock}
+            running={editor.running?.has(row.id) ?? false}
+            trying={trying}
+            onChange={change}
+            onTry={onTry}
+            onRenamed={onOpen}
+          />
+          <RowActs
+            row={row}
+            last={row.at === rows.length - 1}
+            tried={tried.has(row.id)}
+            trying={trying}
+            whyNot={whyNot(row.id)}
+            locked={lock !== null}
+            onTry={onTry}
+            onMove={(by) => change((held) => ({ ...held, plan: moved(held.plan, row.id, by) }))}
+            onCopy={() => {
+              const made = copied(draft.plan, row.id);
+              change({ ...draft, plan: made.plan });
+              onCopied(made.id);
+            }}
+            onRemove={() => change((held) => ({ ...held, plan: removed(held.plan, row.id) }))}
+          />
+        </>
+      )}
+    </li>
+  );
+}
+
+/** The rows whose outputs a row may use: all that do not come after it. */
+function earlierOf(row: Row, rows: Row[], { tools, samples, whyNot }: RowsEditorProps): Earlier[] {
+  const later = after(rows, row.id);
+  return rows
+    .filter((one) => one.id !== row.id && !later.has(one.id))
+    .map((one) => ({
+      id: one.id,
+      at: one.at,
+      title: tools.get(one.what)?.title ?? (one.kind === "person" ? "Ask a person" : one.what),
+      sample: samples.get(one.id) ?? null,
+      why: whyNot(one.id),
+    }));
 }
 
 /** The way through a plan with more rows than a page shows. */

@@ -24,6 +24,14 @@ describe("readTable", () => {
     expect(readTable({ columns: COLUMNS, rows: [] })?.rows).toEqual([]);
   });
 
+  it("puts the field that names a row first, by its name or because no two rows share it", () => {
+    const fields = (rows: Record<string, unknown>[]) => readTable(rows)?.columns.map((column) => column.field);
+    expect(fields([{ bytes: 7, modified: "x", name: "a" }])).toEqual(["name", "bytes", "modified"]);
+    const free = (host: string) => ({ figure: 1, host, kind: "disk" });
+    expect(fields([free("a"), free("b")])).toEqual(["host", "figure", "kind"]);
+    expect(fields([free("a"), free("a")])).toEqual(["figure", "host", "kind"]);
+  });
+
   it("puts hashes of bare rows last and shortens them", () => {
     const hash = "9466568cb16a204c4e0aa98add361ffdc0229883f09466568cb16a204c4e0aa9";
     const table = readTable([{ artifact: hash, name: "a.png", bytes: 7 }]);

@@ -4,7 +4,7 @@
  */
 import { known } from "../words/known.ts";
 import { readable } from "../words/readable.ts";
-import { bytes, duration } from "../words/words.ts";
+import { bytes, dateTime, duration } from "../words/words.ts";
 
 export type Row = Record<string, unknown>;
 
@@ -68,9 +68,21 @@ function fieldsOf(rows: Row[]): Column[] {
     const found = rows.slice(0, 20).map((row) => row[field]);
     return { field, title: titleOf(field), show: found.every(isHash) ? "hash" : unitOf(field, found) };
   });
-  // A hash tells a person least, so names and sizes stand before it.
-  const hashes = columns.filter((column) => column.show === "hash");
-  return [...columns.filter((column) => column.show !== "hash"), ...hashes].slice(0, COLUMNS_MAX);
+  // The field that names a row comes first, though the hub sorts fields by their names; a hash tells a person least.
+  const naming = namingOf([...names], rows);
+  const place = ({ field, show }: Column) => (field === naming ? 0 : show === "hash" ? 2 : 1);
+  return columns.sort((a, b) => place(a) - place(b)).slice(0, COLUMNS_MAX);
+}
+
+/** The fields by which tools name things, the likeliest first. */
+const NAMING = ["name", "device", "title", "path"];
+
+/** The field that names rows: one that tools use for it, else the first text that no two rows share. */
+function namingOf(fields: string[], rows: Row[]): string | undefined {
+  const apart = (field: string) =>
+    rows.every((row) => typeof row[field] === "string" && !isHash(row[field])) &&
+    new Set(rows.map((row) => row[field])).size === rows.length;
+  return NAMING.find((field) => fields.includes(field)) ?? fields.find(apart);
 }
 
 /** A SHA-256 in hex, by which artifacts are named. */
@@ -124,14 +136,10 @@ function amount(value: number, show: string): string {
     case "duration_ms":
       return value < 1000 ? `${value} ms` : duration(value);
     case "date":
-      return moment(value * 1000);
+      return dateTime(value * 1000);
     case "date_ms":
-      return moment(value);
+      return dateTime(value);
     default:
       return String(value);
   }
 }
-
-/** A time in the zone of the reader. */
-const moment = (ms: number): string =>
-  new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });

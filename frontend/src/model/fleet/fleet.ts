@@ -202,6 +202,17 @@ export function stopRows(fleet: StreamModel): Stopping[] {
   );
 }
 
+/** An operator ends a device that they let in, and no other; below that role nobody ends any. */
+export function mayNotRevoke(
+  device: Pick<Device, "joined_by">,
+  session: { role: string; principal: { id: string } } | null,
+): string | null {
+  const mine = device.joined_by && device.joined_by === session?.principal.id;
+  return session?.role === "operator" && !mine
+    ? "An owner revokes it, or the person who let it in. Drain gives it no new work."
+    : null;
+}
+
 /** What approving a device does to the one whose place it takes; empty where that is no longer in the fleet. */
 export function replacesWords(fleet: StreamModel, enrollment: Enrollment, now: number): string {
   const before = enrollment.replaces ? fleet.one<Device>(`device/${enrollment.replaces}`) : undefined;

@@ -69,7 +69,7 @@ describe("words of a line", () => {
     expect(withLoad(idle, full).word).toBe("Idle, disk 93 % full");
     expect(withLoad(idle, linesOf(vitals({ disk_percent: [93, 89] } as never), "d"))).toBe(idle);
     const both = linesOf(vitals({ disk_percent: [93], load_percent: [700] } as never), "d");
-    expect(withLoad(idle, both).word).toBe("Idle, but busy with other programs, disk 93 % full");
+    expect(withLoad(idle, both).word).toBe("Idle, high load, disk 93 % full");
     expect(withLoad({ word: "Busy, 1 of 4" }, both).word).toBe("Busy, 1 of 4");
   });
 

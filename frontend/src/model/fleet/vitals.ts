@@ -97,11 +97,11 @@ export const overFull = (line: Pick<Line, "vital" | "now">): boolean =>
 export const nearlyFull = (line: Pick<Line, "vital" | "now">): boolean =>
   line.vital === "disk_percent" && line.now !== null && line.now >= DISK_NEARLY_FULL_PERCENT;
 
-/** An idle device whose processors other programs keep busy says so, and one with a nearly full disk its figure. */
+/** An idle device says that other programs load it high, and how full a nearly full disk is. */
 export function withLoad<T extends { word: string }>(shown: T, lines: readonly Line[]): T {
   if (shown.word !== IDLE) return shown;
   const disk = lines.find(nearlyFull);
-  const loaded = lines.some(overFull) ? ", but busy with other programs" : "";
+  const loaded = lines.some(overFull) ? ", high load" : "";
   return loaded || disk ? { ...shown, word: `${IDLE}${loaded}${disk ? `, disk ${disk.now} % full` : ""}` } : shown;
 }
 

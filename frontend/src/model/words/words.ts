@@ -182,6 +182,10 @@ export function age(ms: number, nowMs: number): string {
   return at.toLocaleDateString("en-GB", { day: "numeric", month: "short" });
 }
 
+/** A day and a time on the reader's clock: `29 Nov 2026, 20:17`. */
+export const dateTime = (ms: number): string =>
+  new Date(ms).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+
 export function bytes(count: number): string {
   if (count < 1000) return `${count} B`;
   const units = ["kB", "MB", "GB", "TB"];

@@ -60,7 +60,7 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
       )}
       {long.map(([name, field]) => (
         <section key={name} className="stack" aria-label={readable(titleOf(name))}>
-          <h3 className="strong">{readable(titleOf(name))}</h3>
+          <p className="strong">{readable(titleOf(name))}</p>
           <Part value={field} depth={depth + 1} />
         </section>
       ))}

@@ -4,25 +4,17 @@
  */
 import "@xyflow/react/dist/base.css";
 import "./graph.css";
-import {
-  type Node,
-  type NodeProps,
-  ReactFlow,
-  ReactFlowProvider,
-  useReactFlow,
-  useStore,
-  ViewportPortal,
-} from "@xyflow/react";
-import { type MouseEvent, memo, useCallback, useEffect, useMemo, useRef, useState } from "react";
+import { type Node, type NodeProps, ReactFlow, ReactFlowProvider, useStore, ViewportPortal } from "@xyflow/react";
+import { memo, useCallback, useMemo, useState } from "react";
 import { type Block, type Drawing, isDense } from "../../../model/layout/blocks.ts";
-import { beginOf, fitted } from "../../../model/layout/fitting.ts";
-import { boxOf, farEnd, type Hit, hitAt } from "../../../model/layout/hits.ts";
+import type { Hit } from "../../../model/layout/hits.ts";
 import { type Placed, pathOf } from "../../../model/layout/layout.ts";
 import type { Overlay } from "../../../model/stream/history.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
-import { inTrouble, specs, taskView } from "../../../model/tasks/selectors.ts";
+import { specs, taskView } from "../../../model/tasks/selectors.ts";
 import { Button } from "../../../ui/parts.tsx";
-import { useLongPress } from "./canvas/longPress.ts";
+import { useFittedView, type ViewProps } from "./canvas/useFittedView.ts";
+import { usePointing } from "./canvas/usePointing.ts";
 import { ChainBlock, SingleBlock } from "./cards.tsx";
 import { GraphContext, type GraphScene, type OpenMenu } from "./context.ts";
 import { FamilyBlock } from "./FamilyCard.tsx";
@@ -36,25 +28,13 @@ const CARDS_MAX = 90;
 const READABLE_ZOOM = 0.3;
 /** Above so many links only those of the cards in view are drawn. */
 const LINKS_MAX = 1000;
-/** How many pixels beside a link a press still counts. */
-const LINK_SLACK = 6;
 
-interface GraphProps {
-  model: StreamModel;
-  fleet: StreamModel;
-  selected: string | null;
+interface GraphProps extends ViewProps {
   overlay: Overlay;
   ghosts: boolean;
   onSelect: (task: string) => void;
   onMenu: OpenMenu;
-  /** Pixels that floating panels cover above and below, so that a fit does not put work under them. */
-  top: number;
-  bottom: number;
   minimap: boolean;
-  /** The least zoom of a fit; below it only a part is shown. 0 fits all of it always. */
-  readable: number;
-  /** Drawn from top to bottom with folded families, for a narrow screen. */
-  down: boolean;
 }
 
 type BlockNode = Node<{ block: Block }, "block">;
@@ -75,7 +55,7 @@ export default memo(function Graph(props: GraphProps) {
 });
 
 function Scene(props: GraphProps) {
-  const { model, fleet, selected, overlay, ghosts, onSelect, onMenu, top, bottom, readable, down } = props;
+  const { model, fleet, selected, overlay, ghosts, onSelect, onMenu, down } = props;
   const { drawing, placed, ready } = usePlaces({ model, overlay, ghosts, down });
   const [open, setOpen] = useState<ReadonlyMap<string, string>>(new Map());
   const onOpen = useCallback(
@@ -87,112 +67,9 @@ function Scene(props: GraphProps) {
     [model, fleet, selected, overlay, open, onSelect, onMenu, onOpen],
   );
 
-  const flow = useReactFlow<BlockNode>();
   const cards = useCardsInView(drawing, placed);
-  const moved = useRef(false);
-  const [follows, setFollows] = useState(true);
-  // Cards that stood elsewhere for one frame would be pressed where they no longer are.
-  const [isFitted, setIsFitted] = useState(false);
-  /** A view that a person has chosen stays; before the first fit there is nothing to choose. */
-  const onMoved = () => {
-    moved.current = isFitted;
-    setFollows(!isFitted);
-  };
-  const zoom = (by: "in" | "out") => {
-    onMoved();
-    void (by === "in" ? flow.zoomIn : flow.zoomOut)({ duration: 120 });
-  };
-  const box = useRef<HTMLDivElement>(null);
-  const fitAll = useCallback(
-    (duration: number) => {
-      const element = box.current;
-      if (!element || !ready) return;
-      const room = { width: element.clientWidth, height: element.clientHeight, top, bottom };
-      const first = placed.at.get(firstToSee(drawing, placed, model, fleet, down)) ?? { x: 0, y: 0 };
-      const to = fitted(placed, room, { least: readable, wide: down }, first);
-      void flow.setViewport(to, { duration }).then((done) => done && setIsFitted(true));
-    },
-    [flow, ready, top, bottom, placed, drawing, readable, down, model, fleet],
-  );
-
-  const fitAgain = () => {
-    moved.current = false;
-    setFollows(true);
-    fitAll(180);
-  };
-
-  useEffect(() => {
-    if (moved.current) return;
-    const frame = requestAnimationFrame(() => fitAll(0));
-    return () => cancelAnimationFrame(frame);
-  }, [fitAll]);
-
-  // The room changes when the window turns or a task is opened beside the graph.
-  useEffect(() => {
-    const element = box.current;
-    if (!element || typeof ResizeObserver !== "function") return;
-    const watch = new ResizeObserver(() => {
-      if (!moved.current) fitAll(0);
-    });
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, [fitAll]);
-
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (event.key === "f") fitAgain();
-      else if (event.key === "+" || event.key === "=") zoom("in");
-      else if (event.key === "-") zoom("out");
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  });
-
-  // A task that was found by its name or by a key may stand far away; one that was pressed is in view.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: only another choice moves the view, and the first fit shows it.
-  useEffect(() => {
-    const element = box.current;
-    const at = selected !== null && element ? boxOf(drawing, placed, selected) : null;
-    if (!at || !element) return;
-    const { x, y, zoom } = flow.getViewport();
-    const [left, above] = [at.x * zoom + x, at.y * zoom + y];
-    const beside = left + at.width * zoom < 0 || left > element.clientWidth;
-    if (!beside && above + at.height * zoom > top && above < element.clientHeight - bottom) return;
-    onMoved();
-    void flow.setCenter(at.x + at.width / 2, at.y + at.height / 2, { zoom });
-  }, [selected, isFitted]);
-
-  const [hovered, setHovered] = useState<{ hit: Hit; x: number; y: number } | null>(null);
-  /** The thing that is drawn below a pointer on the bare canvas. */
-  const under = (event: { clientX: number; clientY: number }): Hit | null => {
-    const slack = LINK_SLACK / flow.getZoom();
-    return hitAt(drawing, placed, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }), slack);
-  };
-  const press = (hit: Hit | null) => {
-    if (hit) onSelect(hit.kind === "task" ? hit.id : farEnd(drawing, hit, selected));
-  };
-  /** The task of a card, or of a tile or frame that is only painted. */
-  const taskAt = (target: Element, at: { x: number; y: number }): string | null => {
-    const card = target.closest<HTMLElement>("[data-task]")?.dataset.task;
-    if (card) return card;
-    const hit = under({ clientX: at.x, clientY: at.y });
-    return hit?.kind === "task" ? hit.id : null;
-  };
-  const askMenu = (target: Element, at: { x: number; y: number }) => {
-    const task = taskAt(target, at);
-    if (task) onMenu(task, at);
-  };
-  const { held, handlers } = useLongPress(askMenu);
-  const onContextMenu = (event: MouseEvent | globalThis.MouseEvent) => {
-    event.preventDefault();
-    if (!held.current) askMenu(event.target as Element, { x: event.clientX, y: event.clientY });
-  };
-  const hover = (event: MouseEvent) => {
-    const bare = event.buttons === 0 && (event.target as Element).classList.contains("react-flow__pane");
-    const hit = bare ? under(event) : null;
-    if (hit || hovered) setHovered(hit && { hit, x: event.clientX, y: event.clientY });
-  };
+  const { box, isFitted, follows, onMoved, fitFirst, fitAgain, zoom } = useFittedView(props, drawing, placed, ready);
+  const { hovered, handlers, hover, leave, press, onContextMenu } = usePointing(props, drawing, placed);
 
   const nodes = useMemo<BlockNode[]>(
     () =>
@@ -223,10 +100,10 @@ function Scene(props: GraphProps) {
           nodes={nodes}
           edges={[]}
           nodeTypes={NODE_TYPES}
-          onInit={() => fitAll(0)}
+          onInit={fitFirst}
           onMoveStart={(event) => {
             if (event) onMoved();
-            setHovered(null);
+            leave();
           }}
           // A node without a handler of its own gets no pointer at all, nor do the cards in it.
           onNodeClick={(event, node) => {
@@ -234,10 +111,10 @@ function Scene(props: GraphProps) {
             if (family && !(event.target as Element).closest("button, canvas")) onSelect(family.root);
           }}
           onNodeContextMenu={onContextMenu}
-          onPaneClick={(event) => press(under(event))}
+          onPaneClick={press}
           onPaneContextMenu={onContextMenu}
           onPaneMouseMove={hover}
-          onPaneMouseLeave={() => setHovered(null)}
+          onPaneMouseLeave={leave}
           nodesDraggable={false}
           nodesConnectable={false}
           nodesFocusable={false}
@@ -412,19 +289,4 @@ function chosenLinks(drawing: Drawing, selected: string | null): Set<number> {
     }
   }
   return chosen;
-}
-
-/** The block of the first task in trouble, else of the first that runs, else the one where the drawing begins. */
-function firstToSee(drawing: Drawing, placed: Placed, model: StreamModel, fleet: StreamModel, down: boolean): string {
-  let open = "";
-  for (const [task, block] of drawing.place) {
-    const shown = taskView(model, fleet, task)?.shown;
-    if (shown && inTrouble(shown)) return block;
-    if (shown?.tone === "blue" && !open) open = block;
-  }
-  return open || beginOf(placed, down);
-}
-
-function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
 }

@@ -52,7 +52,7 @@ export function ConstellationsPage() {
         <div className="row wrap filters">
           <SearchField
             label="Search constellations"
-            placeholder="Search names and requests"
+            placeholder="Names and requests"
             value={words}
             onChange={setWords}
           />

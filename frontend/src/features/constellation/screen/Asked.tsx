@@ -1,9 +1,9 @@
 /** Lines between the answer and the work: what a person should know of this run, and what it needs of them. */
 
-import { useNeeds } from "../../../app/waiting/needs.ts";
+import { useNeeds, withDangers } from "../../../app/waiting/needs.ts";
 import { triedWords } from "../../../app/waiting/unplanned.ts";
 import { stoppedOf } from "../../../app/waiting/waiting.ts";
-import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useLink, useWorkspace } from "../../../app/workspace/context.ts";
 import { elapsedMs, questions, type TaskView } from "../../../model/tasks/selectors.ts";
 import type { Device, Head, ModelCall, WhyAll } from "../../../model/types.ts";
 import { ATTENTION } from "../../../model/words/words.ts";
@@ -31,10 +31,10 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
   const { session } = useWorkspace();
   const unplanned = final && Boolean(head.request) && (head.attention ?? []).includes("planning_failed");
   const inPast = run.scene !== run.model;
-  // The hub alone knows what follows each answer; its list of open questions says it.
   const needs = useNeeds().items;
-  const known = (question: string) => needs.find((need) => need.constellation === id && need.id === question);
-  const open = questions(run.model).map((one) => ({ ...one, takes_away: known(one.id)?.takes_away }));
+  const away = useLink().state === "offline";
+  const asked = questions(run.model);
+  const open = withDangers(id, asked, needs, away);
   const mayAnswer = useMay("approver");
   const mayAct = useMay(true);
   const label = open.length > 0 ? (mayAnswer ? "Needs you" : "Waits for an approver") : mayAct ? "Needs you" : OTHERS;
@@ -49,7 +49,7 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
           {unplanned && <TryAgain request={head.request ?? ""} owner={session?.role === "owner"} />}
         </FaultNote>
       )}
-      {(open.length > 0 || (head.attention?.length ?? 0) > 0) && (
+      {(open.length > 0 || (asked.length === 0 && (head.attention?.length ?? 0) > 0)) && (
         <section className="card asked" aria-label={label}>
           {open.map((question) => (
             <QuestionCard key={question.id} question={question} constellation={id} />

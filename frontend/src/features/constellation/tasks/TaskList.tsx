@@ -121,7 +121,7 @@ const TaskRow = memo(function TaskRow({ view, selected, fraction, onPress, onMen
         <span className="word">{shown.word}</span>
         {view.label && view.name === view.id && <span className="dim">, {view.label}</span>}
       </span>
-      <span className="at small dim nowrap">
+      <span className="at small dim cut">
         {view.deviceTag && <span className="tag">{view.deviceTag}</span>}{" "}
         {view.deviceName || (view.spec.person ? "a person" : "any device")}
       </span>

@@ -10,6 +10,7 @@ import {
   type DeviceView,
   deviceReasons,
   deviceShown,
+  mayNotRevoke,
   refusedAs,
   taskNamed,
 } from "../../../model/fleet/fleet.ts";
@@ -325,15 +326,4 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
       )}
     </>
   );
-}
-
-/** An operator ends a device that they let in, and no other; below that role nobody ends any. */
-function mayNotRevoke(
-  device: DeviceView["device"],
-  session: ReturnType<typeof useWorkspace>["session"],
-): string | null {
-  const mine = device.joined_by && device.joined_by === session?.principal.id;
-  return session?.role === "operator" && !mine
-    ? "An owner revokes it, or the person who let it in. Drain gives it no new work."
-    : null;
 }

@@ -1,4 +1,4 @@
-/** Before a device is revoked its schedules are named; beside the join line stands the one of a tunnel. */
+/** Before a device is revoked, or another takes its place, the page says what ends; the line of a tunnel is there. */
 import { act, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
@@ -31,4 +31,16 @@ it("has the line of a tunnel for a hub that listens on its own computer", async 
   openPage("/devices?add=1");
   await userEvent.click(await screen.findByText("On a server, through a tunnel of your own"));
   expect(screen.getByText("ssh -R 8470:127.0.0.1:8470 user@host")).toBeTruthy();
+});
+
+it("takes the place of an older device only after saying what that ends", async () => {
+  const hub = openPage("/devices?add=1");
+  const name = String(hub.entities("fleet").get("device/d-server")?.name);
+  await userEvent.click(await screen.findByText("It takes the place of an older device"));
+  await userEvent.selectOptions(screen.getByRole("combobox", { name: "The device whose place it takes" }), name);
+  expect(screen.getByText(/is revoked in the same moment, for good/).textContent).toContain(
+    `the name ${name} and its labels`,
+  );
+  const codes = hub.calls.filter(({ path }) => path === "/enrollments").map(({ body }) => body);
+  expect(codes).toEqual([{}, { replaces: "d-server" }]);
 });

@@ -13,6 +13,7 @@ import { Glyph } from "../../../ui/Glyph.tsx";
 import { Panel } from "../../../ui/Panel.tsx";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
 import { JoinWays, LanLine, useRefused, type Way } from "./JoinWays.tsx";
+import { Replacing } from "./Replacing.tsx";
 import { TestTask, trialOf } from "./TestTask.tsx";
 
 interface AddDeviceProps {
@@ -31,11 +32,12 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
   const [way, setWay] = useState<Way>(first);
   const [tested, setTested] = useState<boolean | null>(null);
   const fresh = enrollment === "1";
-  const { made, problem, turn, renew } = useCode(fresh);
+  const [replaces, setReplaces] = useState("");
+  const { made, problem, turn, renew } = useCode(fresh, replaces);
   const bySsh = useNewcomer(way === "ssh");
   const id = fresh ? made?.id : enrollment;
   const record = id ? fleet.one<Enrollment>(`enrollment/${id}`) : undefined;
-  const replaces = record ? replacesWords(fleet, record, now) : "";
+  const revokes = record ? replacesWords(fleet, record, now) : "";
   const state = record?.state ?? made?.state ?? "open";
   const key = record?.device ?? bySsh;
   const device = key ? fleet.one<Device>(`device/${key}`) : undefined;
@@ -82,6 +84,15 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
           note={asking || approved ? "done" : over ? "" : "waiting for the device"}
         >
           {waiting && <JoinWays made={made} way={way} onWay={setWay} onRenew={renew} />}
+          {waiting && way !== "ssh" && (
+            <Replacing
+              chosen={replaces}
+              onChange={(older) => {
+                setReplaces(older);
+                renew();
+              }}
+            />
+          )}
           {refused.map((row) => (
             <p key={`${row.code}${row.who}`} className="small" role="alert">
               <b className="strong">{row.who || row.address}</b> was refused{row.times > 1 ? ` ${row.times} times` : ""}
@@ -116,7 +127,7 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
               <p className="small dim">
                 {[record.os, record.profile_most ? `at most ${record.profile_most}` : ""].filter(Boolean).join(", ")}
               </p>
-              {replaces && <p role="alert">{replaces}</p>}
+              {revokes && <p role="alert">{revokes}</p>}
               {!!record.labels?.length && (
                 <p>
                   It gets the labels <b className="strong">{record.labels.join(", ")}</b>, by which plans choose
@@ -180,8 +191,11 @@ export function AddDevice({ enrollment, way: first, onClose }: AddDeviceProps) {
   );
 }
 
-/** A fresh code to join by, if one is wanted. `turn` counts the codes that it has taken the place of. */
-function useCode(fresh: boolean) {
+/**
+ * A fresh code to join by, if one is wanted. `turn` counts the codes that it has taken the place of; `replaces` is the
+ * device that the new one takes the place of.
+ */
+function useCode(fresh: boolean, replaces: string) {
   const { hub, changes } = useWorkspace();
   const [made, setMade] = useState<NewEnrollment | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -190,14 +204,14 @@ function useCode(fresh: boolean) {
   useEffect(() => {
     if (!fresh) return;
     let wanted = true;
-    hub.enroll({}).then(
+    hub.enroll(replaces ? { replaces } : {}).then(
       (document) => wanted && setMade(document),
       (error: unknown) => wanted && setProblem(asProblem(error)),
     );
     return () => {
       wanted = false;
     };
-  }, [hub, fresh, turn]);
+  }, [hub, fresh, turn, replaces]);
   const renew = useCallback(() => {
     setMade(null);
     setProblem(null);

@@ -39,6 +39,12 @@ it("asks before somebody else's token ends, and says what ends with it", async (
   expect(screen.getByText(/^token of a program, viewer/)).toBeTruthy();
 });
 
+it("says until when a sign-in is good on the reader's own clock", async () => {
+  open("/settings");
+  const card = await screen.findByRole("region", { name: "Sessions and tokens" });
+  expect((await within(card).findAllByText(/, until \d+ \w+ \d{4}, \d\d:\d\d$/)).length).toBeGreaterThan(0);
+});
+
 it("says to which parts of its role a token is limited", async () => {
   open("/settings");
   const card = await screen.findByRole("region", { name: "Sessions and tokens" });

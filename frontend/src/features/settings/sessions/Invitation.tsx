@@ -1,5 +1,7 @@
 /** What an invitation gives, before the person signs in by it. */
 import type { InvitationRow } from "../../../model/types.ts";
+import { msOf } from "../../../model/words/times.ts";
+import { dateTime } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button } from "../../../ui/parts.tsx";
 import { Outside } from "./SignIn.tsx";
@@ -23,7 +25,7 @@ export function InvitationPage({ invitation, onAccept }: { invitation: Invitatio
       </ul>
       <p className="small dim">
         What you do here is noted with the name {name}, for all who share this hub.
-        {until && ` These rights end on ${until.slice(0, 10)}.`}
+        {until && ` These rights end on ${dateTime(msOf(until))}.`}
       </p>
       <Button kind="primary" large onClick={onAccept}>
         Sign in as {name}

@@ -16,6 +16,18 @@ it("lists people and gives another role after a question", async () => {
   await waitFor(() => expect(given()).toHaveLength(1));
 });
 
+it("removes a person after a question that says what ends", async () => {
+  const hub = openPage("/settings");
+  const card = await screen.findByRole("region", { name: "People" });
+  await userEvent.click(await within(card).findByRole("button", { name: "Remove jonas" }));
+  const ended = () => hub.calls.filter((call) => call.method === "DELETE").map((call) => call.path);
+  const dialog = await screen.findByRole("dialog", { hidden: true });
+  expect(dialog.textContent).toMatch(/This ends .*1 token of jonas at once/);
+  expect(ended()).toEqual([]);
+  await userEvent.click(within(dialog).getByRole("button", { name: "Remove jonas", hidden: true }));
+  await waitFor(() => expect(ended()).toContain("/tokens/t3"));
+});
+
 it("is for owners alone", async () => {
   openPage("/settings", { role: "operator" });
   await screen.findByRole("region", { name: "Sessions and tokens" });

@@ -1,4 +1,4 @@
-/** The people, programs and assistants of this hub with their roles, which an owner changes here. */
+/** The people, programs and assistants of this hub with their roles; an owner gives others here, and ends all of one. */
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
@@ -24,18 +24,29 @@ export function PeopleCard() {
       </header>
       {people.problem && <ProblemNote problem={people.problem} />}
       {(people.value?.items ?? []).map((person) => (
-        <Person key={person.id} person={person} tokens={tokens.value?.items ?? []} onChanged={people.reload} />
+        <Person
+          key={person.id}
+          person={person}
+          tokens={tokens.value?.items ?? []}
+          onChanged={() => {
+            people.reload();
+            tokens.reload();
+          }}
+        />
       ))}
     </section>
   );
 }
 
-/** What the good tokens and sessions of a person leave of the role; nothing where one of them has all of it. */
-function limitsOf(person: RoleRow, tokens: readonly TokenRow[], now: number): string {
-  const good = tokens.filter(
+/** The sessions, tokens and invitations that let a person in now. */
+const goodOf = (person: RoleRow, tokens: readonly TokenRow[], now: number): TokenRow[] =>
+  tokens.filter(
     ({ for: holder, revoked_at, expires_at }) =>
       holder?.name === person.name && !revoked_at && (!expires_at || msOf(expires_at) > now),
   );
+
+/** What these leave of the role; nothing where one of them has all of it. */
+function limitsOf(good: readonly TokenRow[]): string {
   if (good.length === 0 || good.some(({ scopes }) => !scopes?.length)) return "";
   return limits([...new Set(good.flatMap(({ scopes }) => scopes))]);
 }
@@ -61,6 +72,19 @@ function Person({ person, tokens, onChanged }: PersonProps) {
       report(error);
     }
   };
+  const good = goodOf(person, tokens, now);
+  const own = session?.principal.id === person.id;
+  const [removing, setRemoving] = useState(false);
+  const remove = async () => {
+    setRemoving(false);
+    try {
+      for (const { id } of good) await hub.revokeToken(id);
+      say(`${person.name} is removed`);
+    } catch (error) {
+      report(error);
+    }
+    onChanged();
+  };
   const held = [
     person.sessions ? plural(person.sessions, "browser") : "",
     person.tokens ? plural(person.tokens, "token") : "",
@@ -69,23 +93,34 @@ function Person({ person, tokens, onChanged }: PersonProps) {
     <div className="item">
       <span />
       <b className="strong cut">{person.name}</b>
-      <span className="field">
-        <select
-          aria-label={`Role of ${person.name}`}
-          value={person.role}
-          disabled={session?.principal.id === person.id}
-          onChange={(event) => setAsked(event.target.value as Role)}
-        >
-          {ROLES.map((role) => (
-            <option key={role}>{role}</option>
-          ))}
-        </select>
+      <span className="row">
+        <span className="field">
+          <select
+            aria-label={`Role of ${person.name}`}
+            value={person.role}
+            disabled={own}
+            onChange={(event) => setAsked(event.target.value as Role)}
+          >
+            {ROLES.map((role) => (
+              <option key={role}>{role}</option>
+            ))}
+          </select>
+        </span>
+        {!own && good.length > 0 && (
+          <Button asks="access" aria-label={`Remove ${person.name}`} onClick={() => setRemoving(true)}>
+            Remove
+          </Button>
+        )}
       </span>
       <span className="sub small">
         {[
-          session?.principal.id === person.id ? "you" : person.kind,
-          limitsOf(person, tokens, now),
-          held.length ? `signed in with ${held.join(" and ")}` : "not signed in",
+          own ? "you" : person.kind,
+          limitsOf(good),
+          held.length
+            ? `signed in with ${held.join(" and ")}`
+            : person.revoked_at
+              ? `removed ${age(msOf(person.revoked_at), now)}`
+              : "not signed in",
           person.last_used_at ? `used ${age(msOf(person.last_used_at), now)}` : "",
         ]
           .filter(Boolean)
@@ -110,6 +145,47 @@ function Person({ person, tokens, onChanged }: PersonProps) {
           </div>
         </Modal>
       )}
+      {removing && (
+        <RemoveDialog name={person.name} good={good} onKeep={() => setRemoving(false)} onRemove={() => void remove()} />
+      )}
     </div>
+  );
+}
+
+interface RemoveDialogProps {
+  name: string;
+  good: readonly TokenRow[];
+  onKeep: () => void;
+  onRemove: () => void;
+}
+
+/** Asks before a person is removed, with all that ends then. */
+function RemoveDialog({ name, good, onKeep, onRemove }: RemoveDialogProps) {
+  const count = (kind: TokenRow["kind"], noun: string) => {
+    const found = good.filter((one) => one.kind === kind).length;
+    return found ? plural(found, noun) : "";
+  };
+  const ends = [count("session", "sign-in"), count("bearer", "token"), count("invitation", "invitation")];
+  return (
+    <Modal label={`Remove ${name}`} className="asking" onClose={onKeep}>
+      <h2 className="head">Remove {name}?</h2>
+      <p>
+        This ends {new Intl.ListFormat("en").format(ends.filter(Boolean))} of {name} at once, and with them the tokens,
+        schedules, join codes and permissions for good that rest on them.
+      </p>
+      <p className="dim">
+        Work under way was accepted before, and goes on. The record keeps what {name} did. To come back, {name} needs a
+        new invitation.
+      </p>
+      {good.some((one) => one.ends_asker) && <p>This page stands on one of them, and is signed out, too.</p>}
+      <div className="row">
+        <Button large onClick={onKeep}>
+          Keep {name}
+        </Button>
+        <Button large asks="access" kind="bad" onClick={onRemove}>
+          Remove {name}
+        </Button>
+      </div>
+    </Modal>
   );
 }

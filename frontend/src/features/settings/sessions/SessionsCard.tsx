@@ -5,7 +5,7 @@ import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { TokenRow } from "../../../model/types.ts";
 import { msOf } from "../../../model/words/times.ts";
-import { age } from "../../../model/words/words.ts";
+import { age, dateTime } from "../../../model/words/words.ts";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
 import { browserName, limits } from "./browsers.ts";
@@ -117,7 +117,7 @@ function Row({ token, now, onEnded }: { token: TokenRow; now: number; onEnded: (
           limits(token.scopes),
           token.created_at ? `${BEGUN[token.kind] ?? "made"} ${age(msOf(token.created_at), now)}` : "",
           token.last_used_at ? `used ${age(msOf(token.last_used_at), now)}` : "",
-          until ? `until ${until.slice(0, 10)}` : "",
+          until ? `until ${dateTime(msOf(until))}` : "",
         ]
           .filter(Boolean)
           .join(", ")}

@@ -1,0 +1,74 @@
+/** Picking what a row does: for a row that is there, or for a new one, which may use an output of an earlier row. */
+import { useMemo, useState } from "react";
+import type { ToolView } from "../../model/fleet/tools.ts";
+import { added, patched, withTool, withUse } from "../../model/rows/edit.ts";
+import { branches, type Sample, suitable } from "../../model/rows/sample.ts";
+import { formOf } from "../../model/rows/schema.ts";
+import type { Drafting } from "./useDraft.ts";
+
+interface Use {
+  from: string;
+  output: string;
+}
+
+interface PickingProps {
+  drafting: Drafting;
+  tools: ReadonlyMap<string, ToolView>;
+  samples: ReadonlyMap<string, Sample>;
+  /** A new row was made. */
+  onAdded: (id: string) => void;
+}
+
+export function usePicking({ drafting: { draft, change }, tools, samples, onAdded }: PickingProps) {
+  const [picking, setPicking] = useState<{ row: string | null; use: Use | null } | null>(null);
+  const formFor = (tool: string) => formOf(tools.get(tool)?.schema ?? "{}");
+  const pick = (what: { tool: string } | { person: string }) => {
+    const target = picking?.row ?? null;
+    if (target !== null) {
+      change((held) => ({
+        ...held,
+        plan: patched(held.plan, target, (task) =>
+          "tool" in what
+            ? withTool(task, what.tool, formFor(what.tool))
+            : { id: task.id ?? target, person: what.person },
+        ),
+      }));
+    } else {
+      const made = added(draft.plan, what);
+      const use = picking?.use;
+      const field =
+        use && "tool" in what ? fieldFor(formFor(what.tool).fields, samples.get(use.from), use.output) : null;
+      const plan = use && field ? patched(made.plan, made.id, (task) => withUse(task, field, use)) : made.plan;
+      change({ ...draft, plan });
+      onAdded(made.id);
+    }
+    setPicking(null);
+  };
+  const takes = useMemo(() => {
+    const use = picking?.use;
+    const given = use ? samples.get(use.from) : undefined;
+    return use ? (tool: ToolView) => fieldFor(formOf(tool.schema).fields, given, use.output) !== null : undefined;
+  }, [picking, samples]);
+  return {
+    picking,
+    pick,
+    /** Which tools take the output that is used; none is asked for without one. */
+    takes,
+    close: () => setPicking(null),
+    forRow: (row: string) => setPicking({ row, use: null }),
+    forNew: (use: Use | null = null) => setPicking({ row: null, use }),
+  };
+}
+
+/** The field of a form that a value suits best: one that must be filled in before one that may. */
+function fieldFor(
+  fields: ReturnType<typeof formOf>["fields"],
+  sample: Sample | undefined,
+  output: string,
+): string | null {
+  const branch = sample ? branches(sample.value).filter((one) => one.pointer === output) : [];
+  const whole = branch.map((one) => ({ ...one, pointer: one.pointer || "/" }));
+  const suits = fields.filter((field) => suitable(whole, field).length > 0);
+  const named = suits.find((field) => whole.some((one) => one.name === field.name));
+  return (named ?? suits.find((field) => field.required) ?? suits[0])?.name ?? null;
+}
