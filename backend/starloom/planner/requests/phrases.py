@@ -41,6 +41,7 @@ _SAME = {
     "images": ("pictures",),
     "image": ("pictures",),
     "pics": ("pictures",),
+    "we": ("i",),
     "onto": ("to",),
     "into": ("to",),
     "whats": ("what", "is"),
