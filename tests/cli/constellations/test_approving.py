@@ -19,7 +19,7 @@ CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"},
 @pytest.fixture
 def hub(hub: StubHub) -> StubHub:
     hub.answers["GET", "/enrollments"] = (200, {"items": []})
-    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
+    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": [], "approves": True})
     for path in ("/asks", "/constellations", "/schedules", "/devices"):
         hub.answers["GET", path] = (200, {"items": []})
     return hub
@@ -92,6 +92,14 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
     assert "only this once: its policy asks each time" in said
 
 
+def test_a_person_who_may_not_approve_reads_who_answers(hub: StubHub) -> None:
+    hub.answers["GET", "/session"] = (200, {"role": "viewer", "scopes": [], "approves": False})
+    hub.answers["GET", "/approvals"] = (200, {"items": [asked(kind="task")]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0
+    assert said.splitlines()[0] == "Only somebody who may approve can answer; your sign-in or token may not."
+
+
 def test_one_approval_is_shown_with_each_call_whole(hub: StubHub) -> None:
     calls = [{**CALL, "task": f"go-{number}", "args": {"path": "x" * 400}, "effects": ["write"]} for number in range(9)]
     hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, {"items": calls, "more": 2})
@@ -107,7 +115,7 @@ def test_one_approval_is_shown_with_each_call_whole(hub: StubHub) -> None:
 def test_devices_that_ask_to_join_are_looked_for_by_those_who_may(
     hub: StubHub, role: str, scopes: list[str], asks: int
 ) -> None:
-    hub.answers["GET", "/session"] = (200, {"role": role, "scopes": scopes})
+    hub.answers["GET", "/session"] = (200, {"role": role, "scopes": scopes, "approves": True})
     hub.answers["GET", "/approvals"] = (200, {"items": []})
     assert starloom(hub, "approvals") == (0, "Nothing waits for you.\n")
     assert [path for _, path, _ in hub.asked].count("/enrollments") == asks
