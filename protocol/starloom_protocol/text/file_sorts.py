@@ -39,12 +39,13 @@ _WORDS: Final[dict[str, frozenset[str]]] = {
     "archive": KINDS["archive"],
     **dict.fromkeys(("code", "source", "script"), KINDS["code"]),
 }
+_PROGRAMMED: Final = _set("archive code source script")
 DOCUMENTS: Final = _set(
     "agenda agreement album application archive bill brochure budget calendar catalogue certificate contract cv diploma"
     " document draft essay estimate handbook invoice letter licence license logo manual memo minutes note offer payslip"
     " permit plan playlist policy presentation profile proposal quote receipt recipe record report resume roster scan"
     " schedule script sketch spreadsheet statement summary syllabus tax taxes template text thesis timetable transcript"
-    " worksheet"
+    " worksheet lease return deed"
 )
 """Words that documents are called by; *all invoices* are the files that have the word in their name."""
 _NAMES: Final = DOCUMENTS | _set("screenshot drawing backup")
@@ -68,9 +69,9 @@ def is_sort(word: str) -> bool:
 
 
 def is_media(word: str) -> bool:
-    """Tell whether a word in lower case is for many files that people keep: *videos*, *music*, *documents*."""
-    endings = _WORDS.get(word) or _WORDS.get(_one(word))
-    return endings in [KINDS[kind] for kind in ("image", "video", "audio", "document")]
+    """Tell whether a word in lower case is for files that people keep: *videos*, *music*, *screenshots*."""
+    one = _one(word)
+    return one in ("screenshot", "drawing") or not {word, one}.isdisjoint(_WORDS.keys() - _PROGRAMMED)
 
 
 def sort_fits(what: str, name: str) -> bool:

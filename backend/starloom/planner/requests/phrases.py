@@ -42,6 +42,7 @@ _SAME = {
     "image": ("pictures",),
     "pics": ("pictures",),
     "we": ("i",),
+    "okay": ("ok",),
     "onto": ("to",),
     "into": ("to",),
     "whats": ("what", "is"),
