@@ -389,9 +389,7 @@ def _take_text(text: str, fleet: FleetSnapshot) -> SlotValue:
 
 
 def describes(text: str) -> bool:
-    """Return whether a text tells of a thing rather than stands in one: *photos of my cat*, *anything about taxes*, *cats
-    in Pictures*, and not *out of memory*.
-    """
+    """Return whether a text tells of a thing: *photos of my cat*, *anything about taxes*, and not *out of memory*."""
     plain = [plain_word(token) for token in text.split()]
     of_a_thing = not (_PREPOSITIONS.isdisjoint(plain) or ARTICLES.isdisjoint(plain))
     return of_a_thing or not {"about", "in", "on", "with"}.isdisjoint(plain[1:-1])
