@@ -46,7 +46,7 @@ from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, 
 from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.records.entities import Dependency, Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.vocabulary import Sharing
 
@@ -73,6 +73,8 @@ class Planner(Protocol):
     def unable(self, plan: LoweredPlan) -> list[Fault]: ...
 
     def changing_calls(self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord]) -> list[Call]: ...
+
+    def ungranted(self, specs: Sequence[TaskSpec], dependencies: Iterable[Dependency]) -> list[str]: ...
 
     def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]: ...
 

@@ -76,7 +76,10 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
         "effects": ["destroy"],
     }
     steering = {**CALL, "args": {"name": "ng\x1b[2Jinx", "of": [{"mtime_s": 1795597200}]}, "effects": ["change"]}
-    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, {"items": [steering, risky], "more": 3})
+    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (
+        200,
+        {"items": [steering, risky], "more": 3, "held": ["vps does not allow net:reach for go yet"]},
+    )
     hub.answers["GET", "/approvals/c2:approve-plan/calls"] = (200, {"items": [], "more": 0})
     code, said = starloom(hub, "approvals")
     assert code == 0
@@ -86,6 +89,7 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
     assert '    go: shell.run {"argv": ["rm", "-rf", "xxxx' in said
     assert "x ... (427 characters) on vps  (destroy)" in said
     assert "and 3 more; all of them: " in said
+    assert "    vps does not allow net:reach for go yet\n" in said
     assert "starloom approvals c1:approve-plan" in said
     assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
     assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said

@@ -199,6 +199,8 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
     more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
     if more:
         say(f"    and {more} more; all of them: starloom approvals {approval}")
+    for sentence in found["held"]:
+        say(f"    {escaped(sentence)}")
     for sentence in found["gone"]:
         say(
             f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"
