@@ -522,7 +522,7 @@ def _fits(
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
             for name in paths:
                 if name in taken and taken[name].trust is Trust.PLAIN:
-                    taken[name] = no_sort(taken[name], phrase.before(name))
+                    taken[name] = no_sort(taken[name], reading[name], phrase.before(name))
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded

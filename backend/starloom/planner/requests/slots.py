@@ -412,13 +412,13 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     return SlotValue(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
 
 
-def no_sort(taken: SlotValue, before: str) -> SlotValue:
+def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
     """Return a folder, or its fault where it may as well be all files of a sort: *back up the videos of galaxy to nas*.
 
-    `before` is the word of the phrase before it: *in music* is a folder, as is *Music*.
+    `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*.
     """
     word = str(taken.value)
-    if before == "in" or not is_media(word):
+    if before == "in" or said.partition(" ")[0].casefold() not in ARTICLES or not is_media(word):
         return taken
     return SlotValue(reason=f"{word} are a sort of files: say *the folder {word}*, or *all {word}*")
 
