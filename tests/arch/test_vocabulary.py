@@ -58,7 +58,6 @@ NOT_READ = {
     "Door.PROOF": "the way in that is left when a door is none of the others",
     "Door.TICKET": "the way in that is left when a door is none of the others",
     "Reason.MAY_HAVE_HAPPENED": "shown with its task as it stands, in the words of its state",
-    "Trust.DOUBTFUL": "less than the others, which are asked for",
     "Wire.OPENAI": "the wire that is spoken when it is not the other",
 }
 STRUCTS_NOT_MADE = {

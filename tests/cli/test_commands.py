@@ -485,6 +485,7 @@ GOAL_ASKS = {
     "text": "The goal why gets nowhere: four steps found nothing. Type starloom cancel. Go on?",
     "values": ["go_on", "stop"],
     "words": False,
+    "yours": True,
 }
 
 

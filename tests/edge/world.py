@@ -48,7 +48,7 @@ from starloom.planner.forecast.plans import Change, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import planning_parts
-from starloom.planner.preview.plan import core_fleet, preview
+from starloom.planner.preview.plan import core_fleet, preview, ungranted
 from starloom.planner.recipes.trust import version_runs_row
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.refusals import refused
@@ -62,6 +62,7 @@ from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import (
+    Dependency,
     Fault,
     Offer,
     RecipeProposal,
@@ -167,6 +168,9 @@ class NoRecipes:
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
     ) -> list[Call]:
         return changing_calls(core_fleet(self.fleet), specs, rules, approved)
+
+    def ungranted(self, specs: Sequence[TaskSpec], dependencies: Iterable[Dependency]) -> list[str]:
+        return ungranted(specs, dependencies, self.fleet)
 
     def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]:
         return lambda: run_forecast(asked, self.fleet)

@@ -46,7 +46,7 @@ from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, 
 from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.records.entities import Dependency, Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.specs import Approved
 from starloom_protocol.vocabulary import Sharing
@@ -76,6 +76,8 @@ class Planner(Protocol):
     def changing_calls(
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None
     ) -> list[Call]: ...
+
+    def ungranted(self, specs: Sequence[TaskSpec], dependencies: Iterable[Dependency]) -> list[str]: ...
 
     def run_forecast(self, asked: RunAsked) -> Callable[[], RunWhatIf]: ...
 

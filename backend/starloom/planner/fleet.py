@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Protocol, TypeVar
 
 from starloom_protocol.plan import Signature, signatures_of
@@ -387,6 +387,7 @@ def _unlabelled(kind: str, devices: Sequence[DeviceSnapshot]) -> list[DeviceSnap
     return []
 
 
+@lru_cache(maxsize=1024)
 def class_of(word: str) -> str:
     """Return the class that a word means, or the word."""
     return next((name for name, (words, _) in DEVICE_CLASSES.items() if word == name or word in words), word)

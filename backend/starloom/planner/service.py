@@ -19,7 +19,7 @@ from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import PromptPart, planning_parts
 from starloom.planner.preview.capability import can_begin
-from starloom.planner.preview.plan import core_fleet, preview
+from starloom.planner.preview.plan import core_fleet, preview, ungranted
 from starloom.planner.recipes.catalogue import (
     Catalogue,
     listed,
@@ -40,7 +40,15 @@ from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, 
 from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Fault, RecipeProposal, RecipeRuns, RecipeVersion, RuleRecord, TaskSpec
+from starloom_protocol.records.entities import (
+    Dependency,
+    Fault,
+    RecipeProposal,
+    RecipeRuns,
+    RecipeVersion,
+    RuleRecord,
+    TaskSpec,
+)
 from starloom_protocol.records.specs import Approved
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment, quoted
@@ -176,6 +184,10 @@ class Planning:
     ) -> list[Call]:
         """Return the calls of a plan that do more than read, on this fleet; those that ask a person come first."""
         return changing_calls(core_fleet(self._fleet()), specs, rules, approved)
+
+    def ungranted(self, specs: Sequence[TaskSpec], dependencies: Iterable[Dependency]) -> list[str]:
+        """Return a sentence for each grant that a device lacks, so that tasks wait there after an approval."""
+        return ungranted(specs, dependencies, self._fleet())
 
     def brief(self, words: str, today: str = "") -> Brief:
         """Return the brief with which a person's own assistant writes a plan for these words."""

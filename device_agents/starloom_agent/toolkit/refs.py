@@ -6,7 +6,6 @@ a tool does not use pass through unread.
 
 from __future__ import annotations
 
-import fnmatch
 import mimetypes
 from pathlib import PurePath
 from typing import Annotated, Any
@@ -70,60 +69,6 @@ class FolderRef(msgspec.Struct, frozen=True, kw_only=True):
     files: list[FileRef] = []
     bytes: int = 0
     below: str = ""
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-KINDS: dict[str, frozenset[str]] = {
-    "image": _set("png jpg jpeg gif webp bmp tif tiff heic heif avif svg raw dng cr2 nef arw"),
-    "video": _set("mp4 mov mkv avi webm m4v mpg mpeg 3gp"),
-    "audio": _set("mp3 flac ogg opus wav m4a aac wma"),
-    "document": _set("pdf doc docx odt rtf txt md tex xls xlsx ods csv ppt pptx odp epub html"),
-    "archive": _set("zip tar gz tgz bz2 xz zst 7z rar"),
-    "code": _set("py js ts c h cpp hpp rs go java kt rb sh sql json yaml yml toml css"),
-}
-
-
-def extension(name: str) -> str:
-    """Return the last part of a name after its dot, lower case; empty where there is none."""
-    return PurePath(name).suffix[1:].lower()
-
-
-def kind_of(name: str) -> str:
-    """Return the kind of file that a name speaks of: a key of `KINDS`, or `other`."""
-    found = extension(name)
-    return next((kind for kind, extensions in KINDS.items() if found in extensions), "other")
-
-
-_SORTS = {
-    **dict.fromkeys(("picture", "photo", "photograph", "image", "pic"), "image"),
-    **dict.fromkeys(("video", "film", "movie", "clip"), "video"),
-    **dict.fromkeys(("audio", "song", "music", "sound", "recording"), "audio"),
-    **dict.fromkeys(("document", "doc", "paper"), "document"),
-    **dict.fromkeys(("archive",), "archive"),
-    **dict.fromkeys(("code", "source", "script"), "code"),
-}
-_SORT_FILLER = frozenset({"all", "every", "any", "my", "the", "our", "files", "file", "of", "sort", "everything"})
-
-
-def sort_fits(what: str, name: str) -> bool:
-    """Return whether a file's name is of a sort as people call it: `PDFs`, `my pictures`, `*.csv`, `all files`.
-
-    Any one of several words does (`PDFs and pictures`). A word that is no known sort is an extension.
-    """
-    words = [word for word in what.casefold().replace(",", " ").split() if word not in _SORT_FILLER | {"and", "or"}]
-    return not words or any(_word_fits(word, name) for word in words)
-
-
-def _word_fits(word: str, name: str) -> bool:
-    if any(mark in word for mark in "*?["):
-        return fnmatch.fnmatch(name.casefold(), word)
-    bare = word.removeprefix(".")
-    single = bare[:-1] if len(bare) > 2 and bare.endswith("s") else bare
-    sort = _SORTS.get(bare) or _SORTS.get(single)
-    return kind_of(name) == sort if sort else extension(name) in {bare, single}
 
 
 def media_of(name: str) -> str:

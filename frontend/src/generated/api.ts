@@ -1799,6 +1799,8 @@ export interface components {
             values: string[];
             /** @description Whether words of a person's own answer it as well. */
             words: boolean;
+            /** @description Whether the caller may answer it; else only somebody who may approve does. */
+            yours: boolean;
         };
         /**
          * AskedWhatIf

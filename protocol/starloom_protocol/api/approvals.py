@@ -21,12 +21,14 @@ class CallRow(TypedDict):
 class ChangingCalls(TypedDict):
     """The calls of a plan that do more than read, with devices by name, and how many more there are.
 
-    `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run.
+    `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run, `held` one for
+    each grant that a device lacks, so that tasks wait there after the approval.
     """
 
     items: list[CallRow]
     more: int
     gone: list[str]
+    held: list[str]
 
 
 ShownRow = TypedDict("ShownRow", {"from": str, "output": str, "value": Any, "left_out": int})

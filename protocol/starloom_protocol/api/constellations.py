@@ -306,6 +306,8 @@ class AskedRow(TypedDict):
     """The values that answer it."""
     words: bool
     """Whether words of a person's own answer it as well."""
+    yours: bool
+    """Whether the caller may answer it; else only somebody who may approve does."""
 
 
 @final

@@ -19,7 +19,7 @@ CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"},
 @pytest.fixture
 def hub(hub: StubHub) -> StubHub:
     hub.answers["GET", "/enrollments"] = (200, {"items": []})
-    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": []})
+    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": [], "approves": True})
     for path in ("/asks", "/constellations", "/schedules", "/devices"):
         hub.answers["GET", path] = (200, {"items": []})
     return hub
@@ -76,7 +76,10 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
         "effects": ["destroy"],
     }
     steering = {**CALL, "args": {"name": "ng\x1b[2Jinx", "of": [{"mtime_s": 1795597200}]}, "effects": ["change"]}
-    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (200, {"items": [steering, risky], "more": 3})
+    hub.answers["GET", "/approvals/c1:approve-plan/calls"] = (
+        200,
+        {"items": [steering, risky], "more": 3, "held": ["vps does not allow net:reach for go yet"]},
+    )
     hub.answers["GET", "/approvals/c2:approve-plan/calls"] = (200, {"items": [], "more": 0})
     code, said = starloom(hub, "approvals")
     assert code == 0
@@ -86,10 +89,19 @@ def test_what_waits_says_until_when_and_what_always_would_allow(hub: StubHub) ->
     assert '    go: shell.run {"argv": ["rm", "-rf", "xxxx' in said
     assert "x ... (427 characters) on vps  (destroy)" in said
     assert "and 3 more; all of them: " in said
+    assert "    vps does not allow net:reach for go yet\n" in said
     assert "starloom approvals c1:approve-plan" in said
     assert "c1:approve-plan  Run it?  (web; denied without an answer in 5 h)" in said
     assert '--always allows from now on: service.restart {"name": "nginx"} on vps' in said
     assert "only this once: its policy asks each time" in said
+
+
+def test_a_person_who_may_not_approve_reads_who_answers(hub: StubHub) -> None:
+    hub.answers["GET", "/session"] = (200, {"role": "viewer", "scopes": [], "approves": False})
+    hub.answers["GET", "/approvals"] = (200, {"items": [asked(kind="task")]})
+    code, said = starloom(hub, "approvals")
+    assert code == 0
+    assert said.splitlines()[0] == "Only somebody who may approve can answer; your sign-in or token may not."
 
 
 def test_one_approval_is_shown_with_each_call_whole(hub: StubHub) -> None:
@@ -107,7 +119,7 @@ def test_one_approval_is_shown_with_each_call_whole(hub: StubHub) -> None:
 def test_devices_that_ask_to_join_are_looked_for_by_those_who_may(
     hub: StubHub, role: str, scopes: list[str], asks: int
 ) -> None:
-    hub.answers["GET", "/session"] = (200, {"role": role, "scopes": scopes})
+    hub.answers["GET", "/session"] = (200, {"role": role, "scopes": scopes, "approves": True})
     hub.answers["GET", "/approvals"] = (200, {"items": []})
     assert starloom(hub, "approvals") == (0, "Nothing waits for you.\n")
     assert [path for _, path, _ in hub.asked].count("/enrollments") == asks

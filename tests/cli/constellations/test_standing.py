@@ -18,6 +18,7 @@ QUESTION = {
     "values": ["allow", "deny"],
     "task": None,
     "words": False,
+    "yours": True,
 }
 AWAY = "find on demo-phone waits: demo-phone is offline since 10:00."
 
@@ -46,6 +47,13 @@ def test_words_that_wait_for_an_approval_say_so(hub: StubHub) -> None:
         ways = "To answer: starloom approve c-1:approve-plan - or: starloom deny c-1:approve-plan"
         assert typed(ways) in said
         assert "info waits" not in said
+
+
+def test_a_question_for_others_names_no_command_that_answers_it(hub: StubHub) -> None:
+    stands(hub, "awaiting_approval", [], [{**QUESTION, "yours": False}])
+    code, said = starloom(hub, "submit", "how are my machines")
+    assert (code, "starloom approve" in said) == (0, False)
+    assert "Only somebody who may approve can answer; your sign-in or token may not." in said
 
 
 def test_a_device_that_is_off_is_named_at_once(hub: StubHub, tmp_path: Path) -> None:

@@ -83,3 +83,11 @@ def test_the_configuration_of_a_program_works_from_any_folder(tmp_path: Path) ->
     entry = json.loads(result.output)["mcpServers"]["starloom"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-3:] == ["mcp", "--hub", "http://127.0.0.1:8470"]
+
+
+def test_the_configuration_says_that_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
+    result = CliRunner().invoke(build(), ["mcp", "--config", "--hub", "http://127.0.0.1:8470"])
+    assert result.exit_code == 0
+    assert list(json.loads(result.stdout)) == ["mcpServers"]
+    assert result.stderr.startswith("the MCP library is not installed here, so no program can start it yet. Install")

@@ -42,6 +42,12 @@ def test_plain_rows_are_shown_with_their_fields() -> None:
     assert (head, first) == (["a", "b"], ["1"])
 
 
+def test_plain_rows_of_artifacts_have_each_hash_once() -> None:
+    one, other = "ab" * 32, "cd" * 32
+    assert printed(value_table([{"artifact": one, "sha256": one}]))[0].split() == ["artifact"]
+    assert printed(value_table([{"artifact": one, "sha256": other}]), 200)[0].split() == ["artifact", "sha256"]
+
+
 def test_a_long_table_says_how_much_is_left() -> None:
     assert printed(value_table([{"a": number} for number in range(40)]))[-1].strip() == (
         "and 10 more rows; --json has all"

@@ -167,6 +167,7 @@ def test_a_device_more_asks_again_and_the_answer_holds_for_later_firings() -> No
     found = clock.shard.constellations[first]
     assert found.head.state is ConstellationState.AWAITING_APPROVAL
     assert "it may now use nas" in found.questions["approve-plan"].text
+    assert found.questions["approve-plan"].once_because == ""  # its answer holds for later firings
     clock.turn_to("2026-06-01T02:00")
     assert (clock.firings(), clock.schedule().skipped) == ([first], 1)
     clock.do(clock_answer(clock, first, "allow"))

@@ -41,6 +41,10 @@ def test_a_site_s_check_names_each_device_that_may_not_ask_it() -> None:
     found = planning.preview(plan)
     assert {item["device"]: item["line"] for item in found["missing_grants"]} == {"a": LINE, "b": LINE}
     assert found["held"] == ["check"]
+    told = planning.ungranted(plan.specs, plan.dependencies)
+    assert [one.partition(", ")[0] for one in told] == [
+        f"{name} does not allow net:reach for check yet" for name in "ab"
+    ]
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from starloom.cli.constellations.explaining import explained, open_words
+from starloom.cli.constellations.standing import OTHERS_ANSWER
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines, with_times
 from starloom.cli.text.vital_text import replaces_words
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from starloom.client.answers import NamedQuestionRowJson
     from starloom_protocol.api.approvals import GivenAnswer, Revoked
     from starloom_protocol.api.fleet import AskRow, DeviceRow, EnrollmentRow
+    from starloom_protocol.api.people import SessionRow
 
 _LISTS_ALL = "As `starloom approvals` lists them; several are answered one after the other."
 LOOKED_AT_MOST = 8
@@ -110,7 +112,8 @@ def approvals(
 
 def _list_open(run: Invocation) -> None:
     found = run.client.get(get_approvals())
-    pairings = _pairings(run)
+    session = run.client.get(get_session())
+    pairings = _pairings(run, session)
     asks = [item for item in run.client.get(get_asks())["items"] if not item["answer"]]
     devices = run.client.get(get_devices())["items"]
     stuck = _stuck(run, devices)
@@ -119,6 +122,8 @@ def _list_open(run: Invocation) -> None:
         return
     if not found["items"] and not pairings and not asks and not stuck:
         print("Nothing waits for you.")
+    if (found["items"] or asks) and not session["approves"]:
+        print(OTHERS_ANSWER)
     for ask in asks:
         _show_ask(ask)
     for pairing in pairings:
@@ -194,6 +199,8 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
     more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
     if more:
         say(f"    and {more} more; all of them: starloom approvals {approval}")
+    for sentence in found["held"]:
+        say(f"    {escaped(sentence)}")
     for sentence in found["gone"]:
         say(
             f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"
@@ -288,12 +295,11 @@ def _left(expires_at: str) -> str:
     return f"{left_s / 3600:.0f} h" if left_s >= 3600 else f"{left_s / 60:.0f} min"
 
 
-def _pairings(run: Invocation) -> list[EnrollmentRow]:
+def _pairings(run: Invocation, session: SessionRow) -> list[EnrollmentRow]:
     """Return the devices that ask to join; none for a caller who may not let them in.
 
     It is not asked for without the right: each refusal is on record, and would look like an attempt.
     """
-    session = run.client.get(get_session())
     if session["role"] not in (Role.OWNER, Role.OPERATOR) or (session["scopes"] and "fleet" not in session["scopes"]):
         return []
     items = run.client.get(get_enrollments())["items"]

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -18,6 +18,8 @@ from starloom.process.program import script
 from starloom_protocol.stream.feed import Event
 
 PORT = 8475
+_MISSING: Final = "the MCP library is not installed here"
+_INSTALL: Final = f"Install it: {sys.executable} -m pip install 'starloom[mcp]' (from a checkout: 'mcp>=2.3,<3')."
 
 
 def register(app: typer.Typer) -> None:
@@ -37,16 +39,16 @@ def mcp(
     ] = False,
 ) -> None:
     """Offer this hub to an assistant (Model Context Protocol). It may read and submit; it cannot approve."""
+    missing = importlib.util.find_spec("mcp") is None
     if config:
         run.emit(configuration(run))
+        if missing:
+            sys.stderr.write(f"{_MISSING}, so no program can start it yet. {_INSTALL}\n")
         return
     if run.as_json:
         raise usage("this speaks MCP on its output", "Leave out --json.")
-    if importlib.util.find_spec("mcp") is None:
-        raise usage(
-            "the MCP library is not installed here",
-            f"Install it: {sys.executable} -m pip install 'starloom[mcp]' (from a checkout: 'mcp>=2.3,<3').",
-        )
+    if missing:
+        raise usage(_MISSING, _INSTALL)
     find(run.hub)
     from starloom.cli.mcp.server import build, serve_stdio
     from starloom.cli.mcp.tools import Tools

@@ -63,7 +63,9 @@ def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
     if isinstance(value, list):
         if not value or not all(isinstance(row, dict) for row in value):
             return None
-        names = [name for name in dict.fromkeys(name for row in value for name in row) if name != "differs"]
+        # An artifact is named by its hash, which is said once.
+        unsaid = {"differs", *(["sha256"] if all(row.get("artifact") == row.get("sha256") for row in value) else [])}
+        names = [name for name in dict.fromkeys(name for row in value for name in row) if name not in unsaid]
         return [(name, name, shown_as(name)) for name in names], value
     if not isinstance(value, dict):
         return None

@@ -385,8 +385,9 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         activate(work, constellation, EventKind.STARTED, "", *_where(work, constellation, verdict))
         return
     wider = list(dict.fromkeys([*(wider or []), *moved]))
-    if not verdict.asks:
-        verdict = dataclasses.replace(verdict, once_because="allowing it allows its later firings too")
+    if wider:
+        # It is allowed for more than this once, whatever keeps single calls from being allowed for good.
+        verdict = dataclasses.replace(verdict, once_because="")
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
 
@@ -624,7 +625,7 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
         raise Refusal(fault(Code.BAD_REQUEST, reason, "value"))
     if item.value == ALWAYS and not question.calls:
         reason = (
-            f"this can only be allowed once: {question.once_because or 'it was asked before there was another way'}"
+            f"this can only be allowed once: {question.once_because or 'none of its calls can be allowed for good'}"
         )
         raise Refusal(fault(Code.BAD_REQUEST, reason, "value", "Answer allow, which is for this time."))
     if item.value != DENY and not item.anyway:

@@ -57,7 +57,7 @@ from starloom_protocol.api.previews import GrantLine, PlanPreview, RuleRow, Task
 from starloom_protocol.plan.checks.findings import topics
 from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Device, ForEach, RuleRecord, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import Dependency, Device, ForEach, RuleRecord, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
@@ -247,6 +247,18 @@ def preview(
         unable=never,
         held=tuple(_held(tasks, {flow.name for flow in flows if flow.kept is None}, perhaps)),
     )
+
+
+def ungranted(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency], fleet: FleetSnapshot) -> list[str]:
+    """Return a sentence for each grant that a device lacks, so that tasks wait there after an approval."""
+    plan = LoweredPlan(dependencies=[*dependencies], hash="", name="", specs=[*specs])
+    found = preview(plan, fleet)
+    return [
+        f"{one.device} does not allow {one.grant} for {one.task} yet, so it waits there after the answer; type there: "
+        f"{one.line}"
+        for one in found.missing
+        if one.task in found.held
+    ]
 
 
 def _named_by_contents(spec: TaskSpec) -> str:

@@ -43,12 +43,13 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import SlotValue, Trust, is_called_a_file, take
+from starloom.planner.requests.slots import SlotValue, Trust, describes, is_a_device, is_called_a_file, no_sort, take
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import ParamDoc, Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.wording import moment
+from starloom_protocol.vocabulary import Effect
 
 WORDS_MOST = 60
 _RHYTHM_WORDS_MOST = 60
@@ -60,6 +61,8 @@ _NEAR_SCORE = 0.5
 """The part of a phrase that the words must share for its recipe to be offered."""
 _SAYS_ENOUGH = 2.5
 """A phrase and its sure values must say so much together before a value that is nothing but a word is believed."""
+_SAYS_ENOUGH_TO_LOOK = 2.0
+"""The same for a text that a recipe only looks for."""
 _TELLS_ENOUGH = 2
 """So many words that are about its recipe alone say enough, whatever else the phrase has."""
 _READINGS_MOST = 50
@@ -270,7 +273,7 @@ class _Fit:
     sure: bool
     """Whether no person needs to look at it: every value is there and looks like one of its type."""
     strange: int
-    """The number of values that resemble nothing of their slot."""
+    """The number of values that do not resemble what their slot takes."""
     unsaid: bool
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
 
@@ -441,7 +444,8 @@ def _likely(fits: Sequence[_Fit]) -> list[Candidate]:
     """
     # Where one device is named, the same command for several is not asked about: *copy logs from till to nas*.
     one = max((fit.literals for fit in fits if fit.fewest and not fit.candidate.missing), default=0)
-    fits = [fit for fit in fits if fit.fewest or fit.literals != one]
+    able = max((fit.literals for fit in fits if fit.able), default=0)
+    fits = [fit for fit in fits if (fit.fewest or fit.literals != one) and (fit.able or fit.literals > able)]
     partial = sorted(fits, key=lambda fit: (-fit.literals, not fit.able, fit.strange, len(fit.candidate.missing)))
     return [fit.candidate for fit in partial]
 
@@ -504,6 +508,7 @@ def _fits(
     """
     fits: list[_Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
+    paths = {name for name, param in recipe.params.items() if param.type == "path"}
 
     def taken_from(name: str, words: str) -> SlotValue:
         if (name, words) not in known:
@@ -514,7 +519,10 @@ def _fits(
         for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
             if number >= _READINGS_MOST:
                 break
-            taken = {name: taken_from(name, _of_each(phrase, name, words)) for name, words in reading.items()}
+            taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
+            for name in paths:
+                if name in taken and taken[name].trust is Trust.PLAIN:
+                    taken[name] = no_sort(taken[name], reading[name], phrase.before(name))
             if not phrase.telling and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
@@ -538,9 +546,9 @@ def _fits(
     return fits
 
 
-def _of_each(phrase: Phrase, name: str, words: str) -> str:
+def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
     """Return the words of a slot; *which laptop* asks about every laptop."""
-    return f"every {words}" if phrase.before(name) == "which" else words
+    return f"every {words}" if phrase.before(name) == "which" and recipe.params[name].type == "device" else words
 
 
 def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
@@ -591,17 +599,12 @@ def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> 
     return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
 
 
-def _is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
-    """Return whether a folder that nothing marks as one has the name of a device: *copy Papers to nas on laptop*."""
-    return taken.trust is Trust.PLAIN and str(taken.value).casefold() in fleet.by_name
-
-
 def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
     """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file, and one
     after *in* that is written as a name is a folder: *what is in Abgaben on nas*.
     """
     if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
-        named = str(taken.value).istitle() and str(taken.value).isalpha() and not _is_a_device(taken, fleet)
+        named = str(taken.value).istitle() and str(taken.value).isalpha() and not is_a_device(taken, fleet)
         return replace(taken, trust=Trust.SURE) if named else taken
     if kind != "file" or not taken.filled or phrase.before(name) != "file":
         return taken
@@ -626,13 +629,18 @@ def _fit(
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
     sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in said.items())
-    enough = len(phrase.telling) >= _TELLS_ENOUGH or phrase.says + sure >= _SAYS_ENOUGH
-    least = Trust.PLAIN if enough else Trust.SURE
-    trusted = all(item.trust >= least for item in said.values() if item.filled) and not any(
+    says = _SAYS_ENOUGH if len(phrase.telling) >= _TELLS_ENOUGH else phrase.says + sure
+    looks = recipe.effects == [Effect.READ]
+    trusted = all(
+        item.trust >= _least(says, looked_for=looks and recipe.params[name].type == "text")
+        for name, item in said.items()
+        if item.filled
+    ) and not any(
         _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
         or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
-        or (recipe.params[name].type == "path" and _is_a_device(item, fleet))
+        or (recipe.params[name].type == "path" and is_a_device(item, fleet))
         or (item.bare and phrase.before(name) == "with")  # *with care* is no command
+        or (looks and item.trust is Trust.PLAIN and recipe.params[name].type == "text" and describes(item.value))
         for name, item in said.items()
         if item.filled
     )
@@ -649,9 +657,14 @@ def _fit(
             if item.filled and recipe.params[name].type == "device"
         ),
         sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
-        strange=sum(item.like_none for item in said.values()),
+        strange=sum(item.like_none or item.trust is Trust.DOUBTFUL for item in said.values()),
         unsaid=trusted and unsaid,
     )
+
+
+def _least(says: float, *, looked_for: bool) -> Trust:
+    """Return the trust that a value needs beside a phrase and sure values that say so much together."""
+    return Trust.PLAIN if says >= (_SAYS_ENOUGH_TO_LOOK if looked_for else _SAYS_ENOUGH) else Trust.SURE
 
 
 def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bool:

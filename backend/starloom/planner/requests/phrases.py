@@ -41,6 +41,8 @@ _SAME = {
     "images": ("pictures",),
     "image": ("pictures",),
     "pics": ("pictures",),
+    "we": ("i",),
+    "okay": ("ok",),
     "onto": ("to",),
     "into": ("to",),
     "whats": ("what", "is"),

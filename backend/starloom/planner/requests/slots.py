@@ -41,6 +41,7 @@ from starloom.planner.requests.clauses import (
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
+from starloom_protocol.text.file_sorts import DOCUMENTS, is_media, is_sort
 from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.text.wording import quoted
 
@@ -78,21 +79,10 @@ _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _YEAR_OR_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 _DAYS = word_set("yesterday today monday tuesday wednesday thursday friday saturday sunday")
-_DOCUMENTS = word_set(
-    "agenda agreement album application archive bill brochure budget calendar catalogue certificate contract cv diploma"
-    " document draft essay estimate handbook invoice letter licence license logo manual memo minutes note offer payslip"
-    " permit plan playlist policy presentation profile proposal quote receipt recipe record report resume roster scan"
-    " schedule script sketch spreadsheet statement summary syllabus tax taxes template text thesis timetable transcript"
-    " worksheet"
-)
 _CALLED_IN_PLURAL = word_set("accounts lyrics minutes notes slides taxes")
 """Documents whose plural is the name of one: *where is notes*."""
 _FILE_OF = word_set("browser explorer format limit manager permission server share size system type")
 """Words that with *file* before them are no name of one: *the file server*."""
-_SORTS = word_set(
-    "pdf picture photo image video movie song music csv spreadsheet log jpg jpeg png gif mp3 mp4 docx xlsx zip ebook"
-    " screenshot drawing slide recording backup"
-)
 _AROUND_CHOICES = word_set(
     "a an the it them that this these those one ones old existing previous file files copy copies archive"
     " version versions what whatever exists exist is are there here already if when same name names with of and but"
@@ -398,6 +388,13 @@ def _take_text(text: str, fleet: FleetSnapshot) -> SlotValue:
     return SlotValue(text, trust=Trust.PLAIN)
 
 
+def describes(text: str) -> bool:
+    """Return whether a text tells of a thing: *photos of my cat*, *anything about taxes*, and not *out of memory*."""
+    plain = [plain_word(token) for token in text.split()]
+    of_a_thing = not (_PREPOSITIONS.isdisjoint(plain) or ARTICLES.isdisjoint(plain))
+    return of_a_thing or not {"about", "in", "on", "with"}.isdisjoint(plain[1:-1])
+
+
 def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     words = _without_articles(text, *_FOLDERS)
     reason = _refusal(words, fleet, "a path")
@@ -413,6 +410,22 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     called = len(words) < len(_without_articles(text))
     return SlotValue(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
+
+
+def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
+    """Return a folder, or its fault where it may as well be all files of a sort: *back up the videos of galaxy to nas*.
+
+    `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*.
+    """
+    word = str(taken.value)
+    if before == "in" or said.partition(" ")[0].casefold() not in ARTICLES or not is_media(word):
+        return taken
+    return SlotValue(reason=f"{word} are a sort of files: say *the folder {word}*, or *all {word}*")
+
+
+def is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
+    """Return whether a folder that nothing marks as one has the name of a device: *copy Papers to nas on laptop*."""
+    return taken.trust is Trust.PLAIN and str(taken.value).casefold() in fleet.by_name
 
 
 def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
@@ -437,12 +450,12 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     marked = any(_FILE_MARK.search(word) for word in (words if one else words[:head])) or any(
         _ENDING.search(word) for word in words
     )
-    if not one and singular(last) in _SORTS and any(_is_of_a_day(word) for word in words[head:]):
+    if not one and is_sort(last) and any(_is_of_a_day(word) for word in words[head:]):
         # *The pictures from June 3* are meant by their day, and none of them is called *pictures*.
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
-    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
+    sure = (last in DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
@@ -451,7 +464,13 @@ def _is_of_a_day(word: str) -> bool:
 
 
 def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
-    """Take the names of several files, each of which is surely one, parted by commas; else the words as one name."""
+    """Take the names of several files, each of which is surely one, parted by commas; else the words as one name, or
+    as *all* files of a sort.
+    """
+    first, _, rest = text.partition(" ")
+    if first.casefold() in ("all", "every") and rest:
+        sort = _take_files(rest, fleet)
+        return replace(sort, value=text) if sort.filled else replace(sort, like_none=True)
     parts = [part for part in _BETWEEN.split(text) if part]
     taken = [_take_file(part, fleet) for part in parts]
     if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in taken):
@@ -477,8 +496,8 @@ def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = singular(plain_word(words[-1]))
     if len(words) == 1 and last == "file":
         return SlotValue(reason="say which files, such as PDFs, pictures or *.csv")
-    sure = last in _DOCUMENTS | _SORTS or any(_FILE_MARK.search(word) for word in words)
-    return SlotValue(text, trust=Trust.SURE if sure else Trust.PLAIN)
+    sure = last in DOCUMENTS or is_sort(last) or any(_FILE_MARK.search(word) for word in words)
+    return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
 def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:

@@ -18,9 +18,10 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Missed, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
-from starloom_agent.toolkit.refs import kind_of, media_of, sort_fits
+from starloom_agent.toolkit.refs import media_of
 from starloom_agent.toolkit.results import LeftOut, Named
 from starloom_agent.toolkit.text.durations import Age, begin_of
+from starloom_protocol.text.file_sorts import kind_of, sort_fits
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _MONTHS = (
@@ -31,6 +32,7 @@ _WORD = re.compile(r"[^\W_]+")
 _WORD_OR_ENDING = re.compile(r"(?:(?<=[^\W_])\.(?=[a-z0-9]{0,4}[a-z][a-z0-9]{0,4}(?![^\W_]|\.)))?[^\W_]+")
 """A word, or the ending of a file's name with its dot."""
 _FILLER = frozenset(_WORD.findall("a an the my our of in on at for from with and or to is are that this file files"))
+_OF_A_SORT = re.compile(r"(?i:all|every)\s")
 _NAMED_MOST = 5
 """The paths stand in an error text, for a person who then names the folder, too."""
 
@@ -115,7 +117,7 @@ class Find(Args, frozen=True, kw_only=True):
     that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`) or the path (`data/*.csv`,
     where `*` stands for folders in folders, too); `words` are looked for in the path, never in the contents: half of
     them must be there, the best come first (a month also as a number: March fits `2026-03`); a comma parts the words of
-    several files. `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of file
+    several files, and `all wavs` are of a sort. `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of file
     as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as another
     one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be merged.
     `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file of this
@@ -300,7 +302,10 @@ class _Search:
         self._context = context
         self._args = args
         self._left_out = context.resolve_read(args.not_under) if args.not_under else None
-        self._words = [words for part in args.words.split(",") if (words := search_words(part))]
+        parts = [part.strip() for part in args.words.split(",")]
+        self._sorts = [part for part in parts if _OF_A_SORT.match(part)]
+        self._words = [words for part in parts if part not in self._sorts and (words := search_words(part))]
+        self._scored = bool(self._words or self._sorts)
         now = datetime.now(UTC)
         self._since_s = begin_of(args.newer_than, now) if args.newer_than is not None else None
         self._until_s = begin_of(args.older_than, now) if args.older_than is not None else None
@@ -313,13 +318,14 @@ class _Search:
         self.not_there: list[AbsentFolder] = []
 
     def _score(self, path: str) -> int:
-        return max((score(path, words) for words in self._words), default=0)
+        of_sort = any(sort_fits(sort, path.rpartition("/")[2]) for sort in self._sorts)
+        return max((score(path, words) for words in self._words), default=0) or int(of_sort)
 
     def look(self, root: Path, shown: str) -> None:
         args = self._args
         walk = Walk(self._context.files, root, hidden=args.hidden or args.whole)
         for found in walk:
-            points = self._score(found.below) if self._words else 1
+            points = self._score(found.below) if self._scored else 1
             if self._left_out is not None and self._left_out in found.path.parents:
                 continue
             if points and self._is_of_time(found) and _fits(found, root, args):
@@ -418,7 +424,7 @@ class _Search:
         self.bytes += found.bytes
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
-        if not (self._words or self._args.largest) and len(self.rows) >= self._args.limit:
+        if not (self._scored or self._args.largest) and len(self.rows) >= self._args.limit:
             return
         path = os.path.normpath(f"{shown}/{found.below}")
         row: FoundFile = {
@@ -429,7 +435,7 @@ class _Search:
             "mtime_s": found.mtime_s,
             "media": media_of(found.path.name),
         }
-        if self._words:
+        if self._scored:
             row["score"] = points
         if self._args.whole:
             row["mode"] = found.mode

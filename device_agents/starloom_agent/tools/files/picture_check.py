@@ -14,7 +14,8 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.pictures import decoding
 from starloom_agent.toolkit.pictures.png import NotReadable
-from starloom_agent.toolkit.refs import Sha256, extension
+from starloom_agent.toolkit.refs import Sha256
+from starloom_protocol.text.file_sorts import extension
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Repeatability
 

@@ -15,9 +15,10 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.refs import FileRef, extension
+from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Stored
 from starloom_agent.tools.tables.data import csv_text
+from starloom_protocol.text.file_sorts import extension
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _PREVIEW_MEDIA = frozenset({"image/png", "image/jpeg"})

@@ -26,7 +26,7 @@ export function AnswerBand({ of, answer, sentence: now, label, fleet, children }
   const text = useRef<HTMLParagraphElement>(null);
   const sentence = now || sentenceWithout(of);
   // A sentence of the plan says it better than a text that a device made.
-  const short = answer?.stated ? "" : shortAnswer(answer);
+  const short = answer?.stated ? "" : shortAnswer(answer, of.results);
   const [first, rest] = short ? [`“${short}”`, sentence] : leadOf(sentence);
   const words = answer?.words ?? "";
   const cut = useCut(text, whole, `${words}${first}${rest}`);

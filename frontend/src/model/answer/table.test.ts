@@ -37,6 +37,8 @@ describe("readTable", () => {
     const table = readTable([{ artifact: hash, name: "a.png", bytes: 7 }]);
     expect(table?.columns.map((column) => column.field)).toEqual(["name", "bytes", "artifact"]);
     expect(cell(hash, table?.columns[2]?.show ?? "")).toBe("9466568cb16a");
+    const [twice, apart] = [readTable([{ artifact: hash, sha256: hash }]), readTable([{ artifact: hash, sha256: "" }])];
+    expect([twice?.columns.length, apart?.columns.length]).toEqual([1, 2]);
     const named = readTable([{ key: hash }, { key: "not a hash" }])?.columns[0];
     expect(cell(hash, named?.show ?? "")).toBe(hash);
   });

@@ -64,6 +64,8 @@ export const differs = (row: Row): boolean => row[MARK] === true;
 function fieldsOf(rows: Row[]): Column[] {
   const names = new Set(rows.slice(0, 20).flatMap((row) => Object.keys(row)));
   names.delete(MARK);
+  // An artifact is named by its hash, which is said once.
+  if (rows.every((row) => row.artifact === row.sha256)) names.delete("sha256");
   const columns = [...names].map((field) => {
     const found = rows.slice(0, 20).map((row) => row[field]);
     return { field, title: titleOf(field), show: found.every(isHash) ? "hash" : unitOf(field, found) };

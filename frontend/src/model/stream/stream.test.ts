@@ -72,6 +72,17 @@ describe("shortAnswer", () => {
     expect(shortAnswer({ ...answer, items: [{ ...item, value: `"${"x".repeat(300)}"` }] } as never)).toBe("");
     expect(shortAnswer(undefined)).toBe("");
   });
+
+  it("is none before the end, nor a text that means nothing without the first", () => {
+    const answer = { items: [{ ...item, title: "Left out", value: '"Nothing."' }], sentence: "", state: "final" };
+    const plan = [
+      { ...item, title: "Outcome" },
+      { ...item, title: "Left out" },
+    ] as never;
+    expect(shortAnswer(answer as never, plan)).toBe("");
+    expect(shortAnswer({ ...answer, state: "partial" } as never)).toBe("");
+    expect(shortAnswer(answer as never)).toBe("Nothing.");
+  });
 });
 
 describe("StreamModel", () => {

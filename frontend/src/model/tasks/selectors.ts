@@ -24,11 +24,17 @@ export { groupShown, itemLabel, type TaskView } from "./board.ts";
 
 export const head = (model: StreamModel): Head | undefined => model.one<Head>("head");
 export const answer = (model: StreamModel): Answer | undefined => model.one<Answer>("answer");
-/** What a recipe says in one line of its result, before how the work went; empty where it says nothing of the kind. */
-export function shortAnswer(found: Answer | undefined): string {
+/**
+ * What a recipe says in one line of its result, before how the work went; empty where it says nothing of the kind. Until
+ * the end, and without the first text that the plan gives back, others such as "Left out: Nothing." say nothing of it.
+ */
+export function shortAnswer(found: Answer | undefined, plan: Head["results"] = []): string {
+  if (found?.state === "partial") return "";
+  const first = plan.find((result) => result.show === "text")?.title;
   for (const item of found?.items ?? []) {
     const value = item.show === "text" && item.value ? parsed(item.value) : null;
-    if (typeof value === "string" && value && value.length <= SHORT_MAX) return value;
+    if (typeof value !== "string" || !value || value.length > SHORT_MAX) continue;
+    return first === undefined || item.title === first ? value : "";
   }
   return "";
 }

@@ -184,15 +184,32 @@ def test_a_folder_is_listed_folders_first(device: Device) -> None:
         ("photos and PDFs", {"a.PDF", "b.png", "c.jpg"}),
         ("*.tx?", {"d.txt"}),
         (".txt", {"d.txt"}),
-        ("all files", {"a.PDF", "b.png", "c.jpg", "d.txt"}),
-        ("spreadsheets", set()),
+        ("all files", {"a.PDF", "b.png", "c.jpg", "d.txt", "invoice.csv"}),
+        ("wav files", set()),
+        ("spreadsheets", {"invoice.csv"}),
+        ("invoices", {"invoice.csv"}),
     ],
 )
 def test_a_sort_of_file_is_meant_as_people_call_it(device: Device, what: str, found: set[str]) -> None:
-    for name in ("a.PDF", "b.png", "c.jpg", "d.txt"):
+    for name in ("a.PDF", "b.png", "c.jpg", "d.txt", "invoice.csv"):
         device.write(f"Downloads/{name}", name)
     rows = device.call("fs.find", root="Downloads", what=what)["files"]
     assert {row["name"] for row in rows} == found
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("all wav files", {"a.wav"}),
+        ("every wav", {"a.wav"}),
+        ("all recordings, wave", {"a.wav", "wave.txt"}),
+        ("wav files", {"a.wav", "wave.txt"}),
+    ],
+)
+def test_all_files_of_a_sort_are_no_words_of_names(device: Device, words: str, found: set[str]) -> None:
+    for name in ("a.wav", "wave.txt", "all.txt"):
+        device.write(name, name)
+    assert {row["name"] for row in device.call("fs.find", words=words)["files"]} == found
 
 
 def test_only_files_of_equal_size_can_be_equal(device: Device) -> None:

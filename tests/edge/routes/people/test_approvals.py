@@ -169,7 +169,8 @@ async def test_calls_on_a_device_that_is_gone_say_so_and_are_not_approved_silent
 ) -> None:
     await world.submit({**PLAN, "tasks": [{**PLAN["tasks"][0], "device": {"name": "vps"}}]})
     (asked,) = await items(http, "/approvals")
-    assert (await http.get(f"{API}/approvals/{asked['id']}/calls")).json()["gone"] == []
+    calls = (await http.get(f"{API}/approvals/{asked['id']}/calls")).json()
+    assert (calls["gone"], calls["held"]) == ([], [])
     await http.post(f"{API}/devices/vps/revoke", json={})
     (told,) = (await http.get(f"{API}/approvals/{asked['id']}/calls")).json()["gone"]
     assert told.startswith("vps, which was revoked on ")

@@ -91,7 +91,9 @@ class Approvals:
             named = [fleet.devices[name].name if name in fleet.devices else name for name in call.devices]
             items.append({**entity_json.call_shape(call), "devices": named})
         gone = lost_words(fleet.devices, specs)
-        return json_reply({"items": items, "more": len(calls) - len(items), "gone": gone})
+        written = [spec for spec in specs if spec.key is None and not spec.look]  # a group stands for its children
+        held = self._hub.planner.ungranted(written, found.table("dep").values())
+        return json_reply({"items": items, "more": len(calls) - len(items), "gone": gone, "held": held})
 
     async def approve(self, request: Request, approval: str, body: Approved | None = None) -> JsonReply[GivenAnswer]:
         """Allow it, this once or always; where devices of the plan are gone, only with `anyway`."""

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 
 from starloom.core.answer import brought_files, story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
@@ -23,11 +23,13 @@ from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
 from starloom.core.state.tasks.roles import called, has_successor
+from starloom.edge.access.callers import Caller
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.routes.fleet.browser_agent import open_again
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.waits import waits_sentence
+from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.process.program import line_giving, on_device
@@ -96,7 +98,7 @@ class WhyRoute:
         router.add_api_route(V1 + "/constellations/{constellation}/why", self.why, methods=["GET"])
 
     async def why(
-        self, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None
+        self, request: Request, constellation: str, task_id: Annotated[str | None, Query(max_length=200)] = None
     ) -> JsonReply[WhyAll] | JsonReply[WhyRow]:
         """Explain why a task, or each task that is not done, does not move."""
         _, entities = await self._constellations.entities(constellation)
@@ -109,11 +111,13 @@ class WhyRoute:
         if task_id is None:
             every = await asyncio.to_thread(explain_all, shard, constellation, queued)
             self._add_what_the_hub_knows(every["items"])
+            _give(every["questions"], caller_of(request))
             return json_reply(every)
         if task_id not in shard.constellations[constellation].specs:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
         one = await asyncio.to_thread(_one, shard, constellation, task_id, queued.get(task_id))
         self._add_what_the_hub_knows([one])
+        _give(one.get("questions") or [], caller_of(request))
         return json_reply(one)
 
     def _add_what_the_hub_knows(self, items: list[WhyRow]) -> None:
@@ -124,6 +128,12 @@ class WhyRoute:
                 item["sentence"] += f" The hub itself cannot go on now: {'; '.join(waits)}."
             if item.get("asleep"):
                 item["open"] = open_again(self._hub.settings.outside_url, self._hub.lan.state)
+
+
+def _give(questions: list[AskedRow], caller: Caller) -> None:
+    """Note whether the caller may answer the questions."""
+    for question in questions:
+        question["yours"] = caller.approves
 
 
 def _ready(constellation: Constellation) -> list[str]:
@@ -252,6 +262,7 @@ def _asked(constellation: str, question: OpenQuestion) -> AskedRow:
         "text": question.text,
         "values": list(question.values),
         "words": question.words,
+        "yours": False,
     }
 
 
