@@ -116,14 +116,14 @@ class Find(Args, frozen=True, kw_only=True):
     """Every given condition must hold. Without `root` every granted folder is searched, with all below it; a `root`
     that is not there is an error, or `missing: nothing`. `pattern` fits the name (`*.csv`) or the path (`data/*.csv`,
     where `*` stands for folders in folders, too); `words` are looked for in the path, never in the contents: half of
-    them must be there, the best come first (a month also as a number: March fits `2026-03`); a comma parts the words of
-    several files, and `all wavs` are of a sort. `newer_than` and `older_than` are an age (`7d`) or a moment (`2026-01-31`). `what` is a sort of file
-    as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size` keeps files that are as large as another
-    one, which alone can be equal. `device_name` is put into each row, so that lists of several devices can be merged.
-    `not_under` leaves out one folder. A `root` that is a file is that file alone, and `file` is the one file of this
-    name, or of this path below the root. `largest` keeps the largest files where there are more than `limit`, largest
-    first. `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out` names the
-    links.
+    them must be there, the best come first (a month also as a number: March fits `2026-03`); a comma parts the words
+    of several files, and `all wavs` are of a sort. `newer_than` and `older_than` are an age (`7d`) or a moment
+    (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size`
+    keeps files that are as large as another one, which alone can be equal. `device_name` is put into each row, so
+    that lists of several devices can be merged. `not_under` leaves out one folder. A `root` that is a file is that
+    file alone, and `file` is the one file of this name, or of this path below the root. `largest` keeps the largest
+    files where there are more than `limit`, largest first. `whole` is for a copy of a folder: hidden files, modes and
+    empty folders come along, and `left_out` names the links.
     """
 
     root: str = ""
