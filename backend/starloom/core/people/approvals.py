@@ -411,10 +411,13 @@ def ask_again(work: Work) -> None:
     for demand in list(shard.demands.values()):
         if demand.needs is None or demand.needs.approved is None or capable(shard.fleet, demand):
             continue
-        for name in list(demand.lines):
+        # The fleet is looked over once for each of its revisions, however many steps a task waits.
+        why = _none_fits(shard.fleet, demand) if demand.held_seen != demand.revision else ""
+        demand.held_seen = -1 if why else demand.revision
+        for name in list(demand.lines) if why else ():
             task = next((task for _, _, task in demand.lines[name] if shard.queued.get((name, task)) == demand.key), "")
-            constellation = shard.constellations[name]
-            if task and constellation.head.state is _STATE.ACTIVE and (why := _none_fits(shard.fleet, demand)):
+            constellation = shard.constellations.get(name)
+            if task and constellation is not None and constellation.head.state is _STATE.ACTIVE:
                 note = f" No device that was approved for {task} can do it any more{why}."
                 action = constellation.head.plan_hash or hash_of(constellation)
                 _ask_as_it_is(work, constellation, action, note)

@@ -459,7 +459,7 @@ class Demand:
     `people` are those of whom the feasible devices are, `places` has the positions of these, `paced`, by size class,
     their expected times. While all of its
     tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
-    at most.
+    at most. `held_seen` is the `revision` at which it waited for devices that were approved, and for no others.
     """
 
     __slots__ = (
@@ -468,6 +468,7 @@ class Demand:
         "fleet_seen",
         "free",
         "free_seen",
+        "held_seen",
         "key",
         "lines",
         "longest",
@@ -500,6 +501,7 @@ class Demand:
         self.feasible: list[tuple[str, int, bool, int]] = []
         self.free: list[int] = []
         self.free_seen = -1
+        self.held_seen = -1
         self.spares = False
         self.revision = -1
         self.fleet_seen = -1
