@@ -65,7 +65,9 @@ def test_a_question_about_starloom_is_answered_with_a_page(words: str, command: 
     assert "no recipe has a place" not in fault.reason
 
 
-@pytest.mark.parametrize("words", ["what happened last night", "who asked for this", "who is online", "what can you do"])
+@pytest.mark.parametrize(
+    "words", ["what happened last night", "who asked for this", "who is online", "what can you do"]
+)
 def test_an_answer_names_its_pages_before_a_command(words: str) -> None:
     found = match_all(words, CATALOGUE, FLEET)
     sentence = refused(found, FLEET).reason
