@@ -25,12 +25,12 @@ export { groupShown, itemLabel, type TaskView } from "./board.ts";
 export const head = (model: StreamModel): Head | undefined => model.one<Head>("head");
 export const answer = (model: StreamModel): Answer | undefined => model.one<Answer>("answer");
 /**
- * What a recipe says in one line of its result, before how the work went; empty where it says nothing of the kind. Until
- * the end, and without the first text that the plan gives back, others such as "Left out: Nothing." say nothing of it.
+ * What a recipe says in one line of its result, before how the work went; empty where it says nothing of the kind. It
+ * does so in the first thing that it gives back, at the end: a later text, such as "Left out: Nothing.", needs its title.
  */
 export function shortAnswer(found: Answer | undefined, plan: Head["results"] = []): string {
   if (found?.state === "partial") return "";
-  const first = plan.find((result) => result.show === "text")?.title;
+  const first = plan[0]?.title;
   for (const item of found?.items ?? []) {
     const value = item.show === "text" && item.value ? parsed(item.value) : null;
     if (typeof value !== "string" || !value || value.length > SHORT_MAX) continue;
