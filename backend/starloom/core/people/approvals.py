@@ -170,13 +170,7 @@ def approval_need(
     if policy.approval is Approval.NEVER and not hold and not guided:
         specs, added = [[spec for spec in some if known.repeats(spec)] for some in (specs, added)]
     standing = _by_action(fleet)
-    calls: list[Call] = []
-    reaches: list[_Reach] = []
-    others: frozenset[Effect] = frozenset()
-    often: dict[str, int] = {}
-    bound: list[TaskSpec] = []
-    beside: list[TaskSpec] = []
-    because = ""
+    found = _Found(fleet)
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
         effects = known.of(spec) if works and spec.key is None else frozenset()
@@ -185,55 +179,73 @@ def approval_need(
             or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
             or (spec.key is None and bool(overwriting_words(spec)))
         )
-        turns = known.repeats(spec)
-        if turns:
-            often[spec.id] = turns
+        turns = found.turns(known, spec)
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
-            others |= effects
-            beside += [spec] if effects - {Effect.READ} or spec.goal is not None else []
+            found.others |= effects
+            found.beside += [spec] if effects - {Effect.READ} or spec.goal is not None else []
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
         if not late and standing and _covered(standing, call):
-            others |= effects
-            bound.append(spec)
+            found.others |= effects
+            found.bound.append(spec)
             continue
-        calls.append(call)
-        bound.append(spec)
-        reaches.append(_reach(fleet, spec, call))
-        because = because or late or _too_wide(call)
+        found.add(spec, call, late or _too_wide(call))
     for spec in added:
-        turns = known.repeats(spec)
-        if turns:
-            often[spec.id] = turns
-        effects = known.of(spec)
+        turns, effects = found.turns(known, spec), known.of(spec)
         if guided or turns or spec.id in wide or _asks(effects, strict=strict):
-            calls.append(_call(fleet, spec, by_id, effects))
-            bound.append(spec)
-            reaches.append(_reach(fleet, spec, calls[-1]))
-            because = because or f"a rule may add {spec.id} while it runs"
+            found.add(spec, _call(fleet, spec, by_id, effects), f"a rule may add {spec.id} while it runs")
         elif effects - {Effect.READ}:
-            beside.append(spec)
+            found.beside.append(spec)
     every_time = hold or policy.approval is Approval.ALWAYS
-    if not calls and not every_time:
-        return ApprovalNeed(asks=False, approved=_approved(fleet, bound, by_id))
+    if not found.calls and not every_time:
+        return ApprovalNeed(asks=False, approved=_approved(fleet, found.bound, by_id))
+    because = found.once_because
     if every_time:
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
-    elif len(calls) > CALLS_MOST:
-        because = f"it makes {len(calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
-    repeats = tuple(
-        dict.fromkeys(f"{call.tool} up to {often[call.task]} times" for call in calls if call.task in often)
-    )
-    kept = [] if because else calls
+    elif len(found.calls) > CALLS_MOST:
+        because = f"it makes {len(found.calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
     return ApprovalNeed(
         asks=True,
-        approved=_approved(fleet, [*bound, *beside], by_id),
-        calls=kept,
+        approved=_approved(fleet, [*found.bound, *found.beside], by_id),
+        calls=[] if because else found.calls,
         once_because=because,
-        repeats=repeats,
-        reaches=tuple(reaches),
-        others=others,
+        repeats=found.repeats(),
+        reaches=tuple(found.reaches),
+        others=found.others,
     )
+
+
+@dataclass(slots=True)
+class _Found:
+    """The calls of a plan that ask, in its order; `bound` and `beside` are the tasks whose devices an answer allows."""
+
+    fleet: Fleet
+    calls: list[Call] = field(default_factory=list)
+    reaches: list[_Reach] = field(default_factory=list)
+    others: frozenset[Effect] = frozenset()
+    bound: list[TaskSpec] = field(default_factory=list)
+    beside: list[TaskSpec] = field(default_factory=list)
+    once_because: str = ""
+    often: dict[str, int] = field(default_factory=dict)
+
+    def turns(self, known: KnownEffects, spec: TaskSpec) -> int:
+        """Return how many times a task may make its call that does more than read; 0 for once."""
+        turns = known.repeats(spec)
+        if turns:
+            self.often[spec.id] = turns
+        return turns
+
+    def add(self, spec: TaskSpec, call: Call, once_because: str) -> None:
+        self.calls.append(call)
+        self.bound.append(spec)
+        self.reaches.append(_reach(self.fleet, spec, call))
+        self.once_because = self.once_because or once_because
+
+    def repeats(self) -> tuple[str, ...]:
+        """Return in words the tools that are called several times."""
+        known = (f"{one.tool} up to {self.often[one.task]} times" for one in self.calls if one.task in self.often)
+        return tuple(dict.fromkeys(known))
 
 
 def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskSpec]) -> Approved:

@@ -585,7 +585,7 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
 def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
     """Return how long an attempt may be absent, in milliseconds, and what follows then: wait, reassign or fail.
 
-    Repeatable work that is expected to take long waits for a tenth of that, in whole seconds, before it begins anew.
+    Repeatable work that is expected to take long waits for a tenth of that, in whole seconds, before it begins again.
     """
     if spec.on_absence.then:
         return spec.on_absence.after_s * 1000, spec.on_absence.then
