@@ -191,7 +191,7 @@ _BESIDE = """() => [...document.querySelectorAll(".preview li")].flatMap((row) =
   return over || chip.right > row.getBoundingClientRect().right ? [row.textContent.slice(0, 60)] : [];
 })"""
 _NAMES = """() => [...document.querySelectorAll(".deviceline .tag + .cut")]
-  .filter((one) => one.getBoundingClientRect().width < 40).map((one) => one.textContent)"""
+  .filter((one) => one.scrollWidth > one.clientWidth && one.clientWidth < 40).map((one) => one.textContent)"""
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
