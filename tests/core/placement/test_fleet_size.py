@@ -13,7 +13,7 @@ from starloom.core.placement.selection import capable
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Demand, Shard
-from starloom.core.state.secret_needs import Needs
+from starloom.core.state.task_needs import Needs
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom_protocol.records.access import Secret

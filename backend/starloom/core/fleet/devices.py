@@ -101,7 +101,7 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
     """
     access = work.shard.access
     token = access.tokens.get(enrollment.token)
-    if access.is_taken(access.principals.get(enrollment.owner), enrollment.token) or (
+    if access.right_was_taken(access.principals.get(enrollment.owner), enrollment.token) or (
         token is not None and token.revoked_ms
     ):
         raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
@@ -110,7 +110,7 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
 def judge_codes(work: Work) -> None:
     """End the join codes of those whose right to make them was taken."""
     access, codes = work.shard.access, work.shard.fleet.enrollments.values()
-    taken = [one.id for one in codes if access.is_taken(access.principals.get(one.owner), one.token)]
+    taken = [one.id for one in codes if access.right_was_taken(access.principals.get(one.owner), one.token)]
     end_codes(work, taken, "who made the code may add devices no more")
 
 

@@ -178,7 +178,7 @@ def judge_rights(work: Work) -> None:
     shard = work.shard
     for constellation in [shard.constellations[name] for name in shard.live]:
         head = constellation.head
-        if head.version or head.state is _STATE.CANCELLING or not shard.access.is_taken_from(head.author):
+        if head.version or head.state is _STATE.CANCELLING or not shard.access.right_was_taken_from(head.author):
             continue
         note = "who asked for it may run work no more"
         cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=ENGINE)

@@ -58,7 +58,7 @@ _PERSON = "person"
 def on_request(work: Work, item: RequestReceived) -> None:
     """Accept a request once: its constellation, and a plan or a job to make one."""
     shard = work.shard
-    if shard.access.is_taken_from(work.by):
+    if shard.access.right_was_taken_from(work.by):
         raise Refusal(fault(Code.FORBIDDEN, f"{name_of(work.by)} may run work no more"))
     if item.idempotency is not None:
         key, body_hash = item.idempotency

@@ -39,7 +39,7 @@ from starloom.core.placement.pace import SMALL_BYTES, index_of, inputs_of, size_
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.queues import ANY, enqueue, queueable
-from starloom.core.state.secret_needs import Needs, needs_in, withheld
+from starloom.core.state.task_needs import Needs, needs_in, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.fleet import Health
 from starloom_protocol.stream.authors import told_name, who

@@ -14,7 +14,7 @@ from starloom.core.placement.selection import is_able, is_named, judge_device, n
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
-from starloom.core.state.secret_needs import missing, needs_in, set_line
+from starloom.core.state.task_needs import missing, needs_in, set_line
 from starloom.core.state.tasks.roles import is_needed, is_optional_part, is_unbegun
 from starloom.core.state.work import Work, attend, change_task, moved, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec

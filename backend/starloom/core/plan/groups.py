@@ -18,7 +18,7 @@ from starloom.core.placement.off_devices import REPORT
 from starloom.core.placement.selection import is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
-from starloom.core.state.secret_needs import approved_for
+from starloom.core.state.task_needs import approved_for
 from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.tasks.turns import Next, decide

@@ -1,6 +1,6 @@
 """Secrets: they are set, given and removed by name and version, with their receivers. No value ever reaches the core.
 
-A task is given the secrets that its author named; `secret_needs` decides which devices may have them.
+A task is given the secrets that its author named; `task_needs` decides which devices may have them.
 """
 
 from __future__ import annotations

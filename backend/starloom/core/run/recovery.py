@@ -28,7 +28,7 @@ from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state.inputs import TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY, queueable
-from starloom.core.state.secret_needs import needs_in
+from starloom.core.state.task_needs import needs_in
 from starloom.core.state.tasks.roles import called
 from starloom.core.state.work import Case, Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version

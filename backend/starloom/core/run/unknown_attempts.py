@@ -13,7 +13,7 @@ from starloom.core.run.attempts import dispatch_of
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues import ANY
-from starloom.core.state.secret_needs import needs_in
+from starloom.core.state.task_needs import needs_in
 from starloom.core.state.work import Case, Work, attend, change_task, moved
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE

@@ -7,7 +7,7 @@ work          one batch: its events, orders and answers, the undoing of an input
 transitions   the table of (state, trigger) pairs of a task
 tasks         pure functions on tasks: gates, order, roles
 queues        queues of ready tasks, and the fair sharing of free slots
-secret_needs  which device may be given the secrets of a task
+task_needs    which device may be given the secrets of a task, and which was approved for it
 idempotency   a request repeated under its key is carried out once
 invariants    the invariants of a shard, by number, checked over all of it or over what a step touched; stalls
 """

@@ -8,11 +8,12 @@ hook the other way round, so an index cannot drift from its entities. Tasks that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import blake2b
 from typing import Any
 
 from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
 from starloom.core.state.queues import dequeue, enqueue, moved, queueable
-from starloom.core.state.secret_needs import approved_for
+from starloom.core.state.task_needs import approved_for
 from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
 from starloom.core.state.tasks.graph import set_ranks
 from starloom_protocol.records.entities import (
@@ -455,6 +456,10 @@ def _index_approved(
 ) -> None:
     found = new.reaches if new is not None else []
     constellation.approved = {(one.tool, encode_entity(one.selector)): frozenset(one.devices) for one in found}
+    constellation.approved_keys = {
+        devices: blake2b("\0".join(sorted(devices)).encode(), digest_size=16).digest()
+        for devices in constellation.approved.values()
+    }
     name = constellation.name
     for demand in list(constellation.demands.values()):
         waiting = {task for _, _, task in demand.lines.get(name, ()) if shard.queued.get((name, task)) == demand.key}

@@ -154,11 +154,13 @@ class Constellation(Stream):
     its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
     `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
     `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices, `tapped` the
-    running tasks that wait for a tap. `approved` has the devices that were approved for a tool and a selector.
+    running tasks that wait for a tap. `approved` has the devices that were approved for a tool and a selector;
+    `approved_keys` has a digest of each such set, which stands for it in the keys of demands.
     """
 
     __slots__ = (
         "approved",
+        "approved_keys",
         "attempts",
         "children",
         "choosing",
@@ -219,6 +221,7 @@ class Constellation(Stream):
         self.drafts = cast(dict[str, Draft], tables["draft"])
         self.head: Head
         self.approved: dict[tuple[str, bytes], frozenset[str]] = {}
+        self.approved_keys: dict[frozenset[str], bytes] = {}
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
         self.gate: dict[str, GateState] = {}
@@ -426,7 +429,7 @@ class Access(Stream):
             ahead += [one.id for one in below]
         return found
 
-    def is_taken(self, holder: Principal | None, token: str) -> bool:
+    def right_was_taken(self, holder: Principal | None, token: str) -> bool:
         """Tell whether somebody may run work no more, or not with this token.
 
         A session, which has its time, does not bind what was done in it; the invitation of that session does.
@@ -437,14 +440,14 @@ class Access(Stream):
         low = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
         return low or (used is not None and used.revoked_ms > 0)
 
-    def is_taken_from(self, author: str) -> bool:
+    def right_was_taken_from(self, author: str) -> bool:
         """Tell whether an author may run work no more; a part of the hub always may."""
         used = self.tokens.get(token_of(author))
         holder = self.principals.get(used.principal) if used is not None else None
         if holder is None:
             named = (one for one in self.principals.values() if author_of(one.kind, one.name) == who(author))
             holder = next(named, None)
-        return self.is_taken(holder, token_of(author))
+        return self.right_was_taken(holder, token_of(author))
 
 
 class Demand:

@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final
 
 from starloom.core.state.model import Constellation, Demand, Shard
-from starloom.core.state.secret_needs import needs_in
+from starloom.core.state.task_needs import needs_in
 from starloom_protocol.records.entities import Selector, TaskRecord, TaskSpec, encode_entity
 from starloom_protocol.vocabulary import Priority, TaskState
 
@@ -59,7 +59,7 @@ def enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
     tool, where = demand_key(spec, head.recipe)
     needs = needs_in(shard.access, constellation, spec) if spec.secrets or constellation.approved else None
     if needs is not None and needs.approved is not None:
-        where += "\0".join(("", *sorted(needs.approved), "")).encode()
+        where += constellation.approved_keys[needs.approved]
     key = tool, where + head.author.encode()
     demand = shard.demands.get(key)
     if demand is None:

@@ -30,7 +30,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.envelope import devices_of, effects_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
-from starloom.core.state.secret_needs import Needs
+from starloom.core.state.task_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.capability import MissingGrant, TaskFault, capability_fault, never_able, uncertain
 from starloom.planner.preview.device_allowances import (

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from starloom.core.state.model import Access, Fleet
-from starloom.core.state.secret_needs import Needs, allow_line, needs_of, set_line, withheld
+from starloom.core.state.task_needs import Needs, allow_line, needs_of, set_line, withheld
 from starloom.planner.preview.capability import TaskFault
 from starloom_protocol.api.previews import SecretNeed
 from starloom_protocol.records.access import CREDENTIAL_NAME

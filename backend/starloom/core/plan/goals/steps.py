@@ -27,7 +27,7 @@ from starloom.core.rights import envelope
 from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.secret_needs import approved_for
+from starloom.core.state.task_needs import approved_for
 from starloom.core.state.tasks.findings import stands
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
