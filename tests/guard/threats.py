@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 from tests.guard.device_threats import DEVICE_THREATS
+from tests.guard.given_threats import GIVEN_THREATS
 from tests.guard.mind_threats import MIND_THREATS
 from tests.guard.people_threats import PEOPLE_THREATS
 from tests.guard.threat import Threat
 
 _AIP = "tests/edge/agents/test_aip.py::"
-_PLANNING = "tests/planner/model/conversations/test_planning.py::"
 _RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
@@ -34,7 +34,6 @@ _WATCHING = "tests/guard/test_watching_plans.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _REUSED = "tests/guard/test_reused_results.py::"
-
 
 THREATS = (
     Threat(
@@ -176,7 +175,9 @@ THREATS = (
         "E5",
         "the hub is made to dial",
         "it dials only what its owner set",
-        (_PLANNING + "test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled",),
+        (
+            "tests/planner/model/conversations/test_planning.py::test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled",
+        ),
     ),
     Threat(
         "E6",
@@ -794,6 +795,7 @@ THREATS = (
         part="a schedule that an earlier release kept without an approval runs on until it is changed",
     ),
     *DEVICE_THREATS,
+    *GIVEN_THREATS,
     *MIND_THREATS,
     *PEOPLE_THREATS,
 )

@@ -1,4 +1,7 @@
-"""The names under which files of other devices are stored here: as they are, unless this system cannot store them."""
+"""The names under which files of other devices are stored here: as they are, unless this system cannot store them.
+
+None of them is the name of the trash, in which no file belongs but those that a call removed or replaced.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import stat
 from pathlib import Path, PurePosixPath
 from typing import Final
 
+TRASH: Final = ".starloom-trash"
 RENAMES_MOST: Final = 1000
 """Each number is looked for on the disk; a folder with more files of one name is one to clear up."""
 NAME_BYTES_MOST: Final = 255
@@ -21,6 +25,11 @@ _DEVICES: Final = frozenset(
 
 REFUSED_NAME: Final = frozenset({errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG})
 """The words of a file system for a name that it cannot store."""
+
+
+def is_trash(name: str) -> bool:
+    """Tell whether an entry of this name is the trash of its folder, on a disk that tells no letter cases apart too."""
+    return name.casefold() == TRASH
 
 
 def stored_name(name: str) -> str:
@@ -76,6 +85,8 @@ def mode_fits(about: os.stat_result, mode: int) -> bool:
 def _short(name: str) -> str:
     if name in ("", ".", ".."):
         return "file"
+    if is_trash(name):
+        return f"_{name}"
     raw = name.encode("utf-8", "replace")
     if len(raw) <= NAME_BYTES_MOST:
         return name

@@ -1,0 +1,24 @@
+"""The rows of the threat table about the names and numbers that a device gives with its files and its work."""
+
+from __future__ import annotations
+
+from tests.guard.threat import Threat
+
+GIVEN_THREATS = (
+    Threat(
+        "T257",
+        "a device gives a file the name of the trash, and where it comes nothing can be removed or replaced any more;"
+        " or a path of a plan leads into a trash, and a way back is changed or taken away",
+        "such a file comes in under another name; no call writes into a trash or moves something out of it by its path",
+        ("tests/guard/test_taken_trash.py::test_t257_",),
+        part="a program that its owner lets change granted folders reaches the trash in them",
+    ),
+    Threat(
+        "T258",
+        "a device sends its output with a place of hundreds of digits, which no disk can name: an error of the hub in"
+        " its log for each piece, and the output cannot be read; or a size that no page can show",
+        "the place of output and the size of a result are whole numbers from 0 to 2**53; another one ends the"
+        " connection",
+        ("tests/guard/test_counted_frames.py::test_t258_",),
+    ),
+)
