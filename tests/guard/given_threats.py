@@ -21,4 +21,19 @@ GIVEN_THREATS = (
         " connection",
         ("tests/guard/test_counted_frames.py::test_t258_",),
     ),
+    Threat(
+        "T259",
+        "a device gives a result or a fact with a number of thousands of digits or beyond all floats: it counts as JSON,"
+        " and each look at the constellation ends in an error",
+        "a value in a frame is read as each later reader does; one that cannot be read ends the connection",
+        ("tests/guard/test_counted_frames.py::test_t259_",),
+        part="a value that is a file is read where it is used, and fails that call",
+    ),
+    Threat(
+        "T260",
+        "a device gives a size far below zero, and the engine fails at the result that it is in or at the question that"
+        " shows it",
+        "a size is cut to what can be said on both sides",
+        ("tests/guard/test_counted_frames.py::test_t260_",),
+    ),
 )

@@ -1,4 +1,4 @@
-"""T258: the numbers of a device's frames are counts that disks and pages can keep, whatever it sends."""
+"""Numbers of a device that no disk, page or reader can take: in its frames (T258), in its values (T259, T260)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom_protocol.records.entities import Check, Shows
+from starloom_protocol.text.wording import size_words
+from starloom_protocol.values import canonical
+from starloom_protocol.vocabulary import Op
 from starloom_protocol.wire import frames as f
+from tests.builders import Driver, edge, task
+from tests.builders import plan as lowered
 from tests.edge.world import Agent, World, settle
 from tests.guard.sockets import Faults
 from tests.guard.test_rights import C, plan
@@ -54,3 +60,57 @@ async def test_t258_the_largest_count_is_taken(world: World) -> None:
         for field, frame in FRAMES.items():
             await say(agent, {**frame, "at": at, field: 2**53})
     assert world.hub.fleet.devices[agent.id].link == "online"
+
+
+UNREAD = ["1" * 5_000, "1e999", '{"free": -' + "9" * 5_000 + "}"]
+"""Each is JSON by its signs, and none can be read."""
+
+
+@pytest.mark.parametrize("value", UNREAD, ids=["digits", "exponent", "within"])
+@pytest.mark.parametrize("place", ["value", "facts"])
+async def test_t259_a_value_that_nobody_can_read_is_no_result(world: World, place: str, value: str) -> None:
+    faults = Faults()
+    logging.getLogger().addHandler(faults)
+    liar = await world.online("liar")
+    async with world.client() as http:
+        made = (await http.post(C, json={"plan": plan({"id": "look", "tool": "t.one"})})).json()
+        at = msgspec.to_builtins((await liar.next(f.Dispatch)).at)
+        given: dict[str, Any] = {
+            "value": "1",
+            **({"value": value} if place == "value" else {"facts": {"/free": value}}),
+        }
+        await say(liar, {"t": "result", "outcome": "ok", "report": 1, "at": at, **given})
+        read = await http.get(f"{C}/{made['id']}")
+    logging.getLogger().removeHandler(faults)
+    assert (read.status_code, read.json()["state"], faults.seen) == (200, "active", [])
+    assert world.hub.fleet.devices[liar.id].link == "offline"
+
+
+HUGE = -(10**4_000)
+"""A number that can be read, and that no float holds."""
+
+
+def test_t260_a_size_below_all_numbers_ends_no_check_of_a_result() -> None:
+    driver = Driver("one")
+    says = "only {free_bytes} are free"
+    driver.submit(lowered(task("a", checks=[Check(output="/enough", op=Op.EQ, says=says, value="true")])))
+    driver.result(driver.take()[0], {"enough": False, "free_bytes": HUGE})
+    attempt = driver.shard.constellations["c1"].last_attempt("a")
+    assert attempt is not None
+    assert attempt.detail == f"only {-(10**21)} bytes are free"
+
+
+def test_t260_sizes_below_all_numbers_keep_no_question_back() -> None:
+    driver = Driver("one")
+    shown = Shows(output="/files", source="look")
+    agree = task("agree", person="Into the trash?", choices=["yes", "no"], shows=shown)
+    driver.submit(lowered(task("look"), agree, edge("look>agree")))
+    driver.result(driver.take()[0], {"files": [{"path": "a", "bytes": HUGE}] * 3})
+    (question,) = driver.shard.constellations["c1"].questions.values()
+    assert question.shown is not None
+    assert canonical("a") in question.shown.value
+
+
+def test_t260_sizes_of_all_lengths_are_said() -> None:
+    assert [size_words(one) for one in (-1, 10**30)] == ["-1 bytes", "1000000000.0 TB"]
+    assert len(size_words(HUGE * 10**400)) < 40
