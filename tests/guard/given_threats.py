@@ -23,8 +23,8 @@ GIVEN_THREATS = (
     ),
     Threat(
         "T259",
-        "a device gives a result or a fact with a number of thousands of digits or beyond all floats: it counts as JSON,"
-        " and each look at the constellation ends in an error",
+        "a device gives a result or a fact with a number of thousands of digits or beyond all floats: it counts as"
+        " JSON, and each look at the constellation ends in an error",
         "a value in a frame is read as each later reader does; one that cannot be read ends the connection",
         ("tests/guard/test_counted_frames.py::test_t259_",),
         part="a value that is a file is read where it is used, and fails that call",
@@ -35,5 +35,18 @@ GIVEN_THREATS = (
         " shows it",
         "a size is cut to what can be said on both sides",
         ("tests/guard/test_counted_frames.py::test_t260_",),
+    ),
+    Threat(
+        "T261",
+        "a device gives a share of hundreds of digits, or a time at the end of the year 9999, and the terminal shows"
+        " nothing of the answer or of the questions",
+        "such a figure is shown as it is; a date is one in every zone of the world",
+        ("tests/guard/test_saved_names.py::test_t261_",),
+    ),
+    Threat(
+        "T262",
+        "a device gives a number beyond all floats in a result that an answer of a model cites, and the answer fails",
+        "such a number proves no figure of an answer",
+        ("tests/guard/test_saved_names.py::test_t262_",),
     ),
 )

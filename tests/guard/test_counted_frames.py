@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_protocol.records.entities import Check, Shows
+from starloom_protocol.records.entities import Check
+from starloom_protocol.records.specs import Shows
 from starloom_protocol.text.wording import size_words
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Op
