@@ -1,10 +1,16 @@
-"""The rows of the threat table about the names and numbers that a device gives with its files and its work."""
+"""The rows of the threat table about what a device gives with its files and its work: reports, names, numbers."""
 
 from __future__ import annotations
 
 from tests.guard.threat import Threat
 
 GIVEN_THREATS = (
+    Threat(
+        "T26",
+        "a joined device reports on, or edits, the work of others",
+        "a report counts for the sender's own open attempt; no frame edits a plan",
+        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
+    ),
     Threat(
         "T257",
         "a device gives a file the name of the trash, and where it comes nothing can be removed or replaced any more;"
@@ -48,5 +54,11 @@ GIVEN_THREATS = (
         "a device gives a number beyond all floats in a result that an answer of a model cites, and the answer fails",
         "such a number proves no figure of an answer",
         ("tests/guard/test_saved_names.py::test_t262_",),
+    ),
+    Threat(
+        "T263",
+        "a device gives one of its files a time of hundreds of digits, and the copy of all its files fails after it",
+        "times are compared as whole numbers; a time that the disk does not take is said beside the file",
+        ("tests/guard/test_odd_contents.py::test_t263_",),
     ),
 )

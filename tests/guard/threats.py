@@ -13,6 +13,7 @@ from tests.guard.people_threats import PEOPLE_THREATS
 from tests.guard.threat import Threat
 
 _AIP = "tests/edge/agents/test_aip.py::"
+_PLANNING = "tests/planner/model/conversations/test_planning.py::"
 _RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
@@ -34,6 +35,7 @@ _WATCHING = "tests/guard/test_watching_plans.py::"
 _FIGURES = "tests/guard/test_lying_figures.py::"
 _OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _REUSED = "tests/guard/test_reused_results.py::"
+
 
 THREATS = (
     Threat(
@@ -175,9 +177,7 @@ THREATS = (
         "E5",
         "the hub is made to dial",
         "it dials only what its owner set",
-        (
-            "tests/planner/model/conversations/test_planning.py::test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled",
-        ),
+        (_PLANNING + "test_the_name_is_resolved_once_a_call_and_only_that_address_is_dialled",),
     ),
     Threat(
         "E6",
@@ -187,12 +187,6 @@ THREATS = (
             "tests/device_agents/policy/test_policy.py",
             "tests/device_agents/work/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
-    ),
-    Threat(
-        "T26",
-        "a joined device reports on, or edits, the work of others",
-        "a report counts for the sender's own open attempt; no frame edits a plan",
-        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
     ),
     Threat(
         "T42",
