@@ -1,4 +1,4 @@
-"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176) or copy (T254, T263)."""
+"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176), copy (T254, T263)."""
 
 from __future__ import annotations
 
