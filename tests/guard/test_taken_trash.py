@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.toolkit.files.naming import TRASH
+from starloom_agent.toolkit.beneath import TRASH
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device

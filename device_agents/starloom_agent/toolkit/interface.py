@@ -16,8 +16,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import Beneath, outermost
-from starloom_agent.toolkit.files.naming import is_trash
+from starloom_agent.toolkit.beneath import Beneath, is_trash, outermost
 from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.folder_grants import NO_LINE, has_line

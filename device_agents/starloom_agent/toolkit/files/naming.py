@@ -11,7 +11,8 @@ import stat
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-TRASH: Final = ".starloom-trash"
+from starloom_agent.toolkit.beneath import is_trash
+
 RENAMES_MOST: Final = 1000
 """Each number is looked for on the disk; a folder with more files of one name is one to clear up."""
 NAME_BYTES_MOST: Final = 255
@@ -25,11 +26,6 @@ _DEVICES: Final = frozenset(
 
 REFUSED_NAME: Final = frozenset({errno.EINVAL, errno.EILSEQ, errno.ENAMETOOLONG})
 """The words of a file system for a name that it cannot store."""
-
-
-def is_trash(name: str) -> bool:
-    """Tell whether an entry of this name is the trash of its folder, on a disk that tells no letter cases apart too."""
-    return name.casefold() == TRASH
 
 
 def stored_name(name: str) -> str:

@@ -17,9 +17,8 @@ from typing import Final
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import EMPTYING, Beneath
+from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.naming import TRASH
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
 
