@@ -18,10 +18,9 @@ from typing import Any
 import pytest
 
 from starloom_agent.platforms import exchange
-from starloom_agent.toolkit.beneath import EMPTYING, Beneath
+from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
 from starloom_agent.toolkit.files import emptying
 from starloom_agent.toolkit.files.emptying import DAY_S, Bounds, emptied_of, empty_by_bounds, entries_of
-from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device

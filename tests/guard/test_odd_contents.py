@@ -1,4 +1,4 @@
-"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176) or copy (T254)."""
+"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176), copy (T254, T263)."""
 
 from __future__ import annotations
 
@@ -110,3 +110,11 @@ def test_t254_a_name_as_long_as_a_disk_takes_keeps_no_file_back(device: Device, 
     found = sorted(device.folder.glob("there/*"))
     assert len(found) == 13, "the last one is there already"
     assert all(path.suffix == Path(name).suffix for path in found if path.name != "other")
+
+
+@pytest.mark.parametrize("mtime_s", [10**400, -(10**400), 2**63])
+def test_t263_a_time_that_no_disk_takes_keeps_no_other_file_back(device: Device, mtime_s: int) -> None:
+    odd = device.store.take(b"odd", name="odd") | {"mtime_s": mtime_s}
+    written = device.call("fs.write", files=[odd, device.store.take(b"good", name="good")], under="in")
+    assert written["written"] == 2
+    assert {"file": "odd", "path": "in/odd", "why": "this device does not keep its time"} in written["changed"]

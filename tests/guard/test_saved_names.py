@@ -1,12 +1,20 @@
-"""What a device says of its file keeps no answer back: a name that no disk takes (T235), a size that is none (T256)."""
+"""What a device says of its file keeps no answer back: a name that no disk takes (T235), a size that is none (T256).
+
+Nor do figures that are no dates or beyond all floats keep back an answer, a question (T261) or what a model makes of
+them (T262).
+"""
 
 from __future__ import annotations
 
 import hashlib
+import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from starloom.cli.text.shown_text import shown_lines, with_times
+from starloom.planner.model.conversations.evidence import Evidence
 from tests.cli.test_commands import StubHub, hub, starloom
 
 __all__ = ["hub"]
@@ -45,3 +53,45 @@ def test_t256_a_lie_about_a_size_keeps_no_answer_back(hub: StubHub, tmp_path: Pa
     hub.answers["GET", f"/artifacts/{BYTES}"] = (200, "x")
     code, said = starloom(hub, "result", "c-1", *(["--save", str(tmp_path / "out")] if save else []))
     assert (code, "my own words" in said) == (0, True), said
+
+
+LAST = 253_402_300_799
+"""The end of the year 9999 in UTC; east of it, it is the year 10000, which Python does not know."""
+FIGURES = [10**400, -(10**400), LAST, -LAST, LAST * 1000, 1e308]
+
+
+@pytest.fixture
+def east(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The clock of a place whose day is ahead of UTC."""
+    monkeypatch.setenv("TZ", "Pacific/Kiritimati")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+@pytest.mark.parametrize("show", ["bytes", "percent", "duration", "date", "moment", "moment_ms"])
+def test_t261_no_figure_of_a_device_keeps_an_answer_back(hub: StubHub, east: None, show: str, figure: float) -> None:
+    columns = [{"field": "x", "show": show}, {"field": "name"}]
+    table = {"columns": columns, "rows": [[figure, "theirs"]]}
+    items = [{"title": "Theirs", "value": table}, {"title": "Mine", "value": "my own words"}]
+    answer = {"state": "final", "sentence": "Done.", "items": items, "constellation_state": "succeeded"}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    code, said = starloom(hub, "result", "c-1")
+    assert (code, "my own words" in said) == (0, True), said
+
+
+@pytest.mark.parametrize("figure", FIGURES)
+def test_t261_no_time_of_a_device_keeps_a_question_back(east: None, figure: float) -> None:
+    rows = [{"path": "theirs", "mtime_s": figure}]
+    assert "theirs" in "\n".join(shown_lines("look", "/files", rows, 0))
+    assert with_times(rows)[0]["path"] == "theirs"
+
+
+def test_t262_no_figure_of_a_device_keeps_a_model_from_its_answer() -> None:
+    evidence = Evidence()
+    evidence.add([*FIGURES, 7, "theirs"])
+    assert {7.0, 1e308} < evidence.numbers

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from tests.guard.device_threats import DEVICE_THREATS
+from tests.guard.given_threats import GIVEN_THREATS
 from tests.guard.mind_threats import MIND_THREATS
 from tests.guard.people_threats import PEOPLE_THREATS
 from tests.guard.threat import Threat
@@ -186,12 +187,6 @@ THREATS = (
             "tests/device_agents/policy/test_policy.py",
             "tests/device_agents/work/test_runtime.py::test_what_the_policy_refuses_is_never_started",
         ),
-    ),
-    Threat(
-        "T26",
-        "a joined device reports on, or edits, the work of others",
-        "a report counts for the sender's own open attempt; no frame edits a plan",
-        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
     ),
     Threat(
         "T42",
@@ -794,6 +789,7 @@ THREATS = (
         part="a schedule that an earlier release kept without an approval runs on until it is changed",
     ),
     *DEVICE_THREATS,
+    *GIVEN_THREATS,
     *MIND_THREATS,
     *PEOPLE_THREATS,
 )

@@ -14,9 +14,8 @@ from starloom_agent.home.identity import load_or_make
 from starloom_agent.install import background, linking, service
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy, seal_key
-from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.emptying import entries_of
-from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.wire import joining, signed_requests
 from starloom_agent.wire.dialling import BadRoute
 

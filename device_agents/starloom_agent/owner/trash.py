@@ -13,9 +13,9 @@ from pathlib import Path
 
 from starloom_agent.home.directory import AgentHome
 from starloom_agent.policy.file import read_policy
-from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.emptying import Entry, emptied_of, empty_tickets, entries_of
-from starloom_agent.toolkit.files.trash import TRASH, note_in, read_note
+from starloom_agent.toolkit.files.trash import note_in, read_note
 from starloom_protocol.text.wording import size_words
 
 Show = Callable[[str], None]

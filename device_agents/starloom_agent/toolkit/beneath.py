@@ -38,6 +38,7 @@ _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Without O_NONBLOCK a named pipe in place of a file would block the call.
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
 _MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
+TRASH: Final = ".starloom-trash"
 EMPTYING: Final = ".emptying-"
 """Begins the name of an entry that is being erased, beside its old place. Any emptying that finds one may erase it."""
 _DEPTH_MOST: Final = 64
@@ -639,3 +640,8 @@ def _discard(folder: int, name: str) -> None:
             shutil.rmtree(name, dir_fd=folder)
         else:
             os.unlink(name, dir_fd=folder)
+
+
+def is_trash(name: str) -> bool:
+    """Tell whether an entry of this name is the trash of its folder, on a disk that tells no letter cases apart too."""
+    return name.casefold() == TRASH

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import Beneath, outermost
+from starloom_agent.toolkit.beneath import Beneath, is_trash, outermost
 from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.folder_grants import NO_LINE, has_line
@@ -248,9 +248,14 @@ class ToolContext:
     def resolve_write(self, path: str | os.PathLike[str]) -> Path:
         """As `resolve_read`, for a file or folder that the tool will make, change, move or remove.
 
-        A relative path starts at the first granted folder, unless the folder around it exists in one other alone.
+        A relative path starts at the first granted folder, unless the folder around it exists in one other alone. No
+        call changes what lies in a trash by its path: the way back of other calls is there.
         """
-        return self._resolve(path, self.folders.write, "files:write", place_to_write)
+        real = self._resolve(path, self.folders.write, "files:write", place_to_write)
+        if any(map(is_trash, real.parts)):
+            reason = f"{path} is in the trash, where no call writes; fs.restore brings a file back by its ticket"
+            raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+        return real
 
     def resolve_cwd(self, path: str) -> Path:
         """As `resolve_read`, for the working folder of a program: a granted folder has no short name there.

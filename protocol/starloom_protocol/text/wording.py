@@ -93,7 +93,8 @@ def few(words: Sequence[str], most: int) -> str:
 
 def size_words(count: int) -> str:
     """Return a number of bytes for people."""
-    amount = float(min(count, _SIZE_MOST))
+    count = max(-_SIZE_MOST, min(count, _SIZE_MOST))
+    amount = float(count)
     for unit in ("bytes", "kB", "MB", "GB", "TB"):
         if amount < 1000 or unit == "TB":
             return f"{count} byte{'' if count == 1 else 's'}" if unit == "bytes" else f"{amount:.1f} {unit}"

@@ -13,7 +13,7 @@ from typing import Final, get_args
 
 import msgspec
 
-from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX
+from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX, parse
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import (
     AgentFrame,
@@ -58,7 +58,6 @@ _AGENT: Final = Side.AGENT
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 _agent_decoder: Final = msgspec.json.Decoder(AgentMessage)
 _hub_decoder: Final = msgspec.json.Decoder(HubMessage)
-_raw_decoder: Final = msgspec.json.Decoder(msgspec.Raw)
 _brackets: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 
@@ -184,9 +183,10 @@ def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
 
 def _check_text(frame: Frame, place: str, text: str) -> None:
     try:
-        _raw_decoder.decode(text)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ProtocolFault(Code.PROTOCOL_ERROR, f"`{tag_of(frame)}.{place}` is not JSON text: {error}") from error
+        # As every later reader does: a decoder that only skips over it takes numbers that none of them can read.
+        parse(text)
+    except ValueError as error:
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"`{tag_of(frame)}.{place}` is no value: {error}") from error
     if nests_too_deep(text):
         raise ProtocolFault(
             Code.PROTOCOL_ERROR, f"`{tag_of(frame)}.{place}` nests deeper than {VALUE_DEPTH_MAX} levels"

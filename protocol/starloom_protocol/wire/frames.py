@@ -132,12 +132,12 @@ class ResultFrame(Frame, frozen=True, kw_only=True, tag="result"):
 
     artifact: str | None = None
     at: LeaseRef
-    bytes: int = 0
+    bytes: Counter = 0
     code: Code | None = None
     detail: str = ""
     effect: EffectSeen = EffectSeen.NONE
     facts: dict[str, str] = {}
-    facts_too_big: dict[str, int] = {}
+    facts_too_big: dict[str, Counter] = {}
     outcome: Outcome
     report: int
     tail: str = ""
@@ -158,7 +158,7 @@ class LogChunk(Frame, frozen=True, kw_only=True, tag="log"):
     """Output of an attempt; `offset` counts bytes from its beginning, so that loss is visible."""
 
     at: LeaseRef
-    offset: int
+    offset: Counter
     stream: str
     text: str
 
@@ -237,7 +237,7 @@ class FactsFrame(Frame, frozen=True, kw_only=True, tag="facts"):
 
     at: LeaseRef
     facts: dict[str, str] = {}
-    facts_too_big: dict[str, int] = {}
+    facts_too_big: dict[str, Counter] = {}
     kept: bool = True
 
 

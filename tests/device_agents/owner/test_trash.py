@@ -13,7 +13,7 @@ from starloom_agent import cli
 from starloom_agent.home.directory import AgentHome, Joined
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.beneath import TRASH
 from starloom_protocol.vocabulary import Profile
 from tests.device_agents.tools.conftest import Device
 

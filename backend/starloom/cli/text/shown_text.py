@@ -15,7 +15,7 @@ from starloom_protocol.values import canonical
 LINES_MOST: Final = 60
 _TIME_FROM_S: Final = 1e9
 """A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration."""
-_TIME_MOST_S: Final = 253_402_300_799
+_TIME_MOST_S: Final = 253_402_000_000
 LINE_CHARS_MOST: Final = 240
 
 

@@ -16,10 +16,11 @@ from starloom_protocol.text.wording import escaped, size_words
 ROWS_MOST = 30
 _COLUMNS_MOST = 10
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
+_PERCENT_MOST = 10**9
 _FIRST_MOMENT_S = 10**9
 """A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration."""
-_LAST_DATE_S = 253_402_300_799
-"""The end of the year 9999, beyond which Python has no date."""
+_FIRST_DATE_S, _LAST_DATE_S = -62_000_000_000, 253_402_000_000
+"""Beyond the years 5 and 9999 Python has no date in some zone of the world."""
 
 
 Column = tuple[str, str, str]
@@ -110,15 +111,15 @@ def cell(value: object, show: str) -> str:
         match show:
             case "bytes":
                 return size_words(int(value))
-            case "percent":
+            case "percent" if abs(value) <= _PERCENT_MOST:
                 return f"{value:g} %"
             case "duration":
                 return _duration(int(value))
-            case "date" if abs(value) <= _LAST_DATE_S:
+            case "date" if _FIRST_DATE_S <= value <= _LAST_DATE_S:
                 return clock(int(value) * 1000)
             case "moment" if _FIRST_MOMENT_S <= value <= _LAST_DATE_S:
                 return clock(int(value) * 1000)
-            case "moment_ms" if _FIRST_MOMENT_S <= value / 1000 <= _LAST_DATE_S:
+            case "moment_ms" if _FIRST_MOMENT_S * 1000 <= value <= _LAST_DATE_S * 1000:
                 return clock(int(value))
         return f"{value:g}" if isinstance(value, float) else str(value)
     if isinstance(value, list):

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.toolkit.beneath import EMPTYING, Beneath
-from starloom_agent.toolkit.files.trash import EMPTIED, TRASH, keep_newest, note_in, read_note, root_of
+from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
+from starloom_agent.toolkit.files.trash import EMPTIED, keep_newest, note_in, read_note, root_of
 from starloom_agent.toolkit.interface import ToolContext
 
 DAY_S: Final = 24 * 3600

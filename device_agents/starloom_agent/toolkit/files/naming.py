@@ -1,4 +1,7 @@
-"""The names under which files of other devices are stored here: as they are, unless this system cannot store them."""
+"""The names under which files of other devices are stored here: as they are, unless this system cannot store them.
+
+None of them is the name of the trash, in which no file belongs but those that a call removed or replaced.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,8 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 from typing import Final
+
+from starloom_agent.toolkit.beneath import is_trash
 
 RENAMES_MOST: Final = 1000
 """Each number is looked for on the disk; a folder with more files of one name is one to clear up."""
@@ -76,6 +81,8 @@ def mode_fits(about: os.stat_result, mode: int) -> bool:
 def _short(name: str) -> str:
     if name in ("", ".", ".."):
         return "file"
+    if is_trash(name):
+        return f"_{name}"
     raw = name.encode("utf-8", "replace")
     if len(raw) <= NAME_BYTES_MOST:
         return name

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 
 from starloom_agent.toolkit.beneath import part_name
 from starloom_agent.toolkit.files.emptying import make_room
-from starloom_agent.toolkit.files.naming import stored_path
+from starloom_agent.toolkit.files.naming import stored_name
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added
@@ -59,7 +59,7 @@ def own_place(context: ToolContext, to: str, name: str, *, folder: bool = False)
         about = None if folder else context.files.status(context.resolve_write(to))
         if about is None or not stat.S_ISDIR(about.st_mode):
             return to
-    return f"{to.rstrip('/')}/{stored_path(PurePath(name).name)}"
+    return f"{to.rstrip('/')}/{stored_name(PurePath(name).name)}"
 
 
 def missing_above(context: ToolContext, real: Path) -> int:

@@ -17,12 +17,11 @@ from typing import Final
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import EMPTYING, Beneath
+from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
 
-TRASH: Final = ".starloom-trash"
 _NOTE: Final = "from.json"
 _NOTE_BYTES_MOST: Final = 64 * 1024
 _RESTORED: Final = ".restored"
@@ -31,15 +30,6 @@ RESTORED_MOST: Final = 1000
 """An undo is repeated soon or never; older tickets are no longer known then."""
 EMPTIED: Final = ".emptied"
 """Notes of the tickets that were emptied; the time of a note is when that was."""
-
-
-def is_trash(name: str) -> bool:
-    """Tell whether an entry of this name is the trash of its folder, which goes with no copy of that folder."""
-    return name == TRASH
-
-
-def lies_in_a_trash(path: Path) -> bool:
-    return any(map(is_trash, path.parts))
 
 
 class _Origin(msgspec.Struct, frozen=True):

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.toolkit.files.trash import is_trash
+from starloom_agent.toolkit.beneath import Beneath, is_trash
 from starloom_agent.toolkit.results import LeftOut
 
 MISSED_MOST: Final = 1_000

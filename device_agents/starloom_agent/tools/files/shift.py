@@ -22,7 +22,7 @@ from starloom_agent.toolkit.files.placing import (
     place,
     readable_as,
 )
-from starloom_agent.toolkit.files.trash import lies_in_a_trash, lies_in_trash, origin_of
+from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written, why_changed
 from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
@@ -210,8 +210,6 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
     for path, at in real:
         if at in context.folders.write or not any(map(at.is_relative_to, context.folders.write)):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} cannot go to the trash: it is a granted folder", effect=False)
-        if lies_in_a_trash(at):
-            raise ToolFailed(Code.BAD_ARGUMENTS, f"{path} is in the trash already", effect=False)
     items: list[TrashedItem] = []
     left_out: list[LeftOut] = []
     missing: list[str] = []

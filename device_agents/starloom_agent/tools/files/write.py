@@ -292,7 +292,7 @@ def _changes(context: ToolContext, wanted: str, chosen: Place, file: FileRef, ar
 
 def _time_fits(about: os.stat_result, mtime_s: int) -> bool:
     """Whether a file here has the time of its original, as exactly as a file system of memory cards tells times."""
-    return not mtime_s or abs(about.st_mtime - mtime_s) <= _TIME_STEP_S
+    return not mtime_s or abs(about.st_mtime_ns - mtime_s * 10**9) <= _TIME_STEP_S * 10**9
 
 
 def _make_folder(

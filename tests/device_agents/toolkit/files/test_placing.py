@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.toolkit import beneath
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.beneath import TRASH
 from starloom_agent.work.execution.toolcall import _file_out
 from tests.device_agents.tools.conftest import Device
 from tests.waiting import PATIENCE_S

@@ -17,10 +17,9 @@ import pytest
 
 from starloom_agent.home.directory import write_private
 from starloom_agent.platforms import exchange
-from starloom_agent.toolkit.beneath import Beneath
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.filling import noted
 from starloom_agent.toolkit.files.placing import new_draft, place
-from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import Folders, ToolContext, ToolFailed
 from tests.device_agents.tools.conftest import Device
 from tests.killed_steps import KILLED, run_killed

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.beneath import TRASH
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.files.test_archives import tar_of
 

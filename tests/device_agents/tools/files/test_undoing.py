@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device

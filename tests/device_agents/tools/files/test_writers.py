@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom_agent.toolkit.files.trash import TRASH
+from starloom_agent.toolkit.beneath import TRASH
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Effect

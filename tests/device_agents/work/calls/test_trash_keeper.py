@@ -10,8 +10,8 @@ import pytest
 
 from starloom_agent.policy.policy import Policy
 from starloom_agent.policy.trash_rule import TrashRule
+from starloom_agent.toolkit.beneath import TRASH
 from starloom_agent.toolkit.files.emptying import DAY_S, Bounds, empty_by_bounds
-from starloom_agent.toolkit.files.trash import TRASH
 from starloom_agent.toolkit.interface import Folders
 from starloom_agent.work.calls import trash_keeper
 from starloom_agent.work.calls.trash_keeper import TrashKeeper, empty_all

@@ -7,6 +7,7 @@ rounded, given in another unit of bytes, or count the entries of a list; a name 
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -85,7 +86,8 @@ class Evidence:
             if isinstance(item, bool) or item is None:
                 continue
             if isinstance(item, int | float):
-                self.numbers.add(float(item))
+                if abs(item) <= sys.float_info.max:  # no answer names another one
+                    self.numbers.add(float(item))
             elif isinstance(item, str):
                 self.add_text(item)
             elif isinstance(item, Mapping):

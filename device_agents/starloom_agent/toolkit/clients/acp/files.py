@@ -13,10 +13,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from starloom_agent.toolkit.beneath import is_trash
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import hold_the_same
 from starloom_agent.toolkit.files.placing import new_draft, place
-from starloom_agent.toolkit.files.trash import is_trash
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Added, added_as
 from starloom_protocol.vocabulary import Code

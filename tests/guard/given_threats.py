@@ -1,0 +1,64 @@
+"""The rows of the threat table about what a device gives with its files and its work: reports, names, numbers."""
+
+from __future__ import annotations
+
+from tests.guard.threat import Threat
+
+GIVEN_THREATS = (
+    Threat(
+        "T26",
+        "a joined device reports on, or edits, the work of others",
+        "a report counts for the sender's own open attempt; no frame edits a plan",
+        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
+    ),
+    Threat(
+        "T257",
+        "a device gives a file the name of the trash, and where it comes nothing can be removed or replaced any more;"
+        " or a path of a plan leads into a trash, and a way back is changed or taken away",
+        "such a file comes in under another name; no call writes into a trash or moves something out of it by its path",
+        ("tests/guard/test_taken_trash.py::test_t257_",),
+        part="a program that its owner lets change granted folders reaches the trash in them",
+    ),
+    Threat(
+        "T258",
+        "a device sends its output with a place of hundreds of digits, which no disk can name: an error of the hub in"
+        " its log for each piece, and the output cannot be read; or a size that no page can show",
+        "the place of output and the size of a result are whole numbers from 0 to 2**53; another one ends the"
+        " connection",
+        ("tests/guard/test_counted_frames.py::test_t258_",),
+    ),
+    Threat(
+        "T259",
+        "a device gives a result or a fact with a number of thousands of digits or beyond all floats: it counts as"
+        " JSON, and each look at the constellation ends in an error",
+        "a value in a frame is read as each later reader does; one that cannot be read ends the connection",
+        ("tests/guard/test_counted_frames.py::test_t259_",),
+        part="a value that is a file is read where it is used, and fails that call",
+    ),
+    Threat(
+        "T260",
+        "a device gives a size far below zero, and the engine fails at the result that it is in or at the question that"
+        " shows it",
+        "a size is cut to what can be said on both sides",
+        ("tests/guard/test_counted_frames.py::test_t260_",),
+    ),
+    Threat(
+        "T261",
+        "a device gives a share of hundreds of digits, or a time at the end of the year 9999, and the terminal shows"
+        " nothing of the answer or of the questions",
+        "such a figure is shown as it is; a date is one in every zone of the world",
+        ("tests/guard/test_saved_names.py::test_t261_",),
+    ),
+    Threat(
+        "T262",
+        "a device gives a number beyond all floats in a result that an answer of a model cites, and the answer fails",
+        "such a number proves no figure of an answer",
+        ("tests/guard/test_saved_names.py::test_t262_",),
+    ),
+    Threat(
+        "T263",
+        "a device gives one of its files a time of hundreds of digits, and the copy of all its files fails after it",
+        "times are compared as whole numbers; a time that the disk does not take is said beside the file",
+        ("tests/guard/test_odd_contents.py::test_t263_",),
+    ),
+)
