@@ -216,8 +216,8 @@ def two_versions(old: str = ONLY_TEXT) -> FleetSnapshot:
 def test_an_argument_that_its_device_does_not_take_is_a_fault() -> None:
     view = two_versions()
     task = {**QUESTION, "device": {"name": "phone"}}
-    known = {"known_tools": view.known_tools(), "known_signatures": view.known_signatures()}
-    check = check_plan({"starloom": 1, "name": "x", "tasks": [task]}, **known)
+    plan = {"starloom": 1, "name": "x", "tasks": [task]}
+    check = check_plan(plan, known_tools=view.known_tools(), known_signatures=view.known_signatures())
     assert check.plan is not None, "some device takes it, so the plan reads"
     service = Planning(load_catalogue(), lambda: view)
     (fault,) = service.preview(check.plan)["faults"]
