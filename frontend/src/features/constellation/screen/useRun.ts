@@ -87,7 +87,7 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
     answer: part !== undefined && !beside,
     part: place.part !== null,
     task: Boolean(place.task),
-    failed: head.state === "failed",
+    failed: head.state === "failed" && !head.results?.length,
     listed: phone || manyLoose(kinds.loose),
   });
   const bounded = kinds.goals.length > 0 || Boolean(head.deadline_s || head.budget?.micros);

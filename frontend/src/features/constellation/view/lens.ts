@@ -15,7 +15,7 @@ const LOOSE_TASKS_MAX = 500;
 
 /**
  * The lens that is shown: the one asked for, else the answer once there is one, else graph or list. Where a task is
- * open, or the work failed, the answer is a part of what there is, and comes first only if one of its parts is open.
+ * open, or the work failed and its plan names no answer, so that there are bare results, one of them has to be asked for.
  */
 export function lensOf(
   asked: string | null,
