@@ -68,6 +68,8 @@ export class MockHub {
   readonly sessionEnded: boolean;
   readonly invitation: InvitationRow | null;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
+  /** Sentences on the grants that an approval's plan lacks. */
+  ungranted: string[] = [];
   /** Whether the listener of the local network is open. */
   private lanOpen = false;
   private readonly logs = new Map<string, StreamEvent[]>();
@@ -368,6 +370,8 @@ export class MockHub {
         },
         status: 200,
       };
+    if (/^\/approvals\/[^/]+\/calls$/.test(path))
+      return { body: { items: [], more: 0, gone: [], held: this.ungranted }, status: 200 };
     const answered = /^\/approvals\/([^/]+)\/answer$/.exec(path);
     if (answered) return this.answered(decodeURIComponent(answered[1] ?? ""), body as { value: string });
     const judged = /^\/approvals\/([^/]+)\/(approve|deny)$/.exec(path);

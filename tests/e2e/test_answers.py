@@ -87,6 +87,14 @@ def test_a_sweep_that_ended_opens_with_its_answer(
     expect(page.locator(".inspector")).to_contain_text("ValueError: 3")
 
 
+def test_a_failed_run_without_an_answer_opens_at_its_tasks(page: Page, stack: Stack, width: str) -> None:
+    plan = answers.of_a_sweep("Bare", 5, failing=3, partial=False)
+    made = stack.submit({name: part for name, part in plan.items() if name != "result"})
+    assert stack.until_state(made, "succeeded", "failed", "partial") == "failed"
+    page.goto(f"/constellations/{made}")
+    expect(page.get_by_role("region", name="List" if width == "phone" else "Graph", exact=True)).to_be_visible()
+
+
 def test_the_contact_sheet_of_the_sample_is_seen(page: Page, stack: Stack, sample: Seen, width: str) -> None:
     page.goto(f"/constellations/{sample.constellation}")
     page.get_by_role("tab", name="Contact sheet").click()

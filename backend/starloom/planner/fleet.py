@@ -226,13 +226,14 @@ class FleetSnapshot:
         return self._able[key]
 
     @cached_property
-    def _able_now(self) -> dict[str, bool]:
+    def _able_now(self) -> dict[str, list[ToolOffer]]:
         return {}
 
-    def any_can_now(self, tool: str) -> bool:
-        """Return whether a device has said that it can do this tool, and that its owner allows it."""
+    def able_now(self, tool: str) -> list[ToolOffer]:
+        """Return the different offers of a tool by devices that can do it now, as their owners allow it."""
         if tool not in self._able_now:
-            self._able_now[tool] = any(device.can_now((tool,)) for device in self.devices)
+            offers = (tools[tool] for tools in self._different if tool in tools)
+            self._able_now[tool] = [offer for offer in offers if offer.unavailable is None]
         return self._able_now[tool]
 
     def known_names(self) -> list[str]:

@@ -162,7 +162,7 @@ class Planning:
         ungranted = {task.id for task in found.tasks if task.missing and not task.devices}
         return [
             Fault(
-                code=Code.MISSING_GRANT if one.task in ungranted else Code.TOOL_UNAVAILABLE,
+                code=Code.MISSING_GRANT if one.task in ungranted else one.code,
                 hint=one.way_out,
                 place=f"tasks.{one.task}",
                 reason=one.reason,

@@ -64,6 +64,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/approvals/{approval}/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Calls
+         * @description List the calls that the plan of an approval would make and that do more than read, with their arguments.
+         */
+        get: operations["calls_api_v1_approvals__approval__calls_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/approvals/{approval}/deny": {
         parameters: {
             query?: never;
@@ -1972,6 +1992,19 @@ export interface components {
             pruned: components["schemas"]["PrunedParts"];
             unchained: number;
             unseen_anchors: number[];
+        };
+        /**
+         * ChangingCalls
+         * @description The calls of a plan that do more than read, with devices by name, and how many more there are.
+         *
+         *     `gone` has a sentence for each device that is gone and without which tasks of the plan cannot run, `held` one for
+         *     each grant that a device lacks, so that tasks wait there after the approval.
+         */
+        ChangingCalls: {
+            gone: string[];
+            held: string[];
+            items: components["schemas"]["CallRow"][];
+            more: number;
         };
         /**
          * Checked
@@ -4940,6 +4973,7 @@ export type CatchUp = components['schemas']['CatchUp'];
 export type Category = components['schemas']['Category'];
 export type ChainBreak = components['schemas']['ChainBreak'];
 export type ChainCheck = components['schemas']['ChainCheck'];
+export type ChangingCalls = components['schemas']['ChangingCalls'];
 export type Checked = components['schemas']['Checked'];
 export type Choice = components['schemas']['Choice'];
 export type CiteRow = components['schemas']['CiteRow'];
@@ -5211,6 +5245,28 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["GivenAnswer"];
+                };
+            };
+        };
+    };
+    calls_api_v1_approvals__approval__calls_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangingCalls"];
                 };
             };
         };

@@ -174,6 +174,11 @@ export class Hub {
     const page = await this.rest.get("/approvals", { query: { state: state === "open" ? undefined : state }, signal });
     return page.items.map(needOf);
   }
+  /** Sentences on the grants that the devices of an approval's plan lack: its tasks wait there after the answer. */
+  async ungranted(constellation: string, question: string, signal?: AbortSignal): Promise<string[]> {
+    const path = { approval: `${constellation}:${question}` };
+    return (await this.rest.get("/approvals/{approval}/calls", { path, signal })).held;
+  }
   /** Answers a question: what asks whether it may is allowed or denied, any other by one of its choices. */
   answer(constellation: string, question: Pick<Question, "id" | "kind">, value: string, reason = "") {
     const path = { approval: `${constellation}:${question.id}` };

@@ -18,6 +18,7 @@ from starloom_protocol.plan.types.signatures import (
     results_alone,
     signature_of,
     signatures_of,
+    taken_by,
 )
 
 __all__ = [
@@ -40,4 +41,5 @@ __all__ = [
     "results_alone",
     "signature_of",
     "signatures_of",
+    "taken_by",
 ]

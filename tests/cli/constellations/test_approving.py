@@ -57,7 +57,7 @@ def asked(**more: Any) -> dict[str, Any]:
 def test_an_open_question_tells_lines_that_answer_it(kind: str, values: list[str], told: str) -> None:
     choices = [Choice(label=value.title(), value=value) for value in values]
     question = Question(id="ask-1", kind=kind, opened_ms=1, text="What now?", choices=choices)
-    assert how_to_answer("c-1:ask-1", question) == told
+    assert how_to_answer("c-1:ask-1", question, approves=True) == told
 
 
 def test_a_device_that_is_let_in_is_called_by_its_name(hub: StubHub) -> None:

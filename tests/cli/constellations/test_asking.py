@@ -11,6 +11,10 @@ import pytest
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.watching import OUTAGE_S, ended_or_stuck, outcome_unread
+from starloom_protocol.records.entities import Head, Question
+from starloom_protocol.stream.feed import encode_event
+from starloom_protocol.vocabulary import Attention, ConstellationState
+from tests.cli.events import CONSTELLATION, Log
 from tests.cli.test_commands import StubHub, hub, starloom
 
 __all__ = ["hub"]
@@ -106,3 +110,22 @@ def test_the_path_of_a_plan_is_no_request_in_words(hub: StubHub, tmp_path: Path)
     assert f"submit -f '{plan}'" in said
     starloom(hub, "submit", "what is in plan.yaml")
     assert hub.asked
+
+
+@pytest.mark.parametrize("approves", [True, False])
+def test_a_watch_names_commands_only_to_who_may_answer(hub: StubHub, approves: bool) -> None:
+    log = Log()
+    asked = Question(id="q-1", kind="person", opened_ms=1, text="Really?", task="ask")
+    stuck = [Attention.QUESTION_OPEN]
+    head = Head(author="person:me", created_ms=1, id="c-1", name="x", state=ConstellationState.ACTIVE, attention=stuck)
+    log.add("asked", head=head, question__q=asked)
+    path = f"/constellations/{CONSTELLATION}"
+    events = [json.loads(encode_event(event)) for event in log.events(CONSTELLATION, 0)]
+    hub.answers["GET", f"{path}/events"] = (200, {"items": events})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    hub.answers["GET", "/session"] = (200, {"role": "owner", "scopes": [], "approves": approves})
+    for command in ("watch", "show"):
+        _, said = starloom(hub, command, CONSTELLATION)
+        assert "Really?" in said
+        told = " ".join(said.split())
+        assert ("starloom approve" in told, "your sign-in or token may not" in told) == (approves, not approves)

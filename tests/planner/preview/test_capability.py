@@ -195,3 +195,63 @@ def test_a_device_without_a_tool_of_the_group_says_why() -> None:
     task = {"id": "t", "tool": "service.restart", "args": {"name": "cron"}, "device": {"tools": ["service.restart"]}}
     (fault,) = previewed(view, [task])["faults"]
     assert f"box cannot do service.restart now: {NO_SYSTEMD}" in fault["reason"]
+
+
+ONLY_TEXT = '{"additionalProperties":false,"properties":{"text":{}},"required":["text"],"type":"object"}'
+ALSO_TIME = '{"additionalProperties":false,"properties":{"text":{},"within_s":{}},"required":["text"],"type":"object"}'
+NEEDS_TITLE = '{"additionalProperties":false,"properties":{"text":{},"title":{}},"required":["title"],"type":"object"}'
+QUESTION = {"id": "q", "tool": "ask", "args": {"text": "Which?", "within_s": 60}}
+
+
+def asking(args: str) -> Offer:
+    """Return the offer of a device whose version of `ask` has this schema of arguments."""
+    ask = ToolOffer(args=args, name="ask", effects=[Effect.READ], repeatability=Repeatability.NEVER)
+    return Offer(digest=args, grants=[], slots=3, tools=[ask])
+
+
+def two_versions(old: str = ONLY_TEXT) -> FleetSnapshot:
+    return fleet(device("phone"), device("nas"), offers={"phone": asking(old), "nas": asking(ALSO_TIME)})
+
+
+def test_an_argument_that_its_device_does_not_take_is_a_fault() -> None:
+    view = two_versions()
+    task = {**QUESTION, "device": {"name": "phone"}}
+    plan = {"starloom": 1, "name": "x", "tasks": [task]}
+    check = check_plan(plan, known_tools=view.known_tools(), known_signatures=view.known_signatures())
+    assert check.plan is not None, "some device takes it, so the plan reads"
+    service = Planning(load_catalogue(), lambda: view)
+    (fault,) = service.preview(check.plan)["faults"]
+    assert fault["reason"] == "q would be refused by phone (ask there takes no `within_s`)."
+    assert fault["way_out"].startswith("Name another device: nas; or change the arguments of q")
+    assert [(one.code, one.place) for one in service.unable(check.plan)] == [(Code.UNKNOWN_FIELD, "tasks.q")]
+
+
+def test_an_argument_that_its_device_needs_is_a_fault() -> None:
+    task = {"id": "q", "tool": "ask", "args": {"text": "Which?"}, "device": {"name": "phone"}}
+    (fault,) = previewed(two_versions(NEEDS_TITLE), [task])["faults"]
+    assert fault["reason"] == "q would be refused by phone (ask there needs `title`)."
+
+
+def test_where_some_devices_take_an_argument_it_is_a_warning() -> None:
+    found = previewed(two_versions(), [QUESTION])
+    assert found["faults"] == []
+    assert "q would be refused by phone (ask there takes no `within_s`)." in found["warnings"]
+    every = {"devices": {"tools": ["ask"]}}
+    some = previewed(two_versions(), [{**QUESTION, "for_each": {**every, "need": "best_effort"}}])
+    assert some["faults"] == []
+    assert "q would be refused by phone (ask there takes no `within_s`)." in some["warnings"]
+    assert [fault["task"] for fault in previewed(two_versions(), [{**QUESTION, "for_each": every}])["faults"]] == ["q"]
+
+
+def test_a_fitting_call_of_an_input_is_no_fault() -> None:
+    tasks = [
+        {"id": "now", "tool": "ask", "args": {"text": "When?"}, "device": {"name": "phone"}},
+        {
+            "id": "q",
+            "tool": "ask",
+            "inputs": {"text": {"from": "now", "output": "/answer"}},
+            "device": {"name": "phone"},
+        },
+    ]
+    found = previewed(two_versions(), tasks)
+    assert found["faults"] == []

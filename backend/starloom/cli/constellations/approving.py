@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from starloom.cli.constellations.explaining import explained, open_words
-from starloom.cli.constellations.standing import OTHERS_ANSWER
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines, with_times
 from starloom.cli.text.vital_text import replaces_words
@@ -123,6 +122,8 @@ def _list_open(run: Invocation) -> None:
     if not found["items"] and not pairings and not asks and not stuck:
         print("Nothing waits for you.")
     if (found["items"] or asks) and not session["approves"]:
+        from starloom.cli.text.constellation_text import OTHERS_ANSWER
+
         print(OTHERS_ANSWER)
     for ask in asks:
         _show_ask(ask)

@@ -27,6 +27,7 @@ from starloom.client.routes import (
     get_constellation_what_if,
     get_constellation_why,
     get_constellations,
+    get_session,
     post_constellation_what_if,
     post_constellations,
     post_constellations_preview,
@@ -468,7 +469,7 @@ def show(
         run.client.get(get_constellation(chosen))
     names = run.client.names()
     held = _held(run, view)
-    _print(page(view, names))
+    _print(page(view, names, approves=not view.open_questions or _approves(run)))
     for sentence in held:
         say(named_in_text(sentence, names))
     head = view.head
@@ -573,7 +574,7 @@ def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> N
         return
     names = run.client.names()
     if sys.stdout.isatty():
-        with Screen(view, names) as screen:
+        with Screen(view, names, approves=_approves(run)) as screen:
             for _ in follow(run.client, view, say=screen.say, quiet=_teller(run, identity, screen.say)):
                 screen.draw()
     else:
@@ -617,13 +618,19 @@ def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Call
     return ask
 
 
+def _approves(run: Invocation) -> bool:
+    """Return whether this sign-in or token may answer questions."""
+    return run.client.get(get_session())["approves"]
+
+
 def _tell_attention(run: Invocation, view: View) -> None:
     from starloom.cli.text.constellation_text import how_to_answer
 
     say(f"{view.constellation} is {view.state.value.replace('_', ' ')} and needs a person:", sys.stderr)
+    approves = not view.open_questions or _approves(run)
     for name, question in view.open_questions.items():
         # The text not by `say`: a model may have written it, and no command in it is one to type.
-        how = typed(how_to_answer(f"{view.constellation}:{name}", question))
+        how = typed(how_to_answer(f"{view.constellation}:{name}", question, approves=approves))
         print(f"  {escaped_text(question.text, indent=4)}  ({escaped_text(how)})", file=sys.stderr)
         if question.shown is not None:
             from starloom.cli.text.shown_text import shown_lines

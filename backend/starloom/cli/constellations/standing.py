@@ -121,9 +121,6 @@ def _tell_standing(stands: Standing) -> None:
         say(f"More: starloom why {stands['id']}")
 
 
-OTHERS_ANSWER: Final = "Only somebody who may approve can answer; your sign-in or token may not."
-
-
 def tell_questions(questions: Sequence[AskedRow]) -> None:
     """Print open questions, each with who asks and the lines that answer it."""
     for question in questions:
@@ -131,7 +128,12 @@ def tell_questions(questions: Sequence[AskedRow]) -> None:
         print(f"Asked by {question['by']}: {escaped(question['text'])}")
         lines = [_line_for(value, question["id"]) for value in question["values"]]
         lines += [f"starloom approve {question['id']} --value WORDS"] if question["words"] else []
-        say(f"To answer: {' - or: '.join(lines)}" if question.get("yours", True) else OTHERS_ANSWER)
+        if question.get("yours", True):
+            say(f"To answer: {' - or: '.join(lines)}")
+        else:
+            from starloom.cli.text.constellation_text import OTHERS_ANSWER
+
+            say(OTHERS_ANSWER)
 
 
 def _line_for(value: str, identity: str) -> str:

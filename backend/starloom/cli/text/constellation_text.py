@@ -46,6 +46,7 @@ FINDINGS_SHOWN_MOST = 20
 _EMPTY_NAMED: Final = 10
 ALLOW: Final = "allow"
 """The answer of `starloom approve` without a value."""
+OTHERS_ANSWER: Final = "Only somebody who may approve can answer; your sign-in or token may not."
 _QUIET = frozenset({"waiting", "ready"})
 
 
@@ -126,8 +127,13 @@ def taken_over(attempt: Attempt | None) -> str:
     return escaped(f"taken over from {attempt.origin_task.rpartition('/')[0]} of {attempt.origin}, {at}")
 
 
-def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_answer: bool = True) -> RenderableType:
-    """Return the whole constellation: title, progress, tasks, open questions, fault, answer."""
+def page(
+    view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_answer: bool = True, approves: bool = True
+) -> RenderableType:
+    """Return the whole constellation: title, progress, tasks, open questions, fault, answer.
+
+    `approves`: the reader may answer the questions.
+    """
     head = view.head
     parts: list[RenderableType] = [title(view)]
     if head is not None and head.request:
@@ -145,9 +151,8 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     parts.extend(finding_lines(view, devices))
     parts.extend(goal_lines(view))
     for name, question in view.open_questions.items():
-        line = (
-            f"☞  {escaped_text(question.text, indent=4)}  ({how_to_answer(f'{view.constellation}:{name}', question)})"
-        )
+        how = how_to_answer(f"{view.constellation}:{name}", question, approves=approves)
+        line = f"☞  {escaped_text(question.text, indent=4)}  ({how})"
         parts.append(Text(typed(line), style="magenta"))
     if head is not None and head.attention:
         parts.append(Text("needs attention: " + ", ".join(word.replace("_", " ") for word in head.attention)))
@@ -161,8 +166,10 @@ def page(view: View, devices: dict[str, str], *, most: int = ROWS_MOST, with_ans
     return Group(*parts)
 
 
-def how_to_answer(identity: str, question: Question) -> str:
-    """Return the commands that answer a question; one that has choices of its own takes these alone."""
+def how_to_answer(identity: str, question: Question, *, approves: bool) -> str:
+    """Return the commands that answer a question, or who does; one that has choices of its own takes these alone."""
+    if not approves:
+        return OTHERS_ANSWER
     line = f"starloom approve {identity}"
     values = [choice.value for choice in question.choices]
     if question.kind == "planner":

@@ -13,10 +13,11 @@ from starloom.client.view import View
 
 
 class Screen:
-    """Draws a view while it changes. Use as a context."""
+    """Draws a view while it changes, for a reader who may answer its questions or not. Use as a context."""
 
-    def __init__(self, view: View, devices: dict[str, str]) -> None:
+    def __init__(self, view: View, devices: dict[str, str], *, approves: bool) -> None:
         self._view = view
+        self._approves = approves
         self._devices = devices
         self._console = style.console()
         self._live = Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=False)
@@ -32,7 +33,8 @@ class Screen:
 
     def draw(self) -> None:
         """Show the view as it is now, no taller than the terminal."""
-        self._live.update(page(self._view, self._devices, most=max(5, self._console.height - 8), with_answer=False))
+        most = max(5, self._console.height - 8)
+        self._live.update(page(self._view, self._devices, most=most, with_answer=False, approves=self._approves))
 
     def say(self, text: str) -> None:
         """Print a line above the picture."""

@@ -6,7 +6,7 @@ that has never told its tools are no such faults: they end without a change of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
@@ -15,10 +15,13 @@ from starloom.core.placement.selection import Candidate, able
 from starloom.core.state.model import Fleet
 from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.previews import PreviewFault
+from starloom_protocol.codes import Code
+from starloom_protocol.plan import taken_by
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Selector, TaskSpec
-from starloom_protocol.text.wording import is_agent_line
+from starloom_protocol.records.entities import Selector, TaskSpec, ToolOffer
+from starloom_protocol.text.wording import few, is_agent_line
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Gate, Reason
 
 _NAMED_MOST: Final = 3
@@ -39,6 +42,7 @@ class TaskFault:
     task: str
     reason: str
     way_out: str
+    code: Code = Code.TOOL_UNAVAILABLE
 
     def plain(self) -> PreviewFault:
         """Return it as the JSON value that page and command line show."""
@@ -82,10 +86,10 @@ def _can_begin(spec: TaskSpec, fleet: FleetSnapshot) -> bool:
     if spec.for_each is not None or spec.family is not None or spec.any_of:
         return False
     if spec.device is None:
-        return fleet.any_can_now(spec.tool)
+        return any(not misfit(spec, offer) for offer in fleet.able_now(spec.tool))
     name = spec.device.name or ""
     named = fleet.by_name.get(name.casefold()) if spec.device == Selector(name=name) else None
-    return named is not None and named.can_now((spec.tool,))
+    return named is not None and named.can_now((spec.tool,)) and not misfit(spec, named.tools[spec.tool])
 
 
 def _cannot(fleet: Fleet, device: str, tool: str) -> bool:
@@ -94,6 +98,48 @@ def _cannot(fleet: Fleet, device: str, tool: str) -> bool:
         return False
     offer = fleet.tools.get(device, {}).get(tool)
     return offer is None or offer.unavailable is not None
+
+
+def misfit(spec: TaskSpec, offer: ToolOffer) -> str:
+    """Return why a device with this offer would refuse a call by the names of its arguments; empty: it takes them.
+
+    A plan is read with all that any version of a tool takes; the device has one version.
+    """
+    takes = taken_by((offer.args,))
+    given = [*parse(spec.args), *(item.name for item in spec.inputs)]
+    told = [("takes no", takes.unknown(given)), ("needs", takes.missing(given))]
+    return " and ".join(f"{verb} {few([f'`{name}`' for name in names], _NAMED_MOST)}" for verb, names in told if names)
+
+
+def versions(fleet: Fleet, tool: str, devices: Iterable[str]) -> list[tuple[ToolOffer, list[str]]]:
+    """Return the versions of a tool by their arguments, each with its devices: few, however many devices there are."""
+    found: dict[str, tuple[ToolOffer, list[str]]] = {}
+    for device in devices:
+        offer = fleet.tools.get(device, {}).get(tool)
+        if offer is not None:
+            found.setdefault(offer.args, (offer, []))[1].append(device)
+    return [*found.values()]
+
+
+def misfits(spec: TaskSpec, offered: Iterable[tuple[ToolOffer, list[str]]]) -> dict[str, str]:
+    """Return the devices that would refuse the arguments of a call by their versions of its tool, with the reason."""
+    return {device: said for offer, devices in offered if (said := misfit(spec, offer)) for device in devices}
+
+
+def misfit_words(fleet: Fleet, spec: TaskSpec, refusing: Mapping[str, str]) -> str:
+    """Return the sentence for devices that would refuse a call."""
+    told = few([f"{fleet.devices[name].name} ({spec.tool} there {why})" for name, why in refusing.items()], _NAMED_MOST)
+    return f"{spec.id} would be refused by {told}."
+
+
+def misfit_fault(fleet: Fleet, spec: TaskSpec, refusing: Mapping[str, str]) -> TaskFault:
+    """Return the fault of a task whose call its devices would refuse: the plan changes, or the device."""
+    tool = spec.tool or ""
+    fitting = [name for name in able(fleet, tool, _ANY) if not misfit(spec, fleet.tools[name][tool])]
+    named = few([fleet.devices[name].name for name in fitting], _NAMED_MOST)
+    others = f"Name another device: {named}; or change" if fitting else "Change"
+    way = f"{others} the arguments of {spec.id}, or update the agent there."
+    return TaskFault(spec.id, misfit_words(fleet, spec, refusing), way, Code.UNKNOWN_FIELD)
 
 
 def capability_fault(

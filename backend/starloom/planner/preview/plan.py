@@ -32,7 +32,17 @@ from starloom.core.rights.first_folders import first_folders
 from starloom.core.state.model import Access, Fleet
 from starloom.core.state.task_needs import Needs
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.preview.capability import MissingGrant, TaskFault, capability_fault, never_able, uncertain
+from starloom.planner.preview.capability import (
+    MissingGrant,
+    TaskFault,
+    capability_fault,
+    misfit_fault,
+    misfit_words,
+    misfits,
+    never_able,
+    uncertain,
+    versions,
+)
 from starloom.planner.preview.device_allowances import (
     NET_REACH,
     agent_warnings,
@@ -70,6 +80,7 @@ from starloom_protocol.vocabulary import (
     RISKY_EFFECTS,
     DeviceLink,
     Effect,
+    Need,
     Reason,
     Repeatability,
 )
@@ -115,6 +126,10 @@ class TaskPreview:
     """Whether a judge answers the question to a person first."""
     unable: tuple[Candidate, ...] = ()
     """Its devices that cannot do its call; without a device, all that were looked at, if none of them can."""
+    unfit: TaskFault | None = None
+    """The fault where the devices that would get its call refuse its arguments."""
+    perhaps_unfit: str = ""
+    """The sentence for those that would refuse them, where others take them."""
 
 
 @dataclass(frozen=True)
@@ -220,6 +235,7 @@ def preview(
         for task in tasks
         if task.unable
     }
+    unable |= {task.id: task.unfit for task in tasks if task.unfit is not None and task.id not in unable}
     perhaps = uncertain(plan)
     never = tuple(fault for task, fault in unable.items() if task not in perhaps)
     faults = (*never, *_faults_of_secrets(plan, tasks, placed, access))
@@ -235,6 +251,7 @@ def preview(
             *_about_devices(plan, tasks, placed),
             *_computed_elsewhere(tasks),
             *(unable[task].reason for task in unable if task in perhaps),
+            *(task.perhaps_unfit for task in tasks if task.perhaps_unfit),
             *(item.reason for item in faults),
             *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
             *(named for spec in plan.specs if (named := _named_by_contents(spec))),
@@ -360,6 +377,8 @@ class _Placed:
     passed_over: tuple[str, ...] = ()
     off: tuple[str, ...] = ()
     demos: tuple[str, ...] = ()
+    versions: Sequence[tuple[ToolOffer, list[str]]] = ()
+    """The versions of its tool on the devices that can get the call: all of a group, else any that can do it."""
 
 
 class _Places:
@@ -375,11 +394,12 @@ class _Places:
         asked = over if over is not None else spec.device
         secrets = (needs.names, needs.recipe) if needs is not None else None
         key = (spec.tool, over is None, None if asked is None else msgspec.json.encode(asked), secrets)
-        found = self._known.get(key)
+        found, tool = self._known.get(key), spec.tool or ""
         if found is None:
             group = over.devices if over is not None else None
-            tool = spec.tool or ""
             found = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
+            able = [] if group else [item.device for item in found.looked if _capable(item)]
+            found = dataclass_replace(found, versions=versions(self.fleet, tool, able or found.devices))
             self._known[key] = found
         return found
 
@@ -447,6 +467,9 @@ def _task(
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(tool)) is not None]
     offers = offers or [tools[tool] for tools in fleet.tool_sets.different() if tool in tools][:1]
     names = [fleet.devices[name].name for name in devices]
+    refusing = misfits(spec, placed.versions)
+    every = len(refusing) == sum(len(having) for _, having in placed.versions)
+    unfit = bool(refusing) and (every or (over is not None and over.need is Need.ALL))
     return TaskPreview(
         id=spec.id,
         tool=tool,
@@ -473,6 +496,8 @@ def _task(
         demos=placed.demos,
         secrets=tuple(spec.secrets),
         unable=never_able(fleet, tool, placed.looked, devices),
+        unfit=misfit_fault(fleet, spec, refusing) if unfit else None,
+        perhaps_unfit=misfit_words(fleet, spec, refusing) if refusing and not unfit else "",
     )
 
 

@@ -402,6 +402,8 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
         reason = f"{quoted(text)} stands for something said before; name the folder or file, or quote it"
     if reason:
         return SlotValue(reason=reason)
+    if any(word.endswith(",") for word in words[:-1]):
+        return SlotValue(reason=f"{quoted(text)} does not look like one path; quote it if it is one")
     marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
     marked = bool(marks)
     if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):

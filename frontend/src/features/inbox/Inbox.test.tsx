@@ -153,6 +153,17 @@ describe("a question and the rights of who looks", () => {
     expect(await screen.findByText(/You may answer once you sign in again/)).toBeTruthy();
   });
 
+  it("names the grants without which the plan would wait after an approval", async () => {
+    const hub = openPage("/inbox");
+    await screen.findByText("Nothing waits for you.");
+    const line = "nas does not allow net:reach for fetch yet, so it waits there after the answer";
+    hub.ungranted = [line];
+    const question = { id: "plan", kind: "approval", opened_ms: hub.now(), text: "Run it?" };
+    act(() => hub.publish(CONSTELLATION, "question_opened", { "question/plan": question }));
+    const told = await screen.findByRole("list", { name: "Grants that are missing" });
+    expect(told.textContent).toBe(line);
+  });
+
   it("has a field for the reason that takes what is typed at once", async () => {
     openPage("/inbox", { question: true });
     await userEvent.click(await screen.findByRole("button", { name: "Add a reason" }));

@@ -32,6 +32,21 @@ describe("readTable", () => {
     expect(fields([free("a"), free("a")])).toEqual(["figure", "host", "kind"]);
   });
 
+  it("shows a column that holds times, and nothing else, on the reader's clock", () => {
+    const at = "2026-11-29T20:00:00Z";
+    const own = new Date(at).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
+    const table = readTable([
+      { at, id: "b", said: at },
+      { at: "2026-11-30T07:05:00+01:00", id: "a", said: "later" },
+      { at: "", id: "c" },
+    ]);
+    const show = Object.fromEntries((table?.columns ?? []).map((column) => [column.field, column.show]));
+    expect(show).toEqual({ at: "moment", id: "", said: "" });
+    expect([cell(at, "moment"), cell("", "moment"), cell("soon", "moment")]).toEqual([own, "", "soon"]);
+    const named = readTable({ columns: [{ field: "at", title: "At", show: "" }], rows: [{ at }] });
+    expect(named?.columns[0]?.show).toBe("moment");
+  });
+
   it("puts hashes of bare rows last and shortens them", () => {
     const hash = "9466568cb16a204c4e0aa98add361ffdc0229883f09466568cb16a204c4e0aa9";
     const table = readTable([{ artifact: hash, name: "a.png", bytes: 7 }]);

@@ -93,6 +93,10 @@ const HASH_SHOWN = 12;
 
 const UNIT = /_(?:s|ms|bytes|percent)$/;
 const TITLES: Record<string, string> = { mtime_s: "modified", bytes: "size" };
+/** A moment as programs write it, with its zone. */
+const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)$/;
+const isMoment = (value: unknown): value is string =>
+  typeof value === "string" && MOMENT.test(value) && !Number.isNaN(Date.parse(value));
 /** A number of seconds from here on is a time since 1970 (2001 and later), a smaller one is a duration. */
 const TIME_FROM_S = 1e9;
 
@@ -100,10 +104,15 @@ const TIME_FROM_S = 1e9;
 export const titleOf = (field: string): string =>
   known(TITLES, field) ?? (UNIT.test(field) ? field.replace(UNIT, "") : field).replaceAll("_", " ");
 
-/** The unit that a field's name says, by the tools' convention (`size_bytes`, `mtime_s`, `took_s`, `page_ms`). */
+/**
+ * The unit that a field's name says, by the tools' convention (`size_bytes`, `mtime_s`, `took_s`, `page_ms`); `moment`
+ * where all that it holds are times as programs write them.
+ */
 function unitOf(field: string, values: readonly unknown[]): string {
   if (field === "bytes" || field.endsWith("_bytes")) return "bytes";
   if (field.endsWith("_percent")) return "percent";
+  const given = values.filter((value) => value !== null && value !== undefined && value !== "");
+  if (given.length > 0 && given.every(isMoment)) return "moment";
   const unit = /_(m?s)$/.exec(field)?.[1];
   if (!unit) return "";
   const numbers = values.filter((value) => typeof value === "number");
@@ -123,6 +132,7 @@ export function cell(value: unknown, show: string): string {
   if (typeof value === "number") return amount(value, show);
   if (Array.isArray(value)) return value.map((item) => cell(item, show)).join(", ");
   if (show === "hash") return readable(String(value).slice(0, HASH_SHOWN));
+  if (show === "moment" && isMoment(value)) return dateTime(Date.parse(value));
   return readable(typeof value === "object" ? JSON.stringify(value) : String(value).trimEnd());
 }
 

@@ -225,6 +225,10 @@ class Operations:
             patch = doc.model_copy(update={"args": {**parse(spec.args), **some}})
             patch.model_fields_set.add("args")
             return patch
+        if spec is None and not self._lowering.in_rule:
+            near = self._found.near(doc.id, self._lowering.known.tasks)
+            self._found.add(Code.UNKNOWN_TASK, joined(place, "id"), f"the plan has no task `{doc.id}`", near)
+            return None
         reason = "`set` changes single arguments of a task of this plan, and goes without `args` and `tool`"
         self._found.add(Code.PLAN_INVALID, joined(place, "set"), reason, "Write all of them: `args: {...}`.")
         return None

@@ -118,3 +118,15 @@ async def test_set_changes_an_argument_in_a_run_that_is_history(world: World) ->
         never = await http.post(f"{C}/c-never/edits", json=body)
     assert (changed.status_code, never.status_code) == (200, 404), changed.text
     assert parse((await agent.next(f.Dispatch)).args) == {"grain": 3, "keeps": 1}
+
+
+async def test_set_for_a_task_that_is_not_there_names_the_nearest(world: World) -> None:
+    await ready_agent(world)
+    plan = chain("t.one")
+    plan["tasks"][0]["id"] = "collect"
+    made = await world.submit(plan)
+    body = {"operations": [{"update_task": {"id": "colect", "set": {"grain": 3}}}]}
+    async with world.client() as http:
+        refused = await http.post(f"{C}/{made['id']}/edits", json=body)
+    (fault,) = refused.json()["errors"]
+    assert (fault["code"], fault["hint"]) == (Code.UNKNOWN_TASK, "Did you mean `collect`?")

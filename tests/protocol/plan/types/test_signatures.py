@@ -13,6 +13,7 @@ from starloom_protocol.plan.types.signatures import Arguments, taken_by
 from starloom_protocol.records.edits import UpdateTask
 from starloom_protocol.records.entities import Input, TaskSpec
 from starloom_protocol.values import canonical, parse
+from starloom_protocol.vocabulary import Code
 
 
 def schema(*names: str, needed: tuple[str, ...] = (), **more: Any) -> str:
@@ -139,8 +140,11 @@ def test_single_arguments_of_an_item_are_set_and_the_others_stay() -> None:
     assert "this is no group" in changed(plain, set={"paths": [{"each": ""}]})[0][1]
     assert changed(plain, args={}, set={"paths": []})[0][0] == "operations[0].update_task.set"
     assert changed(plain, tool="fs.stat", set={"paths": []})[0][0] == "operations[0].update_task.set"
-    faults, _ = check_edit([{"update_task": {"id": "gone", "set": {"paths": []}}}], known_signatures=KNOWN)
-    assert [fault.place for fault in faults] == ["operations[0].update_task.set"]
+    gone = [{"update_task": {"id": "serch", "set": {"paths": []}}}]
+    (fault,) = check_edit(gone, known_signatures=KNOWN, known_tasks={"search": plain})[0]
+    told = (fault.code, fault.place, fault.reason, fault.hint)
+    place = "operations[0].update_task.id"
+    assert told == (Code.UNKNOWN_TASK, place, "the plan has no task `serch`", "Did you mean `search`?")
 
 
 def test_new_arguments_of_a_task_are_held_to_its_tool() -> None:

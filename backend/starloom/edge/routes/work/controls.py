@@ -6,7 +6,8 @@ Translates and passes on; the core decides what is possible in which state, and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from itertools import islice
+from typing import Any, Final, Literal
 
 from fastapi import APIRouter, Request
 
@@ -34,6 +35,8 @@ from starloom_protocol.vocabulary import Code
 
 _C = V1 + "/constellations/{constellation}"
 _CALL = frozenset({"args", "inputs", "set"})
+_NAMES_MOST: Final = 1000
+"""So many tasks are looked at for the name that was meant: an edit of a large plan must not hold up others."""
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release", "hint"]
 
 
@@ -45,7 +48,9 @@ def specs_changed(operations: list[Any]) -> list[str]:
 
 
 def specs_of(keys: list[str], records: Mapping[str, bytes]) -> dict[str, TaskSpec]:
-    """Return the tasks of these keys that are among the records."""
+    """Return the tasks of these keys; where one is not among the records, also others, whose names may be meant."""
+    if not records.keys() >= set(keys):
+        keys = [*keys, *islice((key for key in records if key.startswith("spec/")), _NAMES_MOST)]
     specs = [decode_entity(key, records[key]) for key in keys if key in records]
     return {spec.id: spec for spec in specs if isinstance(spec, TaskSpec)}
 
@@ -113,7 +118,8 @@ class Controls:
         if not keys:
             return {}
         live = {} if constellation in (ACCESS, FLEET) else await self._hub.reads.live_records(constellation, keys)
-        return specs_of(keys, live or (await self._constellations.entities(constellation))[1])
+        there = live.keys() >= set(keys)
+        return specs_of(keys, live if there else (await self._constellations.entities(constellation))[1])
 
     async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
         """Take back one version by an edit that is judged against that version."""

@@ -11,6 +11,8 @@ import { readable } from "../../../model/words/readable.ts";
 const ROWS_MAX = 200;
 /** A word of at most so many characters stays whole: a date that breaks at its hyphens is not read as one. */
 const WORD = /^\S{1,24}$/;
+/** Units of texts that are shown shorter than they are, and in full where one points at them. */
+const WHOLE_BESIDE = new Set(["hash", "moment"]);
 /** A text of more characters is a sentence: its column is wide enough for some words in a line. */
 const LONG = 40;
 
@@ -47,7 +49,9 @@ export function DataTable({ table }: { table: TableValue }) {
                     className={
                       number ? "num nowrap" : WORD.test(text) ? "nowrap" : text.length > LONG ? "long" : undefined
                     }
-                    title={column.show && (number || column.show === "hash") ? String(row[column.field]) : undefined}
+                    title={
+                      column.show && (number || WHOLE_BESIDE.has(column.show)) ? String(row[column.field]) : undefined
+                    }
                   >
                     {text}
                   </td>

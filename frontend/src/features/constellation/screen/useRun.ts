@@ -85,7 +85,9 @@ export function useRun(head: Head, model: StreamModel, place: Place, versions: V
   const lens = lensOf(place.lens, {
     planning: planned,
     answer: part !== undefined && !beside,
-    chosen: place.part !== null || !place.task,
+    part: place.part !== null,
+    task: Boolean(place.task),
+    failed: head.state === "failed" && !head.results?.length,
     listed: phone || manyLoose(kinds.loose),
   });
   const bounded = kinds.goals.length > 0 || Boolean(head.deadline_s || head.budget?.micros);

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { answeredHere } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useResource } from "../../../app/workspace/resource.ts";
 import type { Need } from "../../../link/endpoints.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
@@ -110,6 +111,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         ))}
       </span>
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
+      {question.kind === "approval" && <Ungranted constellation={constellation} question={question.id} />}
       <span className="sub">
         {origin} Asked {age(question.opened_ms, now)}.{" "}
         {question.expires_ms
@@ -143,6 +145,27 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         />
       )}
     </div>
+  );
+}
+
+/** The grants that the plan's devices lack, each with the line to type there; read again when a device has changed. */
+function Ungranted({ constellation, question }: { constellation: string; question: string }) {
+  const { hub } = useWorkspace();
+  const read = useResource(
+    `ungranted/${constellation}:${question}`,
+    (signal) => hub.ungranted(constellation, question, signal),
+    ["devices"],
+    5000,
+  );
+  if (!read.value?.length) return null;
+  return (
+    <ul className="plain wide small tone-amber" aria-label="Grants that are missing">
+      {read.value.map((line) => (
+        <li key={line} className="wraps">
+          {readable(line)}
+        </li>
+      ))}
+    </ul>
   );
 }
 
