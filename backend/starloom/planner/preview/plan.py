@@ -467,9 +467,7 @@ def _task(
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(tool)) is not None]
     offers = offers or [tools[tool] for tools in fleet.tool_sets.different() if tool in tools][:1]
     names = [fleet.devices[name].name for name in devices]
-    refusing = misfits(spec, placed.versions)
-    every = len(refusing) == sum(len(having) for _, having in placed.versions)
-    unfit = bool(refusing) and (every or (over is not None and over.need is Need.ALL))
+    unfit, perhaps_unfit = _unfit(spec, over, placed, fleet)
     return TaskPreview(
         id=spec.id,
         tool=tool,
@@ -496,9 +494,20 @@ def _task(
         demos=placed.demos,
         secrets=tuple(spec.secrets),
         unable=never_able(fleet, tool, placed.looked, devices),
-        unfit=misfit_fault(fleet, spec, refusing) if unfit else None,
-        perhaps_unfit=misfit_words(fleet, spec, refusing) if refusing and not unfit else "",
+        unfit=unfit,
+        perhaps_unfit=perhaps_unfit,
     )
+
+
+def _unfit(spec: TaskSpec, over: ForEach | None, placed: _Placed, fleet: Fleet) -> tuple[TaskFault | None, str]:
+    """Return the fault of arguments that no device takes, or the warning about those that only some take."""
+    refusing = misfits(spec, placed.versions)
+    if not refusing:
+        return None, ""
+    every = len(refusing) == sum(len(having) for _, having in placed.versions)
+    if every or (over is not None and over.need is Need.ALL):
+        return misfit_fault(fleet, spec, refusing), ""
+    return None, misfit_words(fleet, spec, refusing)
 
 
 def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | None) -> tuple[TaskSpec, _Placed]:
