@@ -466,7 +466,6 @@ def _task(
     left_out = tuple(_missing(spec, tool, [], list(placed.passed_over), fleet)) if placed.passed_over else ()
     offers = [found for name in devices if (found := fleet.tools.get(name, {}).get(tool)) is not None]
     offers = offers or [tools[tool] for tools in fleet.tool_sets.different() if tool in tools][:1]
-    names = [fleet.devices[name].name for name in devices]
     unfit, perhaps_unfit = _unfit(spec, over, placed, fleet)
     return TaskPreview(
         id=spec.id,
@@ -476,7 +475,7 @@ def _task(
         device=placed.device,
         why=f"{placed.why}{_home_words(spec, placed, fleet)}{_folder_words(spec, devices, fleet)}{_time_words(spec)}"
         f"{_other_words(spec)}",
-        devices=tuple(names),
+        devices=tuple(fleet.devices[name].name for name in devices),
         alternatives=tuple(
             (fleet.devices[item.device].name, _capable(item), item.words)
             for item in placed.looked[: places.most]
