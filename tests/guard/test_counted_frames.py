@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
@@ -27,6 +30,23 @@ FRAMES: dict[str, dict[str, Any]] = {
 }
 
 
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Give the faults that are logged meanwhile."""
+    faults = Faults()
+    logging.getLogger().addHandler(faults)
+    try:
+        yield faults.seen
+    finally:
+        logging.getLogger().removeHandler(faults)
+
+
+async def leased(http: httpx.AsyncClient, agent: Agent) -> tuple[str, Any]:
+    """Give an agent a task; return the constellation and its lease."""
+    made = (await http.post(C, json={"plan": plan({"id": "look", "tool": "t.one"})})).json()
+    return made["id"], msgspec.to_builtins((await agent.next(f.Dispatch)).at)
+
+
 async def say(agent: Agent, frame: dict[str, Any]) -> None:
     """Send a frame that no agent would make."""
     assert agent.ws is not None
@@ -38,26 +58,22 @@ async def say(agent: Agent, frame: dict[str, Any]) -> None:
 @pytest.mark.parametrize("number", [10**300, 2**53 + 1, -1], ids=["no name of a file", "no number of a page", "less"])
 @pytest.mark.parametrize("field", FRAMES)
 async def test_t258_a_number_that_is_no_count_ends_the_connection(world: World, field: str, number: int) -> None:
-    faults = Faults()
-    logging.getLogger().addHandler(faults)
     liar = await world.online("liar")
-    async with world.client() as http:
-        made = (await http.post(C, json={"plan": plan({"id": "look", "tool": "t.one"})})).json()
-        at = msgspec.to_builtins((await liar.next(f.Dispatch)).at)
-        await say(liar, {**FRAMES[field], "at": at, field: number})
-        await world.hub.logs.flush()
-        log = await http.get(f"{C}/{made['id']}/tasks/look/attempts/1/log")
-    logging.getLogger().removeHandler(faults)
+    with heard() as faults:
+        async with world.client() as http:
+            made, at = await leased(http, liar)
+            await say(liar, {**FRAMES[field], "at": at, field: number})
+            await world.hub.logs.flush()
+            log = await http.get(f"{C}/{made}/tasks/look/attempts/1/log")
     assert world.hub.fleet.devices[liar.id].link == "offline"
-    assert faults.seen == []
+    assert faults == []
     assert (log.status_code, log.json()["end"]) == (200, 0)
 
 
 async def test_t258_the_largest_count_is_taken(world: World) -> None:
     agent = await world.online("srv")
     async with world.client() as http:
-        await http.post(C, json={"plan": plan({"id": "look", "tool": "t.one"})})
-        at = msgspec.to_builtins((await agent.next(f.Dispatch)).at)
+        _, at = await leased(http, agent)
         for field, frame in FRAMES.items():
             await say(agent, {**frame, "at": at, field: 2**53})
     assert world.hub.fleet.devices[agent.id].link == "online"
@@ -70,20 +86,14 @@ UNREAD = ["1" * 5_000, "1e999", '{"free": -' + "9" * 5_000 + "}"]
 @pytest.mark.parametrize("value", UNREAD, ids=["digits", "exponent", "within"])
 @pytest.mark.parametrize("place", ["value", "facts"])
 async def test_t259_a_value_that_nobody_can_read_is_no_result(world: World, place: str, value: str) -> None:
-    faults = Faults()
-    logging.getLogger().addHandler(faults)
+    given: dict[str, Any] = {"value": value} if place == "value" else {"value": "1", "facts": {"/free": value}}
     liar = await world.online("liar")
-    async with world.client() as http:
-        made = (await http.post(C, json={"plan": plan({"id": "look", "tool": "t.one"})})).json()
-        at = msgspec.to_builtins((await liar.next(f.Dispatch)).at)
-        given: dict[str, Any] = {
-            "value": "1",
-            **({"value": value} if place == "value" else {"facts": {"/free": value}}),
-        }
-        await say(liar, {"t": "result", "outcome": "ok", "report": 1, "at": at, **given})
-        read = await http.get(f"{C}/{made['id']}")
-    logging.getLogger().removeHandler(faults)
-    assert (read.status_code, read.json()["state"], faults.seen) == (200, "active", [])
+    with heard() as faults:
+        async with world.client() as http:
+            made, at = await leased(http, liar)
+            await say(liar, {"t": "result", "outcome": "ok", "report": 1, "at": at, **given})
+            read = await http.get(f"{C}/{made}")
+    assert (read.status_code, read.json()["state"], faults) == (200, "active", [])
     assert world.hub.fleet.devices[liar.id].link == "offline"
 
 
