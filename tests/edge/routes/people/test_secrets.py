@@ -63,6 +63,7 @@ async def test_what_is_not_usable_is_refused_whole(world: World) -> None:
     for wrong in ("abc", "   ab ", "x" * (64 * 1024 + 1), "nul\0inside"):
         status, said = await call(world, "PUT", f"{S}/key", {"value": wrong})
         assert (status, said["errors"][0]["place"]) == (422, "value")
+        del said["request_id"]  # It is drawn, so it may contain a text as short as these.
         assert wrong not in json.dumps(said)
     assert (await call(world, "PUT", f"{S}/key", {"value": VALUE, "more": 1}))[1]["code"] == "unknown_field"
     assert (await call(world, "PUT", f"{S}/a%20b", {"value": VALUE}))[0] == 422
