@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import Answer, ResultSpec, UndoCall
+from starloom_protocol.records.entities import Answer, Policy, ResultSpec, UndoCall
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import TOOLS, Driver, edge, plan, task
@@ -111,6 +112,31 @@ def test_it_counts_the_files_that_could_not_be_taken_back() -> None:
     assert "Not taken back: next (1 file), first (2 files)." in said
     assert "a.txt was changed since" in said
     assert said.startswith("test was not taken back: its undo failed.")
+
+
+@pytest.mark.parametrize(
+    ("partial", "opening"),
+    [
+        (False, "test failed and was then taken back: copy."),
+        (True, "test was done in part and then taken back: copy."),
+    ],
+)
+def test_a_run_that_failed_by_itself_says_that_its_undo_did_not_fail(partial: bool, opening: str) -> None:
+    driver = world()
+    tasks = task("copy", tool="t.never", undo=TRASH), task("check", tool="t.never")
+    driver.submit(plan(*tasks, policy=Policy(partial=partial)))
+    copy, check = sorted(driver.take(), key=lambda dispatch: dispatch.at.task == "check")
+    driver.result(copy, {"added": [{"path": "Docs/a.txt"}]})
+    driver.result(check, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="the site is down")
+    items = [{"path": "Docs/a.txt", "ticket": "t"}]
+    said = undone(driver, {}, {"undo-copy": {"count": 1, "items": items, "tickets": ["t"]}})
+    assert said.startswith(opening)
+    assert "its undo failed" not in said
+    assert "On one 1 file went from 'Docs' to the trash" in said
+    assert "the site is down" in said
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, Answer)
+    assert [item.title for item in told.items] == ["copy, before it was undone"]
 
 
 def test_no_text_of_the_run_opens_an_answer_whose_undo_failed() -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
 from starloom.core.answer.stated import tells_of_trouble
-from starloom.core.answer.story import may_state, sentence, so_far, statement, taken_back
+from starloom.core.answer.story import failed_undos, may_state, sentence, so_far, statement, taken_back
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
@@ -85,7 +85,7 @@ def settle(work: Work, name: str) -> None:
     if has_jobs:
         judgement.abandon(work, constellation)
     state = _state_of(constellation)
-    not_undone = _not_undone(constellation)
+    not_undone = failed_undos(constellation)
     attention = [Attention.UNDO_FAILED] if not_undone else []
     ended = replace(head, state=state, ended_ms=work.at_ms, attention=attention)
     answer = answer_of(work, constellation, state)
@@ -120,7 +120,7 @@ def _state_of(constellation: Constellation) -> ConstellationState:
     """Return the state in which a constellation ends in which nothing is open any more."""
     head = constellation.head
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
-        return _STATE.FAILED if _not_undone(constellation) else head.undone_from
+        return _STATE.FAILED if failed_undos(constellation) else head.undone_from
     if head.given_up:
         return _STATE.PARTIAL if _state_by_results(constellation) is _STATE.PARTIAL else _STATE.FAILED
     if head.state is _STATE.CANCELLING:
@@ -143,15 +143,6 @@ def _waits(work: Work, constellation: Constellation) -> bool:
     if refused is not None and review.of_the_whole(work, constellation, *refused, _results_of(constellation)):
         return True
     return answer_words.hold(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
-
-
-def _not_undone(constellation: Constellation) -> list[str]:
-    """Return the undo tasks that did not succeed."""
-    return [
-        task
-        for task, spec in constellation.specs.items()
-        if spec.undoes is not None and constellation.tasks[task].state in (TaskState.FAILED, TaskState.CANCELLED)
-    ]
 
 
 def _state_by_results(constellation: Constellation) -> ConstellationState:
@@ -321,11 +312,13 @@ def _of_rows(found: object, fields: list[str]) -> list[list[object]]:
 
 
 def _leaves(constellation: Constellation) -> list[ResultSpec]:
-    """Return results for the tasks without dependents, for a plan that names none."""
+    """Return results for the tasks without dependents, for a plan that names none. Undo tasks do not count."""
+    specs, outgoing = constellation.specs, constellation.outgoing
     leaves = [
         task
-        for task, spec in constellation.specs.items()
-        if not (spec.group or spec.look or spec.superseded_by or constellation.outgoing.get(task))
+        for task, spec in specs.items()
+        if not (spec.group or spec.look or spec.superseded_by or spec.undoes)
+        and all(specs[gate.target].undoes for gate in outgoing.get(task, {}).values())
     ]
     return [ResultSpec(source=task, title=task) for task in leaves[:100]]
 

@@ -38,6 +38,13 @@ _GROUPED_FROM = 3
 """The fewest failures that are grouped by cause. A first failure often leads to a second one, so two are not."""
 _NUMBER = re.compile(r"\d+")
 _NOTICE = "notify"
+_ENDED_AS = {
+    ConstellationState.CANCELLED: "was cancelled and",
+    ConstellationState.FAILED: "failed and was",
+    ConstellationState.PARTIAL: "was done in part and",
+    ConstellationState.SUCCEEDED: "was done and",
+}
+"""The end of a constellation before all of its work was undone, in an answer's words."""
 # Bound once, because an answer compares them with every task.
 _SUCCEEDED, _FAILED, _SKIPPED = TaskState.SUCCEEDED, TaskState.FAILED, TaskState.SKIPPED
 
@@ -67,12 +74,13 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         exceptions += f"; failed: {_few(constellation, fleet, failed)}"
     undone = taken_back(constellation)
     apart = _undone_by_effect(constellation, undone)
-    if state is ConstellationState.SUCCEEDED and apart.back and not _stands(constellation):
-        opening = f"{constellation.head.name} was done and then taken back: {_few(constellation, fleet, apart.back)}"
-        apart = replace(apart, back=[])
-    if constellation.head.undone_from is not None and state is ConstellationState.FAILED:
+    if constellation.head.undone_from is not None and failed_undos(constellation):
         taken = "was only in part taken back" if undone else "was not taken back"
         opening = f"{constellation.head.name} {taken}: its undo failed"
+    elif state in _ENDED_AS and apart.back and not _stands(constellation):
+        back = _few(constellation, fleet, apart.back)
+        opening = f"{constellation.head.name} {_ENDED_AS[state]} then taken back: {back}"
+        apart = replace(apart, back=[])
     said = statement(constellation, fleet, state)
     opening = opening.removesuffix(".")
     parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]
@@ -165,6 +173,15 @@ def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) ->
         for task in tasks[:3]
     ]
     return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
+
+
+def failed_undos(constellation: Constellation) -> list[str]:
+    """Return the undo tasks that did not succeed."""
+    return [
+        task
+        for task, spec in constellation.specs.items()
+        if spec.undoes is not None and constellation.tasks[task].state in (TaskState.FAILED, TaskState.CANCELLED)
+    ]
 
 
 def taken_back(constellation: Constellation) -> dict[str, str]:

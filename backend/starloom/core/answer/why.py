@@ -361,7 +361,7 @@ def _on_device(
     settings: ShardSettings, spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Device | None
 ) -> str:
     task, where = spec.id, device.name if device else attempt.device
-    after_ms, then = absence_of(settings, spec, attempt)
+    after_ms, then = absence_of(settings, spec, attempt, record.absent_since_ms)
     # Only a device that is off can say that work has stopped which no fence of its own ends there.
     if record.state is TaskState.CANCELLING and device is not None and is_off(device) and then == "wait":
         return (
