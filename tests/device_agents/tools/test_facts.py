@@ -11,7 +11,6 @@ from starloom_agent.toolkit.files.filling import used_percent
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text.durations import seconds_of
 from starloom_agent.toolkit.text.moments import moment_of
-from starloom_agent.tools.network.net import days_left
 from starloom_agent.tools.system.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
 from starloom_agent.tools.system.processes import from_ps, from_stat
 from starloom_agent.tools.system.services import failed_from, launchd_from, units_from
@@ -203,11 +202,6 @@ def test_durations_are_read(text: str | int, seconds: int) -> None:
 def test_what_is_no_duration_is_refused(text: str | int) -> None:
     with pytest.raises(ToolFailed, match="not a duration"):
         seconds_of(text)
-
-
-def test_the_days_of_a_certificate_are_counted() -> None:
-    assert days_left("Mar 20 12:00:00 2026 GMT", NOW) == 10
-    assert days_left("Mar  9 12:00:00 2026 GMT", NOW) == -1
 
 
 def test_a_disk_is_as_full_as_df_says() -> None:

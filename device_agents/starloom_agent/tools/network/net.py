@@ -11,11 +11,11 @@ import socket
 import ssl
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Annotated, NotRequired
 from urllib.parse import urlsplit
 
 import msgspec
+from cryptography import x509
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.results import Finding, Named
@@ -30,8 +30,11 @@ _CERTIFICATE_SOON_DAYS = 21
 class Check(Args, frozen=True, kw_only=True):
     """Give `host`, or `url` in place of host, port, tls and path; `at` asks that very machine instead (`127.0.0.1`),
     with the name of the url. Without `port`, `tls` and `path` only the name is looked up. `path` asks for a page (GET,
-    nothing is followed).
+    nothing is followed). The days of a certificate are told even where this device does not accept it; with
+    `any_certificate` such a host counts as up, and its page is asked for.
     """
+
+    any_certificate: bool = False
 
     host: Annotated[str, msgspec.Meta(max_length=253, pattern=r"^[A-Za-z0-9._:\-]*$")] = ""
     url: Annotated[str, msgspec.Meta(max_length=2000)] = ""
@@ -44,9 +47,9 @@ class Check(Args, frozen=True, kw_only=True):
     device_name: str = ""
 
 
-def days_left(not_after: str, now: datetime) -> int:
-    """Return whole days until a certificate's `notAfter` text; negative once it has passed."""
-    return int((ssl.cert_time_to_seconds(not_after) - now.timestamp()) // 86_400)
+def days_left(until_s: float, now_s: float) -> int:
+    """Return whole days until a certificate ends; negative once it has."""
+    return int((until_s - now_s) // 86_400)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class _Target:
     port: int | None
     tls: bool
     path: str
+    any_certificate: bool
 
 
 def _target(args: Check) -> _Target:
@@ -83,13 +87,14 @@ def _target(args: Check) -> _Target:
         port, tls, path = None, False, ""
     else:
         port = port or (443 if tls else 80 if path else None)
-    return _Target(host, args.at or host, port, tls, path)
+    return _Target(host, args.at or host, port, tls, path, args.any_certificate)
 
 
 class HostAnswer(Named):
     """The answer of one host; fields that were not asked for, or not found out, are left out."""
 
     addresses: NotRequired[list[str]]
+    certificate_accepted: NotRequired[bool]
     certificate_days_left: NotRequired[int]
     certificate_until_s: NotRequired[int]
     connect_ms: NotRequired[int]
@@ -108,24 +113,50 @@ class NetCheck(HostAnswer):
     why: str
 
 
-def _certificate(secure: ssl.SSLSocket, row: HostAnswer) -> None:
-    certificate = secure.getpeercert() or {}
-    not_after = str(certificate.get("notAfter", ""))
-    row["certificate_days_left"] = days_left(not_after, datetime.now(UTC))
-    row["certificate_until_s"] = int(ssl.cert_time_to_seconds(not_after))
+def _certificate(secure: ssl.SSLSocket, row: HostAnswer, *, accepted: bool) -> None:
+    """Note whether the certificate of a connection is accepted, and when it ends."""
+    certificate = x509.load_der_x509_certificate(secure.getpeercert(binary_form=True) or b"")
+    until_s = certificate.not_valid_after_utc.timestamp()
+    row["certificate_accepted"] = accepted
+    row["certificate_days_left"] = days_left(until_s, time.time())
+    row["certificate_until_s"] = int(until_s)
+
+
+def _secured(target: _Target, port: int, timeout_s: float, row: HostAnswer) -> ssl.SSLSocket:
+    """Return a connection with TLS. The certificate of one that is not accepted is read over a second connection.
+
+    Raises:
+        ssl.SSLCertVerificationError: it is not accepted, and the call asks for one that is.
+    """
+    begin = time.monotonic()
+    plain = socket.create_connection((target.machine, port), timeout=timeout_s)
+    row["connect_ms"] = round((time.monotonic() - begin) * 1000)
+    try:
+        secure = ssl.create_default_context().wrap_socket(plain, server_hostname=target.host)
+    except ssl.SSLCertVerificationError:
+        unchecked = ssl.create_default_context()
+        unchecked.check_hostname, unchecked.verify_mode = False, ssl.CERT_NONE
+        plain = socket.create_connection((target.machine, port), timeout=timeout_s)
+        secure = unchecked.wrap_socket(plain, server_hostname=target.host)
+        _certificate(secure, row, accepted=False)
+        if not target.any_certificate:
+            secure.close()
+            raise
+        return secure
+    _certificate(secure, row, accepted=True)
+    return secure
 
 
 def _ask(target: _Target, port: int, timeout_s: float, row: HostAnswer) -> None:
-    """Connect once and ask over that connection: certificate and page are those of the same machine."""
-    begin = time.monotonic()
+    """Connect and ask over one connection: certificate and page are those of the same machine."""
     connection = http.client.HTTPConnection(target.host, port, timeout=timeout_s)
     try:
-        connection.sock = socket.create_connection((target.machine, port), timeout=timeout_s)
-        row["connect_ms"] = round((time.monotonic() - begin) * 1000)
         if target.tls:
-            secure = ssl.create_default_context().wrap_socket(connection.sock, server_hostname=target.host)
-            connection.sock = secure
-            _certificate(secure, row)
+            connection.sock = _secured(target, port, timeout_s, row)
+        else:
+            begin = time.monotonic()
+            connection.sock = socket.create_connection((target.machine, port), timeout=timeout_s)
+            row["connect_ms"] = round((time.monotonic() - begin) * 1000)
         if target.path:
             begin = time.monotonic()
             standard = port == (443 if target.tls else 80)
@@ -178,9 +209,11 @@ def _judge(target: _Target, row: HostAnswer, *, at: str) -> tuple[int, str]:
     """Return the severity (as `system.info` counts) and the reason, in words that name the target."""
     what = target.host if target.port is None else f"{target.host} port {target.port}"
     where = f" at {at}" if at and at != target.host else ""
-    if not row["up"]:
-        return 3, f"{what}{where} does not answer: {row['reason']}"
     days = row.get("certificate_days_left")
+    if not row["up"]:
+        if not row.get("certificate_accepted", True):
+            return 3, f"{what}{where} is not trusted here: {row['reason']}; it ends in {days} days"
+        return 3, f"{what}{where} does not answer: {row['reason']}"
     if days is not None and days < _CERTIFICATE_SOON_DAYS:
         return 2, f"the certificate of {target.host} ends in {days} days"
     return 0, ""

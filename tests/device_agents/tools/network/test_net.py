@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.tools.network.net import days_left
 from tests.device_agents.tools.conftest import Device
 from tests.served import Quiet, Served
 
@@ -109,8 +110,20 @@ def test_a_certificate_is_told_with_its_days(
         monkeypatch.setenv("SSL_CERT_FILE", str(certificate(tmp_path, 30)))
         refused = device.call("net.check", hosts=LOCAL, url=f"https://localhost:{served.port}/")
         assert "its certificate is not accepted" in refused["reason"]
+        assert f"it ends in {days} days" in refused["why"]
+        assert (refused["certificate_accepted"], refused["certificate_days_left"]) == (False, days)
+        assert (refused["up"], "status" in refused, refused["severity"]) == (False, False, 3)
+        taken = device.call("net.check", hosts=LOCAL, url=f"https://localhost:{served.port}/", any_certificate=True)
+        assert (taken["up"], taken["status"], taken["certificate_accepted"]) == (True, 200, False)
+        assert (taken["certificate_days_left"], taken["severity"]) == (days, severity)
     finally:
         served.close()
+
+
+def test_the_days_of_a_certificate_are_counted() -> None:
+    day_s = 86_400.0
+    assert [days_left(now_s + 10 * day_s, now_s) for now_s in (0.0, day_s)] == [10, 10]
+    assert [days_left(0.0, now_s) for now_s in (-1.0, 1.0, day_s + 1)] == [0, -1, -2]
 
 
 def test_only_the_name_is_looked_up_when_that_is_asked(device: Device) -> None:
