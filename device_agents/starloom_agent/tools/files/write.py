@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -29,7 +29,14 @@ from starloom_agent.tools.files.digest import place_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _TIME_STEP_S = 2
+Identity = tuple[int, int]
+"""The device and the inode of a file: two names that a file system takes for one have the same."""
 OnClash = Literal["rename", "replace", "fail"]
+
+
+def identity_of(about: os.stat_result) -> Identity:
+    """Return what tells a file from all others on its device."""
+    return about.st_dev, about.st_ino
 
 
 class Write(Args, frozen=True, kw_only=True):
@@ -37,10 +44,11 @@ class Write(Args, frozen=True, kw_only=True):
     `added` is what `fs.trash` may take to undo it.
 
     A file with the same contents in the same place is kept; one with other contents keeps its name, and the new one
-    gets a number (`on_clash`), for a text as for files; a replaced one goes into the trash. `name_by` hash makes one
-    file of equal contents; `path` keeps the folders that `fs.find` saw (or those below `strip`); `origin` puts the name
-    of the device it came from before its own. Names, modes and times stay as they are; `changed` names what this
-    system cannot store so.
+    gets a number (`on_clash`), for a text as for files; a replaced one goes into the trash, and no file of this call
+    replaces another one of it. `name_by` name puts all files into `under` itself; `path` keeps the folders that
+    `fs.find` saw, or only those below `strip`, which counts for it alone; `origin` puts the name of the device it came
+    from before its own; `hash` makes one file of equal contents. `on_same_hash` write puts these anew, too. Names,
+    modes and times stay as they are; `changed` names what this system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -96,11 +104,19 @@ class Place:
 
 
 def choose(
-    context: ToolContext, wanted: Path, digest: str, size: int | None, on_clash: OnClash, *, keep: bool = True
+    context: ToolContext,
+    wanted: Path,
+    digest: str,
+    size: int | None,
+    on_clash: OnClash,
+    *,
+    keep: bool = True,
+    own: Container[Identity] = (),
 ) -> Place:
     """Return the place of contents with this hash: at `wanted` where that is free, else as `on_clash` says.
 
-    A file of another `size`, where that is known, is not read. `keep`: the same contents there are as good.
+    A file of another `size`, where that is known, is not read. `keep`: the same contents there are as good. A file in
+    `own` is not replaced.
 
     Raises:
         ToolFailed: other contents are there and must stay, or too many versions.
@@ -115,7 +131,7 @@ def choose(
         alike = stat.S_ISREG(about.st_mode) and size in (None, about.st_size)
         if alike and sha256_of(context.files, real)[0] == digest:
             return Place(shown, real, keep, number)
-        if on_clash == "replace":
+        if on_clash == "replace" and identity_of(about) not in own:
             return Place(shown, real, False, number)
         if on_clash == "fail":
             reason = f"{shown} exists with other contents; allow on_clash: rename or replace"
@@ -133,6 +149,7 @@ def settle(
     on_clash: OnClash,
     *,
     keep: bool = True,
+    own: Container[Identity] = (),
     mode: int | None = None,
     mtime_s: int = 0,
 ) -> Place:
@@ -145,7 +162,7 @@ def settle(
         ToolFailed: as `choose`, or the old file cannot go to the trash.
     """
     for _ in range(RENAMES_MOST):
-        chosen = choose(context, wanted, digest, size, on_clash, keep=keep)
+        chosen = choose(context, wanted, digest, size, on_clash, keep=keep, own=own)
         if chosen.same:
             return chosen
         if not chosen.free:
@@ -202,16 +219,20 @@ def write(context: ToolContext, args: Write) -> Written:
     changed: list[Changed] = []
     added: Added = []
     written_bytes = 0
+    own: set[Identity] = set()
     for file in args.files:
         if not file.hash:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no artifact to write from")
         wanted = _wanted_path(file, args)
-        chosen, size = _put(context, wanted, file, args)
+        chosen, size = _put(context, wanted, file, args, own)
+        about = context.files.status(chosen.real)
+        if about is not None:
+            own.add(identity_of(about))
         written_bytes += 0 if chosen.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
         path = readable_as(context, chosen.shown, chosen.real)
         added += chosen.added(path)
-        changed += [{"file": wanted, "path": path, "why": why} for why in _changes(context, wanted, chosen, file, args)]
+        changed += [{"file": wanted, "path": path, "why": why} for why in _changes(about, wanted, chosen, file, args)]
         row: WrittenFile = {
             "path": path,
             "name": file.shown_name,
@@ -237,19 +258,19 @@ def write(context: ToolContext, args: Write) -> Written:
     }
 
 
-def _put(context: ToolContext, wanted: str, file: FileRef, args: Write) -> tuple[Place, int]:
+def _put(context: ToolContext, wanted: str, file: FileRef, args: Write, own: set[Identity]) -> tuple[Place, int]:
     """Store one file under its own name, or under a portable one where the file system refuses that."""
     portable = portable_path(wanted)
     for stored in dict.fromkeys((stored_path(wanted), portable)):
         try:
-            return _put_as(context, stored, file, args)
+            return _put_as(context, stored, file, args, own)
         except OSError as error:
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, Path(args.under) / stored, "writing") from error
     raise AssertionError("the portable name is the last")
 
 
-def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tuple[Place, int]:
+def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write, own: set[Identity]) -> tuple[Place, int]:
     # Under its hash, other contents can only be a damaged copy.
     clash = "replace" if args.name_by == "hash" else args.on_clash
     wanted = Path(args.under) / stored
@@ -262,6 +283,7 @@ def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tu
         file.bytes or None,
         clash,
         keep=keep,
+        own=own,
         mode=mode,
         mtime_s=file.mtime_s,
     )
@@ -274,7 +296,7 @@ def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write) -> tu
     return chosen, 0 if about is None else about.st_size
 
 
-def _changes(context: ToolContext, wanted: str, chosen: Place, file: FileRef, args: Write) -> list[str]:
+def _changes(about: os.stat_result | None, wanted: str, chosen: Place, file: FileRef, args: Write) -> list[str]:
     """Return the properties of a file that differ from the original."""
     found = []
     here = os.path.normpath(Path(args.under) / wanted)
@@ -282,7 +304,6 @@ def _changes(context: ToolContext, wanted: str, chosen: Place, file: FileRef, ar
         found.append("this device cannot store its name")
     if chosen.number > 1:
         found.append("another file has its name")
-    about = context.files.status(chosen.real)
     if about is not None and not mode_fits(about, file.mode):
         found.append("this device does not keep its mode")
     if about is not None and not chosen.same and not _time_fits(about, file.mtime_s):

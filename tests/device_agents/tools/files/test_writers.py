@@ -161,6 +161,17 @@ def test_an_undo_brings_back_each_of_several_replaced_files_and_takes_the_new_on
     assert {path.name for path in (device.folder / "in").iterdir()} == {"a.txt", "b.txt"}
 
 
+def test_files_of_one_call_do_not_replace_each_other(device: Device) -> None:
+    device.write("www/index.html", "old")
+    files = [device.store.take(text, name="index.html") for text in (b"the site", b"the blog")]
+    for kept in (0, 2):
+        result = device.call("fs.write", files=files, under="www", on_clash="replace")
+        assert [row["path"] for row in result["files"]] == ["www/index.html", "www/index (2).html"]
+        assert (result["kept"], [row["why"] for row in result["changed"]]) == (kept, ["another file has its name"])
+    left = {path.name: path.read_text() for path in (device.folder / "www").iterdir()}
+    assert left == {"index.html": "the site", "index (2).html": "the blog"}
+
+
 def test_an_undo_of_a_path_that_was_written_twice_brings_back_the_first_file(device: Device) -> None:
     device.write("a.txt", "old")
     added = [
