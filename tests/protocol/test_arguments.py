@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import check_plan
-from starloom_protocol.tools.arguments import arguments_in, example_of
+from starloom_protocol.tools.arguments import about_in, arguments_in, example_of
 
 SCHEMAS = {tool.name: msgspec.json.schema(tool.args) for tool in all_tools()}
 
@@ -31,6 +31,17 @@ def test_an_argument_has_its_type_unit_default_and_need() -> None:
     assert [one.needed for one in arguments_in(SCHEMAS["fs.copy"])] == [True, True, False]
 
 
+def test_the_words_of_a_schema_are_one_line_and_cut() -> None:
+    assert "`name_by` name puts all files into `under` itself; `path` keeps" in about_in(SCHEMAS["fs.write"])
+    assert about_in({"description": "  a\n\n  b " + "c" * 5000}) == "a b " + "c" * 1_996
+    assert [about_in(schema) for schema in ({}, {"description": 3}, [], None)] == [""] * 4
+
+
+@pytest.mark.parametrize("tool", sorted(SCHEMAS))
+def test_every_tool_says_what_its_arguments_do(tool: str) -> None:
+    assert about_in(SCHEMAS[tool])
+
+
 @pytest.mark.parametrize("tool", sorted(SCHEMAS))
 def test_the_example_of_a_tool_is_a_task_of_a_plan(tool: str) -> None:
     (task,) = yaml.safe_load(example_of(tool, SCHEMAS[tool]))
@@ -45,7 +56,19 @@ ANYTHING = st.recursive(
         st.lists(inner, max_size=3)
         | st.dictionaries(
             st.sampled_from(
-                ["properties", "required", "type", "anyOf", "enum", "items", "default", "$ref", "minimum", "a"]
+                [
+                    "properties",
+                    "required",
+                    "description",
+                    "type",
+                    "anyOf",
+                    "enum",
+                    "items",
+                    "default",
+                    "$ref",
+                    "minimum",
+                    "a",
+                ]
             ),
             inner | st.sampled_from(["array", "object", "integer", "#/properties/a", "#"]),
             max_size=4,
@@ -58,4 +81,5 @@ ANYTHING = st.recursive(
 @given(ANYTHING)
 def test_any_schema_of_a_device_is_told_in_some_words(schema: Any) -> None:
     assert all(one.words() for one in arguments_in(schema))
+    assert "\n" not in about_in(schema)
     assert example_of("x.y", schema).startswith("- {id: example, tool: x.y")

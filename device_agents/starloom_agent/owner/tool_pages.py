@@ -14,7 +14,7 @@ from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.fleet import ToolOffer
-from starloom_protocol.tools.arguments import arguments_in, example_of
+from starloom_protocol.tools.arguments import about_in, arguments_in, example_of
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical, parse
@@ -37,9 +37,6 @@ _ARGUMENTS_HEAD = """
 The type of each argument, its unit and its default; what has no default may be left out unless it is *needed*. A field
 with `?` of a map may be left out. `starloom tools show NAME` says the same of the tools that your devices offer. The
 example is a task of a plan.
-
-| tool | arguments | example |
-|---|---|---|
 """
 _RESULTS_HEAD = """
 ## Results
@@ -74,18 +71,15 @@ def table() -> str:
     rows += [_of_hub(offer) for offer in HUB_TOOLS.values()]
     given = [f"| `{tool.name}` | {_fields(tool)} |" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
     given += [f"| `{name}` | {' '.join(fields_of(offer.returns))} |" for name, offer in HUB_TOOLS.items()]
-    arguments = _ARGUMENTS_HEAD + "\n".join(lines) + "\n"
+    arguments = _ARGUMENTS_HEAD + "\n" + "\n".join(lines)
     return _HEAD + "\n".join(rows) + "\n" + arguments + _RESULTS_HEAD + "\n".join(given) + "\n"
 
 
 def _told(name: str, schema: Any) -> str:
-    """Return the row of a tool with its arguments in words and an example."""
-    words = "; ".join(f"`{one.name}` {one.words()}" for one in arguments_in(schema)) or "-"
-    return f"| `{name}` | {_in_cell(words)} | `{_in_cell(example_of(name, schema))}` |"
-
-
-def _in_cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    """Return the section of a tool: what it does with its arguments, each of them in words, and an example."""
+    arguments = "".join(f"- `{one.name}` {one.words()}\n" for one in arguments_in(schema))
+    parts = (f"### `{name}`\n", about_in(schema), arguments, f"`{example_of(name, schema)}`")
+    return "\n\n".join(part.strip() for part in parts if part) + "\n"
 
 
 def _of_hub(offer: ToolOffer) -> str:

@@ -15,6 +15,7 @@ _DEPTH_MOST: Final = 3
 _CHOICES_MOST: Final = 12
 _FIELDS_MOST: Final = 24
 _DEFAULT_CHARS_MOST: Final = 80
+_ABOUT_CHARS_MOST: Final = 2_000
 _UNITS: Final = {"s": "seconds", "ms": "milliseconds", "bytes": "bytes", "days": "days", "percent": "percent"}
 _WORDS: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 _SAMPLES: Final = {"integer": 1, "number": 1, "boolean": True, "null": None}
@@ -40,6 +41,14 @@ def arguments_in(schema: Any) -> list[Argument]:
     return _Reading(schema).arguments()
 
 
+def about_in(schema: Any) -> str:
+    """Return what the schema of a tool tells of its arguments in words, on one line and cut; empty if it tells nothing.
+
+    The text is the device's: a reader shows it as such, and a terminal escapes it.
+    """
+    return _Reading(schema).about
+
+
 def example_of(tool: str, schema: Any) -> str:
     """Return a call of a tool as a task of a plan, with a value for each argument that is needed."""
     args = _Reading(schema).sample()
@@ -56,6 +65,8 @@ class _Reading:
         named, needed = whole.get("properties"), whole.get("required")
         self._named: dict[str, Any] = named if isinstance(named, dict) else {}
         listed = needed if isinstance(needed, list) else []
+        told = whole.get("description")
+        self.about = " ".join(told.split())[:_ABOUT_CHARS_MOST] if isinstance(told, str) else ""
         self._needed = [name for name in listed if isinstance(name, str) and name in self._named]
 
     def arguments(self) -> list[Argument]:

@@ -27,6 +27,8 @@ def test_a_tool_names_the_devices_that_cannot_with_the_reason(hub: StubHub) -> N
     item = {"tool": "fs.read", "title": "Read", "effects": ["read"], "grant": "files:read", "devices": devices}
     hub.answers["GET", "/capabilities"] = (200, {"items": [item], "next": None})
     for one in devices:
-        hub.answers["GET", f"/devices/{one['id']}"] = (200, {**one, "tools": []})
+        offered = {"name": "fs.read", "args": {"description": "Give one\nfile."}, "returns": None}
+        hub.answers["GET", f"/devices/{one['id']}"] = (200, {**one, "tools": [offered]})
     said = starloom(hub, "tools", "show", "fs.read")[1]
     assert "  devices: desk\n  not on nas: no grant\n" in said
+    assert "  about: Give one file.\n  takes: nothing\n" in said

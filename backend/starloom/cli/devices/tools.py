@@ -12,7 +12,7 @@ from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
 from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
-from starloom_protocol.tools.arguments import arguments_in, example_of
+from starloom_protocol.tools.arguments import about_in, arguments_in, example_of
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
 
@@ -92,6 +92,8 @@ def show_tool(run: Invocation, tool: ToolArgument) -> None:
 def _tell_arguments(tool: str, schema: Any, of: str) -> None:
     """Tell the arguments of a tool, a line each, and an example of a call."""
     found = arguments_in(schema)
+    if about := about_in(schema):
+        tell(f"  about{of}: {about}")
     tell(f"  takes{of}:" if found else f"  takes{of}: nothing")
     for one in found:
         tell(f"    {one.name}: {one.words()}")
