@@ -43,7 +43,7 @@ from starloom_protocol.vocabulary import CodeClass
 from starloom_protocol.wire import frame_shapes, frames, session
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
 from starloom_protocol.wire.short_words import WORDS
-from starloom_protocol.wire.version import AGENT_VERSIONS, FRAMES_SINCE, PROTOCOL_VERSIONS
+from starloom_protocol.wire.version import FRAMES_SINCE, PROTOCOL_VERSIONS
 
 TYPESCRIPT: Final = Path("frontend/src/generated/protocol.ts")
 TAB: Final = Path("device_agents/browser/src/generated")
@@ -163,8 +163,6 @@ def _lines() -> Iterator[str]:
 
 def _versions() -> Iterator[str]:
     yield f"export const PROTOCOL_VERSIONS = {_json(PROTOCOL_VERSIONS)} as const;"
-    yield "/** The versions that an agent offers: those in which the hub proves its key. */"
-    yield f"export const AGENT_VERSIONS = {_json(AGENT_VERSIONS)} as const;"
     yield "/** The version that a frame came with, by its tag; any other is of version 1. */"
     yield f"export const FRAMES_SINCE: Readonly<Record<string, number>> = {_json(FRAMES_SINCE)};"
     yield "/** From here on a disk counts as nearly full. */"

@@ -54,7 +54,7 @@ from starloom_protocol.wire.frames import (
     Welcome,
 )
 from starloom_protocol.wire.session import ProtocolFault, Session, Side, device_id
-from starloom_protocol.wire.version import AGENT_VERSIONS
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 from tests.bench.requests import Requests
 
 LAB = "lab."
@@ -138,7 +138,7 @@ class Wire(asyncio.Protocol):
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._session = Session(Side.AGENT, versions=AGENT_VERSIONS)
+        self._session = Session(Side.AGENT)
         self._line = ClientProtocol(parse_uri(device.fleet.address), max_size=4 * 1024 * 1024)
         self._share: KeyShare | None = KeyShare()
         self._hello: Hello | None = None
@@ -198,7 +198,7 @@ class Wire(asyncio.Protocol):
             ledger=self._device.ledger,
             next_report=1,
             version=starloom_agent.__version__,
-            versions=list(AGENT_VERSIONS),
+            versions=list(PROTOCOL_VERSIONS),
         )
         self._say([self._hello])
 

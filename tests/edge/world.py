@@ -83,7 +83,8 @@ from starloom_protocol.wire.channel import (
     seal,
     transcript,
 )
-from starloom_protocol.wire.session import Session, Side, device_id, proof_bytes
+from starloom_protocol.wire.session import Session, Side, device_id
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 from tests.edge import shared_routes
 from tests.edge.answers import held_to_its_type
 from tests.store.memory import MemoryStore
@@ -291,7 +292,7 @@ class Agent:
         self.id = device_id(raw)
         self.hub_key = ""
         self.report = 0
-        self.versions = [3]
+        self.versions = list(PROTOCOL_VERSIONS)
         self.welcome: f.Welcome | None = None
         self.share = hub_keys.KeyShare()
         self.said: f.Hello | None = None
@@ -308,7 +309,7 @@ class Agent:
             device=self.id,
             instance="i1",
             key=self.key,
-            key_share=self.share.text if max(self.versions) >= 3 else "",
+            key_share=self.share.text,
             ledger=f"ledger-{self.name}",
             next_report=self.report + 1,
             version="0.1.0",
@@ -316,19 +317,15 @@ class Agent:
         )
 
     def prove(self, challenge: f.Challenge, *, key: Ed25519PrivateKey | None = None) -> f.Prove:
-        proof = proof_bytes(
-            hub=challenge.hub, nonce=challenge.nonce, device=self.id, key=self.key, version=challenge.version
-        )
-        if challenge.version >= 3:
-            assert self.said is not None
-            said = transcript(self.said, challenge)
-            hub = base64.b64decode(challenge.hub)
-            assert hub_keys.verifies(hub, challenge.signature, hub_proof(said)), "the hub did not prove its key"
-            secret = self.share.secret_with(challenge.key_share)
-            assert secret is not None
-            self.channel = channel_keys(secret, said)
-            self.session.secure(self.channel)
-            proof = device_proof(said, challenge.signature)
+        assert self.said is not None
+        said = transcript(self.said, challenge)
+        hub = base64.b64decode(challenge.hub)
+        assert hub_keys.verifies(hub, challenge.signature, hub_proof(said)), "the hub did not prove its key"
+        secret = self.share.secret_with(challenge.key_share)
+        assert secret is not None
+        self.channel = channel_keys(secret, said)
+        self.session.secure(self.channel)
+        proof = device_proof(said, challenge.signature)
         return f.Prove(signature=base64.b64encode((key or self.private).sign(proof)).decode())
 
     async def dial(self, world: World) -> None:

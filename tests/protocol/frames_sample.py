@@ -137,5 +137,14 @@ HUB: list[f.Frame] = [
     CHALLENGE_3,
     f.HintFrame(at=AT, by="person:ann", number=1, text="look at the disk first"),
     f.OverFrame(constellation="c-1"),
+    f.Dispatch(
+        args="{}",
+        at=AT,
+        fence_after_s=13.0,
+        patience_most_s=120.0,
+        repeatability="pure",
+        start_to_close_s=60.0,
+        tool="t",
+    ),
 ]
 BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

@@ -1,6 +1,6 @@
 """Writes golden examples that are absent: `python -m tests.protocol.write_golden`. It never changes one that is there.
 
-v1/, v2/, v3/           examples of what came with that version
+v1/, v2/, v3/, v4/       examples of what came with that version
 frames/ACCEPTED.json    {sender, authenticated, message}: the message decodes and encodes to the same text
 frames/rejected/*.json  the same with the code of the fault
 sessions/*.json         steps {side, send: [frames] | receive: text | farewell: code, expect: {...}}
@@ -28,7 +28,7 @@ from starloom_protocol.wire.channel import (
     transcript,
 )
 from starloom_protocol.wire.codec import Side, encode, tag_of
-from starloom_protocol.wire.session import ProtocolFault, Session, device_id, proof_bytes, short_words
+from starloom_protocol.wire.session import ProtocolFault, Session, device_id, short_words
 from starloom_protocol.wire.version import FIELDS_SINCE, FRAMES_SINCE, knows
 from tests.protocol.frames_sample import BY_SIDE, CHALLENGE, CHALLENGE_3, HELLO, HELLO_3, PING, PROVE, WELCOME
 
@@ -273,16 +273,13 @@ def sessions_of_2() -> dict[str, Script]:
 
 def identity() -> dict[str, Any]:
     key, hub_key, code_hash = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
-    fields = {"hub": "h-1", "nonce": "bm9uY2U", "device": device_id(key), "key": "a2V5", "version": 1}
     return {
-        "about": "keys and hashes are hex; proof is the text whose UTF-8 bytes are signed",
+        "about": "keys and hashes are hex",
         "public_key": key.hex(),
         "device_id": device_id(key),
         "hub_key": hub_key.hex(),
         "code_hash": code_hash.hex(),
         "short_words": short_words(hub_key, key, code_hash),
-        "proof_fields": fields,
-        "proof": proof_bytes(hub="h-1", nonce="bm9uY2U", device=device_id(key), key="a2V5", version=1).decode(),
     }
 
 

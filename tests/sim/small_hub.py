@@ -278,6 +278,7 @@ def _frame(effect: Any) -> Any:
                 args=effect.args,
                 at=effect.at,
                 fence_after_s=effect.fence_after_ms / 1000,
+                patience_most_s=effect.patience_most_ms / 1000,
                 repeatability=effect.repeatability,
                 start_to_close_s=effect.start_to_close_s,
                 tool=effect.tool,

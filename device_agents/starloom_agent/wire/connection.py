@@ -38,7 +38,7 @@ from starloom_protocol.wire.frames import (
     Welcome,
 )
 from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
-from starloom_protocol.wire.version import AGENT_VERSIONS
+from starloom_protocol.wire.version import PROTOCOL_VERSIONS
 
 SILENT_INTERVALS: Final = 4
 """One answer may be late and one lost; four in a row are a line that is gone."""
@@ -157,7 +157,7 @@ class Connection:
     ledger_id: str
     peer: Peer
     clock: Callable[[], float]
-    session: Session = field(default_factory=lambda: Session(Side.AGENT, versions=AGENT_VERSIONS))
+    session: Session = field(default_factory=lambda: Session(Side.AGENT))
     channel: ChannelKeys | None = None
     _waiting: list[Frame] = field(default_factory=list)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -246,7 +246,7 @@ class Connection:
             ledger=self.ledger_id,
             next_report=self.peer.next_report(),
             version=starloom_agent.__version__,
-            versions=list(AGENT_VERSIONS),
+            versions=list(PROTOCOL_VERSIONS),
         )
         await line.send(self.session.send([hello]), text=True)
         challenge = await self._next(line)

@@ -19,17 +19,23 @@ WAITING_MOST: Final = 1_000
 """A hub gives a device what its slots take; more than a few wait here only where it has lost count."""
 WAITING_CHARS_MOST: Final = 64_000_000
 """The arguments of calls that wait lie in memory; one message brings a megabyte of them at most."""
+_PATIENCE_PART: Final = 10
+"""A fence comes later by this part of the time that the attempt has run; the hub counts by the same part."""
 TaskKey = tuple[str, str]
 Fence = tuple[int, int]
 
 
 @dataclass(slots=True)
 class Held:
-    """A lease held here. `fence_at` None: no fence. `stopping`: the reason of its ending, empty while it may go on."""
+    """A lease held here. `fence_at` None: no fence. `stopping`: the reason of its ending, empty while it may go on.
+
+    `renewed_at` is when the first answered `alive` was sent that named it as running.
+    """
 
     dispatch: Dispatch
     running: bool = False
     fence_at: float | None = None
+    renewed_at: float | None = None
     stopping: str = ""
 
 
@@ -340,7 +346,9 @@ def _renewed(state: AgentState, renew: Renew) -> list[Action]:
         held = state.held.get(at)
         if held is None or held.fence_at is None:
             continue
-        fence_at = sent_at + held.dispatch.fence_after_s
+        if held.running and held.renewed_at is None:
+            held.renewed_at = sent_at
+        fence_at = sent_at + held.dispatch.fence_after_s + _patience_s(held, sent_at)
         if fence_at > held.fence_at:
             held.fence_at = fence_at
             if held.running:
@@ -349,6 +357,12 @@ def _renewed(state: AgentState, renew: Renew) -> list[Action]:
         if at in state.held:
             actions += _end(state, at, "gone")
     return actions
+
+
+def _patience_s(held: Held, sent_at: float) -> float:
+    """Return by how much the fence comes later, as this attempt has run for long: whole seconds, never rounded up."""
+    ran_s = sent_at - held.renewed_at if held.renewed_at is not None else 0.0
+    return max(min(ran_s // _PATIENCE_PART, held.dispatch.patience_most_s), 0.0)
 
 
 def _resume(state: AgentState, entry: PlanEntry) -> list[Action]:

@@ -58,7 +58,7 @@ class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
 class Challenge(Frame, frozen=True, kw_only=True, tag="challenge"):
     """`hub` is the hub's key id. Since version 3 it has the hub's key share and its signature of `channel.hub_proof`.
 
-    The agent signs `channel.device_proof`, in version 2 `session.proof_bytes`.
+    The agent signs `channel.device_proof`.
     """
 
     hub: str
@@ -267,7 +267,8 @@ class DispatchInput(Part, frozen=True, kw_only=True):
 class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
     """Run one tool. `args` is canonical text, values resolved; `secrets` are scrubbed from everything that leaves.
 
-    `wants` are the pointers whose facts the result must carry. `fence_after_s` 0 means no fence: `wait` work.
+    `wants` are the pointers whose facts the result must carry. `fence_after_s` 0 means no fence: `wait` work. Since
+    version 4 a fence comes later by a tenth of the time that the attempt has run, `patience_most_s` at most.
     """
 
     args: str
@@ -276,6 +277,7 @@ class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
     fence_after_s: float
     files_out: list[FileOut] = []
     inputs: list[DispatchInput] = []
+    patience_most_s: float = 0
     repeatability: str
     secrets: dict[str, str] = {}
     start_to_close_s: float

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Final
 
-from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.channel import ChannelKeys, seal, unseal
 from starloom_protocol.wire.codec import AGENT_FRAMES, HUB_FRAMES, Side, decode, encode, tag_of
@@ -42,7 +41,6 @@ __all__ = [
     "Side",
     "State",
     "device_id",
-    "proof_bytes",
     "short_words",
 ]
 
@@ -261,15 +259,6 @@ class Session:
             last = frames[-1]
             self._farewell_sent = True
             self.close(getattr(last, "reason", ""))
-
-
-def proof_bytes(*, hub: str, nonce: str, device: str, key: str, version: int) -> bytes:
-    """Return the bytes that an agent of version 2 signs to prove its key: bound to this hub, nonce and version.
-
-    Since version 3 it signs `channel.device_proof`.
-    """
-    fields = {"device": device, "hub": hub, "key": key, "nonce": nonce, "version": version}
-    return b"starloom/aip/prove\n" + canonical(fields).encode()
 
 
 def device_id(public_key: bytes) -> str:

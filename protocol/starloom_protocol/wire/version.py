@@ -15,17 +15,13 @@ import msgspec
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import Frame, ProtocolFault
 
-PROTOCOL_VERSIONS: Final = (2, 3)
-
-HUB_PROVES_SINCE: Final = 3
-"""From this version on the hub signs the handshake and both sides seal each message."""
-
-AGENT_VERSIONS: Final = tuple(version for version in PROTOCOL_VERSIONS if version >= HUB_PROVES_SINCE)
-"""The versions that an agent offers: it obeys no hub that does not prove its key, whichever version it names."""
+PROTOCOL_VERSIONS: Final = (3, 4)
+"""In each of them the hub signs the handshake, and both sides seal every message after it."""
 
 FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
     ("challenge", "key_share"): 3,
     ("challenge", "signature"): 3,
+    ("dispatch", "patience_most_s"): 4,
     ("hello", "key_share"): 3,
     ("renew", "idle_s"): 3,
 }

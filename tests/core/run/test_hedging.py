@@ -93,6 +93,7 @@ def test_when_the_first_attempt_ends_badly_the_hedge_goes_on_in_its_place(how: s
         driver.result(first, outcome=Outcome.INTERRUPTED)
     elif how == "lost":
         driver.expire(first.at)
+        driver.fire(next(timer for timer in driver.timers if timer.kind == "absence"))
     else:
         driver.do(i.DeviceControlled(id="x", by="person:ann", device=first.device, action="revoke"))
     record = driver.shard.constellations["c1"].tasks[first.at.task]

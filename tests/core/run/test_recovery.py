@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.answer.why import explain
-from starloom.core.run.attempts import absence_of
+from starloom.core.run.attempts import absence_of, patience_most_ms
 from starloom.core.run.recovery import backoff_ms
 from starloom.core.state import inputs as i
 from starloom.core.state.model import PATIENCE_MOST_MS as MOST
@@ -157,13 +157,51 @@ def test_no_work_waits_longer_than_the_most_and_short_work_not_at_all() -> None:
     settings, spec = driver.shard.settings, task("a")
     driver.submit(plan(spec))
     attempt = driver.shard.constellations["c1"].attempts["a/1"]
-    waits = {ms: absence_of(settings, spec, replace(attempt, expects_ms=ms)) for ms in (0, 9_999, 10_000, 10**9)}
+    waits = {ms: absence_of(settings, spec, replace(attempt, expects_ms=ms), 0) for ms in (0, 9_999, 10_000, 10**9)}
     assert waits == {0: (0, "reassign"), 9_999: (0, "reassign"), 10_000: (1_000, "reassign"), 10**9: (MOST, "reassign")}
     never = replace(attempt, expects_ms=10**9, repeatability=Repeatability.NEVER)
-    assert absence_of(settings, spec, never) == (0, "wait")
+    assert absence_of(settings, spec, never, 0) == (0, "wait")
     old = settings_of(settings)
     del old["patience_most_ms"]
-    assert absence_of(with_settings(old), spec, replace(attempt, expects_ms=10**9)) == (0, "reassign")
+    assert absence_of(with_settings(old), spec, replace(attempt, expects_ms=10**9), 0) == (0, "reassign")
+
+
+def test_work_without_a_known_time_waits_a_tenth_of_what_it_has_run() -> None:
+    driver = Driver("one", "two")
+    found = driver.submit(plan(task("a")), name="long")
+    (dispatch,) = driver.take()
+    settings = driver.shard.settings
+    assert dispatch.fence_after_ms == settings.ttl_ms - settings.absence_margin_ms
+    assert dispatch.patience_most_ms == settings.patience_most_ms
+    driver.now_ms += 300_000 + settings.ttl_ms + settings.grace_ms
+    driver.expire(dispatch.at)
+    assert "begins anew after 30 s" in explain(driver.shard, "long", "a").sentence
+    (timer,) = [timer for timer in driver.timers if timer.kind == "absence"]
+    assert timer.due_ms == found.tasks["a"].absent_since_ms + 30_000
+    driver.fire(timer)
+    assert found.attempts["a/1"].end is AttemptEnd.LOST
+
+
+def test_patience_that_grows_ends_at_the_most_and_is_not_for_all() -> None:
+    driver = Driver("one")
+    settings, spec = driver.shard.settings, task("a")
+    driver.submit(plan(spec))
+    attempt = replace(driver.shard.constellations["c1"].attempts["a/1"], leased_ms=0)
+    lease_ms = settings.ttl_ms + settings.grace_ms
+    waits = [absence_of(settings, spec, attempt, lease_ms + ran_ms)[0] for ran_ms in (-9, 9_999, 10_000, 10**9)]
+    assert waits == [0, 0, 1_000, MOST]
+    known = replace(attempt, expects_ms=600_000)
+    assert absence_of(settings, spec, known, lease_ms + 10**9)[0] == MOST
+    assert patience_most_ms(settings, spec, known) == MOST - 60_000
+    for other in (
+        replace(spec, on_absence=OnAbsence(after_s=5, then="fail")),
+        replace(spec, on_absence=OnAbsence(after_s=5, then="reassign")),
+    ):
+        assert absence_of(settings, other, attempt, lease_ms + 10**9)[0] == 5_000
+        assert patience_most_ms(settings, other, attempt) == 0
+    old = settings_of(settings)
+    del old["grows_patience"]
+    assert absence_of(with_settings(old), spec, attempt, lease_ms + 10**9)[0] == 0
 
 
 def test_an_end_by_its_fence_uses_up_no_try_up_to_a_limit() -> None:

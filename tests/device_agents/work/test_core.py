@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from starloom_agent.work import core
@@ -42,6 +43,31 @@ def test_a_renewal_moves_the_fence_forward_only(state: core.AgentState) -> None:
     core.step(state, dispatch(lease()))
     assert core.step(state, Renew(granted=[lease()], sent_ms=105_000)) == [core.MoveFence(lease(), 118.0)]
     assert core.step(state, Renew(granted=[lease()], sent_ms=101_000)) == []
+
+
+def test_a_fence_comes_later_the_longer_the_work_has_run(state: core.AgentState) -> None:
+    order = msgspec.structs.replace(dispatch(lease()), patience_most_s=12)
+    core.step(state, core.Proved(100.0))
+    core.step(state, order)
+    fences = []
+    for sent_s in (105, 114, 115, 175, 10_000):
+        (moved,) = core.step(state, Renew(granted=[lease()], sent_ms=sent_s * 1000))
+        assert isinstance(moved, core.MoveFence)
+        fences.append(moved.fence_at - sent_s)
+    assert fences == [13, 13, 14, 20, 25]
+    assert core.step(state, Renew(granted=[lease()], sent_ms=0)) == []
+
+
+def test_work_that_waits_for_a_slot_has_not_run(state: core.AgentState) -> None:
+    for name in "ab":
+        core.step(state, dispatch(lease(name)))
+    core.step(state, msgspec.structs.replace(dispatch(lease()), patience_most_s=12))
+    core.step(state, Renew(granted=[lease()], sent_ms=100_000))
+    core.step(state, core.CallEnded(lease("a"), stopped=False))
+    for sent_s in (200, 209):
+        assert core.step(state, Renew(granted=[lease()], sent_ms=sent_s * 1000)) == [
+            core.MoveFence(lease(), sent_s + 13.0)
+        ]
 
 
 def test_a_repeated_dispatch_of_running_work_does_nothing(state: core.AgentState) -> None:

@@ -130,15 +130,6 @@ async def test_a_message_without_the_seal_ends_the_connection(world: World) -> N
     assert "does not carry the seal of the agent" in (await refused(agent)).reason
 
 
-async def test_an_agent_of_version_2_is_served_as_before(world: World) -> None:
-    agent = await world.join("one")
-    agent.versions = [1, 2]
-    welcome = await agent.connect(world)
-    assert (agent.session.version, agent.session.secured) == (2, False)
-    async with world.client(welcome.http_token) as http:
-        assert (await http.head(f"/aip/v1/artifacts/{'a' * 64}")).status_code == 404
-
-
 async def test_a_key_share_that_is_none_is_refused(world: World) -> None:
     agent = await world.join("one")
     for share in ("", "c2hhcmU", base64.b64encode(bytes(32)).decode()):

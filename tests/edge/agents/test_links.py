@@ -10,6 +10,7 @@ import pytest
 from starloom.edge.agents import links as links_module
 from starloom.edge.agents.links import Link, Links
 from starloom_protocol.wire import frames as f
+from starloom_protocol.wire.channel import channel_keys
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, encode
 from starloom_protocol.wire.session import ProtocolFault, Session, Side, State
 from tests.edge.world import settle
@@ -41,7 +42,7 @@ class Line:
 def on_line(line: Line, device: str = "d-1") -> Link:
     aip = Session(Side.HUB)
     aip.state = State.OPEN
-    return Link(device, aip, line)
+    return Link(device, aip, line, channel_keys(bytes(32), b""))
 
 
 def served(link: Link) -> list[Exception | None]:

@@ -19,7 +19,6 @@ from starloom_protocol.wire.session import (
     Session,
     State,
     device_id,
-    proof_bytes,
     short_words,
 )
 from starloom_protocol.wire.short_words import WORDS
@@ -299,15 +298,6 @@ def test_the_words_are_256_and_tell_apart() -> None:
     assert len(WORDS) == len(set(WORDS)) == 256
     assert len({word[:4] for word in WORDS}) == 256
     assert all(word.isalpha() and word.islower() for word in WORDS)
-
-
-def test_proof_binds_every_field() -> None:
-    fields = {"hub": "h", "nonce": "n", "device": "d", "key": "k"}
-    proofs = {proof_bytes(**fields, version=1), proof_bytes(**fields, version=2)}
-    for name in fields:
-        proofs.add(proof_bytes(**{**fields, name: "other"}, version=1))
-    assert len(proofs) == 6
-    assert all(proof.startswith(b"starloom/aip/prove\n") for proof in proofs)
 
 
 def test_an_error_closes_both_sides_from_the_start() -> None:

@@ -82,16 +82,17 @@ def _of_tasks(work: Work, constellation: Constellation) -> Iterator[ArmTimer]:
             kind, due = "backoff", record.not_before_ms
         elif record.absent_since_ms:
             attempt = constellation.attempt(task, record.attempt)
-            after_ms, then = absence_of(settings, constellation.specs[task], attempt)
+            after_ms, then = absence_of(settings, constellation.specs[task], attempt, record.absent_since_ms)
             if then == "wait":
                 continue
             kind, due = "absence", record.absent_since_ms + after_ms
         elif record.state is TaskState.CANCELLING:
             attempt = constellation.attempt(task, record.attempt)
-            fence = fence_after_ms(work, constellation.specs[task], attempt)
+            absent_ms = record.since_ms + settings.ttl_ms + settings.grace_ms
+            fence = fence_after_ms(work, constellation.specs[task], attempt, absent_ms)
             if not fence:
                 continue
-            kind, due = "fence", record.since_ms + settings.ttl_ms + fence + settings.grace_ms
+            kind, due = "fence", absent_ms + fence
         elif record.state is TaskState.READY and record.reason is None:
             kind, due = "waits_long", record.since_ms + constellation.specs[task].timeouts.schedule_to_start_s * 1000
             off = off_devices.timer_for(

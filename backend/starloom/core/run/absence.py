@@ -36,7 +36,7 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
         return
     case = present(work, constellation, item.at.task)
     spec, attempt = case.spec, case.attempt
-    after_ms, then = absence_of(work.shard.settings, spec, attempt)
+    after_ms, then = absence_of(work.shard.settings, spec, attempt, work.at_ms)
     slept = device_conditions.stood_asleep(record, attempt, work.shard.fleet.devices.get(attempt.device), work.at_ms)
     reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
     absent = replace(slept, reason=reason, absent_since_ms=work.at_ms)
@@ -112,7 +112,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
         change_task(work, constellation, spec.id, EventKind.TASK_READY, again, by=ENGINE)
     elif item.kind == "absence" and record.absent_since_ms:
         case = present(work, constellation, spec.id)
-        after_ms, then = absence_of(work.shard.settings, spec, case.attempt)
+        after_ms, then = absence_of(work.shard.settings, spec, case.attempt, record.absent_since_ms)
         if work.at_ms < record.absent_since_ms + after_ms:
             work.ignore("the timer belongs to an earlier absence")
         else:

@@ -174,10 +174,11 @@ def dispatch_of(case: Case) -> SendDispatch:
         at=constellation.lease_ref(spec.id, case.number, attempt),
         attempt_of_max=recovery.attempts_most(spec, attempt),
         device=attempt.device,
-        fence_after_ms=fence_after_ms(case.work, spec, attempt),
+        fence_after_ms=fence_after_ms(case.work, spec, attempt, attempt.leased_ms),
         files_out=spec.files_out,
         inputs=[_input_plan(fleet, constellation, item, took) for item in spec.inputs],
         item=item,
+        patience_most_ms=patience_most_ms(case.work.shard.settings, spec, attempt),
         repeatability=attempt.repeatability,
         secrets=spec.secrets,
         start_to_close_s=spec.timeouts.start_to_close_s,
@@ -582,22 +583,44 @@ def ask_to_stop(work: Work, constellation: Constellation, task: str, reason: str
     arm_fence(case)
 
 
-def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt) -> tuple[int, str]:
+def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt, absent_ms: int) -> tuple[int, str]:
     """Return how long an attempt may be absent, in milliseconds, and what follows then: wait, reassign or fail.
 
-    Repeatable work that is expected to take long waits for a tenth of that, in whole seconds, before it begins again.
+    Repeatable work that takes long waits before it begins again: a tenth of the time that it was expected to take, and
+    a tenth of the time that it had run when it was last heard, a lease before `absent_ms`.
     """
     if spec.on_absence.then:
         return spec.on_absence.after_s * 1000, spec.on_absence.then
     if attempt.repeatability not in REPEATABLE:
         return 0, "wait"
-    return min(attempt.expects_ms // (_PATIENCE_PART * 1000) * 1000, settings.patience_most_ms), "reassign"
+    ran_ms = max(absent_ms - settings.ttl_ms - settings.grace_ms - attempt.leased_ms, 0)
+    grown_ms = min(_patience_ms(ran_ms), patience_most_ms(settings, spec, attempt))
+    return _expected_ms(settings, attempt) + grown_ms, "reassign"
 
 
-def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
-    """Return how long after its last answered `alive` an agent must stop; 0 means never (`wait`)."""
+def _patience_ms(took_ms: int) -> int:
+    """Return a part of a time in whole seconds, rounded down as the agent does it (`work/core.py` there)."""
+    return took_ms // (_PATIENCE_PART * 1000) * 1000
+
+
+def _expected_ms(settings: ShardSettings, attempt: Attempt) -> int:
+    return min(_patience_ms(attempt.expects_ms), settings.patience_most_ms)
+
+
+def patience_most_ms(settings: ShardSettings, spec: TaskSpec, attempt: Attempt) -> int:
+    """Return by how much the fence of an attempt may come later at most, the longer it runs."""
+    if spec.on_absence.then or attempt.repeatability not in REPEATABLE or not settings.grows_patience:
+        return 0
+    return settings.patience_most_ms - _expected_ms(settings, attempt)
+
+
+def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt, absent_ms: int) -> int:
+    """Return how long after its last answered `alive` an agent must stop; 0 means never (`wait`).
+
+    `absent_ms` is as in `absence_of`.
+    """
     settings = work.shard.settings
-    after_ms, then = absence_of(settings, spec, attempt)
+    after_ms, then = absence_of(settings, spec, attempt, absent_ms)
     if then == "wait":
         return 0
     return max(settings.ttl_ms + after_ms - settings.absence_margin_ms, settings.ttl_ms // 4)
@@ -606,8 +629,9 @@ def fence_after_ms(work: Work, spec: TaskSpec, attempt: Attempt) -> int:
 def arm_fence(case: Case) -> None:
     """Arm a timer that judges a cancel again when the attempt's own fence must have ended it."""
     work = case.work
-    fence = fence_after_ms(work, case.spec, case.attempt)
+    settings = work.shard.settings
+    absent_ms = work.at_ms + settings.ttl_ms + settings.grace_ms
+    fence = fence_after_ms(work, case.spec, case.attempt, absent_ms)
     if fence:
-        settings = work.shard.settings
-        due = work.at_ms + settings.ttl_ms + fence + settings.grace_ms
+        due = absent_ms + fence
         work.order(task_timer(case.constellation, case.spec.id, "fence", case.record, due))

@@ -599,6 +599,7 @@ class ShardSettings:
         "dependencies_most",
         "fences_most",
         "grace_ms",
+        "grows_patience",
         "hedge_after_ms",
         "hedge_at_p90",
         "hedge_times",
@@ -650,6 +651,7 @@ class ShardSettings:
         self.quarantine_at = 6
         self.probe_first_ms = 30_000
         self.probe_most_ms = 600_000
+        self.grows_patience = 1
         self.hedge_after_ms = 10_000
         self.hedge_at_p90 = 1
         self.hedge_times = 3

@@ -228,7 +228,7 @@ class Connection:
         socket: Socket,
         aip: Session,
         who: Peer,
-        channel: ChannelKeys | None,
+        channel: ChannelKeys,
     ) -> None:
         self._endpoint = endpoint
         self._parts = parts

@@ -21,8 +21,7 @@ from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.wire.codec import Side, decode
-from starloom_protocol.wire.session import ProtocolFault, Session, device_id, proof_bytes
-from starloom_protocol.wire.version import HUB_PROVES_SINCE
+from starloom_protocol.wire.session import ProtocolFault, Session, device_id
 
 _F = TypeVar("_F", bound=f.Frame)
 _NO_COMMON_VERSION = frozenset({Code.AGENT_TOO_OLD, Code.HUB_TOO_OLD})
@@ -54,8 +53,7 @@ class Proved:
 
     device: Device
     hello: f.Hello
-    channel: ChannelKeys | None
-    """The keys of the connection; None for a device of version 2, which has none."""
+    channel: ChannelKeys
 
 
 class Handshake:
@@ -83,11 +81,7 @@ class Handshake:
         """
         hello = await self._greeted(socket, aip)
         challenge = f.Challenge(hub=self._hub_key.text, nonce=secrets.token_urlsafe(32), version=aip.version)
-        if aip.version >= HUB_PROVES_SINCE:
-            proof, channel = await self._prove(socket, aip, hello, challenge)
-        else:
-            await socket.write(aip.send([challenge]).decode())
-            proof, channel = _proof_of_version_2(hello, challenge), None
+        proof, channel = await self._prove(socket, aip, hello, challenge)
         prove = await _next(socket, aip, f.Prove)
         key = hub_keys.public_key(hello.key)
         if key is None or not hub_keys.verifies(key, prove.signature, proof):
@@ -161,12 +155,6 @@ class Handshake:
                 reason = f"{enrollment.name} waits for approval"
                 raise Refused(f.Refuse(code=Code.NOT_APPROVED, fix=fix, reason=reason, retry_after_s=3.0))
         raise ProtocolFault(Code.UNKNOWN_KEY, f"device {hello.device} has not joined this hub")
-
-
-def _proof_of_version_2(hello: f.Hello, challenge: f.Challenge) -> bytes:
-    return proof_bytes(
-        hub=challenge.hub, nonce=challenge.nonce, device=hello.device, key=hello.key, version=challenge.version
-    )
 
 
 async def _next(socket: Socket, aip: Session, kind: type[_F]) -> _F:

@@ -86,7 +86,7 @@ class Link:
         "welcomed",
     )
 
-    def __init__(self, device: str, aip: Session, line: Line, channel: ChannelKeys | None = None) -> None:
+    def __init__(self, device: str, aip: Session, line: Line, channel: ChannelKeys) -> None:
         self.device = device
         self.channel = channel
         self.aip = aip

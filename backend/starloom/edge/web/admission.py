@@ -102,9 +102,7 @@ class Connected(Protocol):
     def device(self) -> str: ...
 
     @property
-    def channel(self) -> ChannelKeys | None:
-        """The keys of the connection; None for a device of version 2, which has none."""
-        ...
+    def channel(self) -> ChannelKeys: ...
 
 
 class Admission:
@@ -169,9 +167,7 @@ class Admission:
         if link is None:
             reason = "this is for connected agents; the session's token is missing or has ended"
             raise Problem(Code.BAD_TOKEN, reason, hint="Use the token of the agent's present connection.")
-        if link.channel is None and scheme.lower() == "bearer" and not proof:
-            return link.device
-        if link.channel is not None and scheme.lower() == "starloom":
+        if scheme.lower() == "starloom":
             expected = _request_proof(link.channel.http, request)
             if hmac.compare_digest(proof.encode(), expected.encode()):
                 request.state.answers_by = (link.channel.http, expected)

@@ -179,6 +179,7 @@ class Pump:
             fence_after_s=order.fence_after_ms / 1000,
             files_out=order.files_out,
             inputs=inputs,
+            patience_most_s=order.patience_most_ms / 1000,
             repeatability=order.repeatability,
             secrets=secrets,
             start_to_close_s=order.start_to_close_s,

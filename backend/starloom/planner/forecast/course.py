@@ -195,8 +195,9 @@ class Course:
             play.begun[task] = attempt.device, attempt.leased_ms
             if attempt.device in self._off:
                 settings = self._shard.settings
-                after_ms = absence_of(settings, constellation.specs[task], attempt)[0]
-                play.at(play.now_ms + settings.ttl_ms + settings.grace_ms + after_ms, _Lost(task))
+                absent_ms = play.now_ms + settings.ttl_ms + settings.grace_ms
+                after_ms = absence_of(settings, constellation.specs[task], attempt, absent_ms)[0]
+                play.at(absent_ms + after_ms, _Lost(task))
                 continue
             at = LeaseRef(attempt=record.attempt, constellation=self._name, incarnation=attempt.incarnation, task=task)
             if tool in self._without_figure:
@@ -289,7 +290,10 @@ class Course:
         for task, record in constellation.tasks.items():
             if record.state in _HOLDING_SLOT and record.device in self._off:
                 attempt = constellation.attempt(task, record.attempt)
-                if absence_of(self._shard.settings, constellation.specs[task], attempt)[1] != "reassign":
+                if (
+                    absence_of(self._shard.settings, constellation.specs[task], attempt, attempt.leased_ms)[1]
+                    != "reassign"
+                ):
                     self.lost.append(task)
 
 

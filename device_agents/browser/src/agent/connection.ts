@@ -6,12 +6,12 @@
  * the agent's; when to dial again is the link's.
  */
 import {
-  AGENT_VERSIONS,
   type Alive,
   type Challenge,
   type Code,
   type ErrorFrame,
   type Hello,
+  PROTOCOL_VERSIONS,
   type Refuse,
   type ReportFrame,
   type Welcome,
@@ -80,7 +80,7 @@ export interface Parts {
 
 export class Connection {
   readonly #parts: Parts;
-  readonly #session = new Session("agent", AGENT_VERSIONS);
+  readonly #session = new Session("agent");
   readonly #share = new KeyShare();
   #said: Hello | null = null;
   #httpKey: Uint8Array = new Uint8Array();
@@ -166,7 +166,7 @@ export class Connection {
     const { device, instance, key } = identity;
     const next_report = peer.nextReport();
     const mine = { device, instance, key, key_share: this.#share.text, ledger, next_report };
-    this.#said = { t: "hello", ...mine, version: VERSION, versions: [...AGENT_VERSIONS] };
+    this.#said = { t: "hello", ...mine, version: VERSION, versions: [...PROTOCOL_VERSIONS] };
     this.#socket.send(this.#session.send([this.#said]));
   }
 

@@ -55,6 +55,21 @@ describe("dispatches", () => {
     expect(step(state, { t: "proved", at: 1 })).toEqual([]);
     expect(state.baseAt).toBe(105);
   });
+
+  it("fence themselves later the longer they have run", () => {
+    const state = newState(1);
+    step(state, { ...order("a", 1, 1, 13), patience_most_s: 12 });
+    for (const [sentS, patienceS] of [
+      [5, 0],
+      [14, 0],
+      [15, 1],
+      [75, 7],
+      [9000, 12],
+    ] as const)
+      expect(step(state, { t: "renew", granted: [lease("a")], sent_ms: sentS * 1000 })).toEqual([
+        { a: "move_fence", at: lease("a"), fenceAt: sentS + 13 + patienceS },
+      ]);
+  });
 });
 
 describe("stopping", () => {

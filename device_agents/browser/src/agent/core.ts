@@ -14,6 +14,8 @@ export interface Held {
   dispatch: Dispatch;
   running: boolean;
   fenceAt: number | null;
+  /** When the first answered `alive` was sent that named it as running. */
+  renewedAt?: number;
   stopping: string;
 }
 
@@ -222,7 +224,11 @@ function renewed(state: AgentState, renew: Renew): Action[] {
   for (const at of renew.granted) {
     const held = state.held.get(leaseKey(at));
     if (held === undefined || held.fenceAt === null) continue;
-    const fenceAt = sentAt + held.dispatch.fence_after_s;
+    if (held.running) held.renewedAt ??= sentAt;
+    const ranS = sentAt - (held.renewedAt ?? sentAt);
+    // Whole seconds, never rounded up: the hub waits for a tenth of the time that it knows the attempt to have run.
+    const patienceS = Math.max(Math.min(Math.floor(ranS / 10), held.dispatch.patience_most_s ?? 0), 0);
+    const fenceAt = sentAt + held.dispatch.fence_after_s + patienceS;
     if (fenceAt <= held.fenceAt) continue;
     held.fenceAt = fenceAt;
     if (held.running) actions.push({ a: "move_fence", at, fenceAt });

@@ -231,6 +231,7 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
     {"name": "fence_after_s", "kind": "float"},
     {"name": "files_out", "kind": {"list": {"struct": "FileOut"}}, "default": []},
     {"name": "inputs", "kind": {"list": {"struct": "DispatchInput"}}, "default": []},
+    {"name": "patience_most_s", "kind": "float", "default": 0, "since": 4},
     {"name": "repeatability", "kind": "str"},
     {"name": "secrets", "kind": {"map": "str"}, "default": {}},
     {"name": "start_to_close_s", "kind": "float"},

@@ -4,7 +4,7 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { describe, expect, it } from "vitest";
 import { dispatch, lease } from "../../dev/fakeHub.ts";
 import { loadOrMake } from "../agent/identity.ts";
-import { fromBase64, proofBytes } from "../protocol/proof.ts";
+import { fromBase64, leaveRequest } from "../protocol/proof.ts";
 import { Ledger } from "./ledger.ts";
 import { Outbox } from "./outbox.ts";
 import { Store, StoreFault, type Write } from "./store.ts";
@@ -147,7 +147,7 @@ describe("the key", () => {
     const again = await loadOrMake(await Store.open(name), subtle);
     expect(again.device).toBe(identity.device);
     expect(again.instance).not.toBe(identity.instance);
-    const proof = proofBytes({ device: again.device, hub: "h", key: again.key, nonce: "n", version: 1 });
+    const proof = leaveRequest({ device: again.device, hub: "h", nonce: "n" });
     expect(ed25519.verify(fromBase64(await again.sign(proof)), proof, identity.raw)).toBe(true);
   });
 });

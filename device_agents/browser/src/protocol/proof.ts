@@ -1,5 +1,5 @@
 /**
- * What both sides derive from keys: the id of a device, the bytes that prove a key, the six words of a pairing.
+ * What both sides derive from keys: the id of a device, the bytes by which it leaves, the six words of a pairing.
  * SHA-256 is the library's, because the browser's own is missing outside a secure context.
  */
 import { sha256 } from "@noble/hashes/sha2.js";
@@ -8,20 +8,6 @@ import { canonical } from "./values.ts";
 
 const encoder = new TextEncoder();
 const BASE32 = "abcdefghijklmnopqrstuvwxyz234567";
-
-export interface ProofFields {
-  device: string;
-  hub: string;
-  key: string;
-  nonce: string;
-  version: number;
-}
-
-/** The bytes that an agent of version 2 signs to prove its key; since version 3 see `channel.ts`. */
-export function proofBytes(fields: ProofFields): Uint8Array<ArrayBuffer> {
-  const { device, hub, key, nonce, version } = fields;
-  return encoder.encode(`starloom/aip/prove\n${canonical({ device, hub, key, nonce, version })}`);
-}
 
 /** The bytes that a device signs so that its hub lets it go. */
 export function leaveRequest(fields: { device: string; hub: string; nonce: string }): Uint8Array<ArrayBuffer> {

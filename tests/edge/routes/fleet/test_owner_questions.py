@@ -13,9 +13,7 @@ ASK = OwnerAsk(action="0c" * 32, args='{"name":"nginx"}', id="1f2e3d4c", left_s=
 
 
 async def joined(world: World, answers: str = "hub") -> Agent:
-    agent = await world.join("vps")
-    agent.versions = [1, 2]
-    await agent.connect(world)
+    agent = await world.online("vps")
     await agent.send(f.AsksFrame(answers=answers, open=[ASK]))
     await settle()
     return agent
@@ -56,9 +54,9 @@ async def test_a_viewer_reads_and_does_not_answer(world: World) -> None:
         assert (await http.post(f"{API}/asks/1f2e3d4c/approve", json={})).status_code == 403
 
 
-async def test_an_agent_of_version_1_is_told_that_it_is_too_old(world: World) -> None:
+async def test_an_agent_of_versions_without_a_proof_is_too_old(world: World) -> None:
     agent = await world.join("old")
-    agent.versions = [1]
+    agent.versions = [1, 2]
     await agent.dial(world)
     await agent.send(agent.hello())
     assert (await agent.next(f.Refuse)).code == "agent_too_old"
