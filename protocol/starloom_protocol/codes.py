@@ -231,16 +231,19 @@ CODES: dict[Code, CodeInfo] = {
         _P, 409, "No more recipes can be saved", "Remove one that is not needed, with `starloom recipe rm`."
     ),
     Code.TOO_MANY_SECRETS: CodeInfo(
-        _P, 409, "No more secrets are kept", "Remove one that is not needed: `starloom secret ls`, then `rm`."
+        _P, 409, "No more secrets are kept", "Remove one that is not needed with `starloom secret rm`."
     ),
     Code.TOO_MANY_SCHEDULES: CodeInfo(
-        _P, 409, "There are as many schedules as the hub keeps", "Remove one: `starloom schedule ls`, then `rm`."
+        _P,
+        409,
+        "There are as many schedules as the hub keeps",
+        "Remove one that is not needed with `starloom schedule rm`.",
     ),
     Code.RIGHTS_LOST: CodeInfo(
         _P,
         403,
         "Who made the schedule may not run it any more",
-        "Someone who may run work resumes it, and owns it from then on: `starloom schedule resume`.",
+        "Someone who may run work resumes it with `starloom schedule resume`, and owns it from then on.",
     ),
     Code.EDIT_CONFLICT: CodeInfo(
         _P, 409, "The plan changed meanwhile", "Read the current version and propose the edit again."

@@ -9,7 +9,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_type_hints
 
@@ -17,6 +17,7 @@ import typer
 
 from starloom.cli import completion
 from starloom.cli.text.candidates import candidate_lines
+from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.discovery import find
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
@@ -88,6 +89,11 @@ class Invocation:
         if not first and not self.as_json:
             say(f"{meant['name'] or meant['id']} ({meant['id']}), the newest that no schedule began:", sys.stderr)
         return meant["id"]
+
+    def task_ids(self, given: Sequence[str]) -> list[str]:
+        """Return the ids of tasks that may be given as they are shown: *run on nas*."""
+        names = self.client.names() if any(map(is_display_name, given)) else {}
+        return [task_id(task, names) for task in given]
 
     def meant(self) -> tuple[ConstellationRow, bool]:
         """Return the constellation that commands without an ID mean, and whether `ls` lists it first.

@@ -47,6 +47,37 @@ def test_a_task_is_named_by_its_device_where_its_id_has_that_of_the_device(hub: 
     assert hub.asked[-1] == ("POST", f"{TASKS}/run.d-kiste/retry", {"confirm": ["run.d-kiste"]})
 
 
+@pytest.mark.parametrize(
+    ("command", "options", "path", "sent"),
+    [
+        ("reassign", ("--device", "nas"), "edits", {"operations": [{"reassign": {"id": "run.d-kiste"}}]}),
+        ("undo", (), "undo", {"tasks": ["run.d-kiste"]}),
+        ("fork", (), "fork", {"from_task": "run.d-kiste"}),
+    ],
+)
+def test_what_why_names_by_a_device_is_taken_by_every_command(
+    hub: StubHub, command: str, options: tuple[str, ...], path: str, sent: dict[str, Any]
+) -> None:
+    whole = f"/constellations/{SOME_ID}"
+    hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
+    hub.answers["GET", whole] = (200, {"version": 1, "tasks": []})
+    hub.answers["POST", f"{whole}/{path}"] = (202, {"id": "c-2", "state": "active", "version": 2, "undoing": []})
+    starloom(hub, command, SOME_ID, "--task", "run on Große Kiste", *options)
+    (body,) = [asked[2] for asked in hub.asked if asked[:2] == ("POST", f"{whole}/{path}")]
+    sent_back = {key: body[key] for key in sent}
+    if command == "reassign":
+        sent_back = {"operations": [{"reassign": {"id": one["reassign"]["id"]}} for one in body["operations"]]}
+    assert sent_back == sent
+
+
+def test_blame_takes_a_task_by_its_device(hub: StubHub) -> None:
+    hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
+    row = {"id": "run.d-kiste", "added": None, "changed": []}
+    hub.answers["GET", f"/constellations/{SOME_ID}/blame"] = (200, {"items": [row]})
+    code, said = starloom(hub, "blame", "run on Große Kiste", SOME_ID)
+    assert (code, said) == (0, "run.d-kiste\n")
+
+
 def test_why_names_tasks_by_their_devices_in_sentences_and_lines(hub: StubHub) -> None:
     hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
     item = {

@@ -1,4 +1,4 @@
-"""`starloom person role`: a new role, and the way in which what was made before gets it."""
+"""`starloom person role` and `rm`: a new role for what was made before, and the end of all that lets a person in."""
 
 from __future__ import annotations
 
@@ -13,3 +13,34 @@ def test_a_new_role_says_how_to_invite_again(hub: StubHub, sessions: int, told: 
     _, said = starloom(hub, "person", "role", "jonas", "approver")
     assert "jonas is approver now" in said
     assert ("starloom person invite jonas --role approver" in " ".join(said.split())) is told
+
+
+TOKEN = {"for": {"name": "bert"}, "revoked_at": None, "expires_at": None, "ends_asker": False, "kind": "session"}
+TOKENS = [
+    {**TOKEN, "id": "s-1", "ends_asker": True},
+    {**TOKEN, "id": "t-1", "kind": "bearer", "expires_at": "2999-01-01T00:00:00Z"},
+    {**TOKEN, "id": "s-2", "revoked_at": "2026-01-01T00:00:00Z"},
+    {**TOKEN, "id": "s-3", "expires_at": "2026-01-01T00:00:00Z"},
+    {**TOKEN, "id": "s-4", "for": {"name": "anna"}},
+    {**TOKEN, "id": "s-5", "for": None},
+]
+
+
+def test_a_person_is_removed_by_the_end_of_all_that_lets_them_in(hub: StubHub) -> None:
+    hub.answers["GET", "/tokens"] = (200, {"items": TOKENS})
+    for token in ("s-1", "t-1"):
+        hub.answers["DELETE", f"/tokens/{token}"] = (200, {"id": token})
+    code, said = starloom(hub, "person", "rm", "bert")
+    assert code == 2
+    assert "this ends 1 session and 1 token of bert" in said
+    assert "starloom person rm bert --yes" in said
+    assert not [asked for asked in hub.asked if asked[0] == "DELETE"]
+    code, said = starloom(hub, "person", "rm", "bert", "--yes")
+    assert (code, "bert is removed: 1 session and 1 token ended." in said) == (0, True)
+    assert [asked[1] for asked in hub.asked if asked[0] == "DELETE"] == ["/tokens/t-1", "/tokens/s-1"]
+
+
+def test_a_person_who_holds_nothing_is_not_removed(hub: StubHub) -> None:
+    hub.answers["GET", "/tokens"] = (200, {"items": TOKENS[2:]})
+    code, said = starloom(hub, "person", "rm", "bert", "--yes")
+    assert (code, "bert has no session, token or invitation that is good now" in said) == (2, True)

@@ -22,7 +22,6 @@ from starloom.cli.constellations.asking import edit_document, read_plan, read_ro
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import Chosen, stop_chosen
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
-from starloom.cli.text.task_names import is_display_name, task_id
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
@@ -170,8 +169,8 @@ def retry(
             _retry_sources(run, run.newest(identity), sure, reason)
             return
     else:
-        name, identity = _named("retry", words, task)
-        name = task_id(name, run.client.names() if is_display_name(name) else {})
+        named, identity = _named("retry", words, task)
+        (name,) = run.task_ids([named])
     _retry_changed(run, run.newest(identity), name, duration_s(timeout) if timeout else 0, sure, reason)
 
 
@@ -321,7 +320,8 @@ def reassign(
     reason: ReasonOption = "",
 ) -> None:
     """Give a task that has not begun to another device."""
-    name, identity = _named("reassign", words, task)
+    named, identity = _named("reassign", words, task)
+    (name,) = run.task_ids([named])
     chosen = run.newest(identity)
     operation = {"reassign": {"id": name, "device": {"name": device}}}
     version = run.client.get(get_constellation(chosen))["version"]
@@ -373,8 +373,7 @@ def edit(
     if reason:
         document["reason"] = reason
     if retry:
-        names = run.client.names() if any(map(is_display_name, retry)) else {}
-        document["retry"] = [task_id(name, names) for name in retry]
+        document["retry"] = run.task_ids(retry)
     _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
 
 
@@ -499,10 +498,10 @@ def _send(
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
     made: list[Controlled] = []
     given_by = sure or Sure([])
-    names = run.client.names() if any(is_display_name(name) for name in [*tasks, *given_by.names]) else {}
-    words = Sure([task_id(name, names) for name in given_by.names], yes=given_by.yes)
-    for task in tasks:
-        asked = post_constellation_task_action(chosen, task_id(task, names), action)
+    ids = run.task_ids([*tasks, *given_by.names])
+    words = Sure(ids[len(tasks) :], yes=given_by.yes)
+    for task, name in zip(tasks, ids[: len(tasks)], strict=True):
+        asked = post_constellation_task_action(chosen, name, action)
         line = f"starloom {action} {shlex.quote(task)} {chosen}"
         done = words.ask(run, partial(_post_confirmed, run, asked, body), line)
         if done is None:

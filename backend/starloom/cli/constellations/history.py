@@ -65,7 +65,7 @@ def fork(
         raise usage("a fork begins at one place", "Give --task TASK or --version N.")
     chosen = run.newest(identity)
     body: dict[str, Any] = {
-        "from_task": task,
+        "from_task": run.task_ids([task])[0] if task is not None else None,
         "from_version": version,
         "inputs": _inputs(given or []),
         "name": name,
@@ -115,8 +115,9 @@ def undo(
         raise usage("--of finds the constellation, and undoes all of its work", "Leave ID, --task and --version out.")
     if preview and version is not None:
         raise usage("an edit has no preview", f"The plan before it: starloom diff --from {version - 1} --to {version}")
+    tasks = run.task_ids(task or [])
     if of or preview:
-        chosen, would = _last_of(run, of) if of else _would_undo(run, run.newest(identity), task or [])
+        chosen, would = _last_of(run, of) if of else _would_undo(run, run.newest(identity), tasks)
         if preview:
             _tell_preview(run, chosen, would)
             return
@@ -132,7 +133,7 @@ def undo(
         else:
             print(f"version {version} of {chosen} is taken back: version {made['version']}")
         return
-    made = run.client.create(post_constellation_undo(chosen), {"tasks": task or [], "reason": reason})
+    made = run.client.create(post_constellation_undo(chosen), {"tasks": tasks, "reason": reason})
     if run.as_json and not wait:
         run.emit(made)
         return
@@ -232,7 +233,7 @@ def blame(
 ) -> None:
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     chosen = run.newest(identity)
-    found = run.client.get(get_constellation_blame(chosen, task=task))
+    found = run.client.get(get_constellation_blame(chosen, task=run.task_ids([task])[0]))
     if run.as_json:
         run.emit(found)
         return

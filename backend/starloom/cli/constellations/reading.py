@@ -99,8 +99,8 @@ def logs(
     """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
-    if task is not None and is_display_name(task):
-        task = task_id(task, run.client.names())
+    if task is not None:
+        (task,) = run.task_ids([task])
     if follow:
         if attempt or search or run.as_json:
             raise usage("--follow prints what is written as it comes", "Leave out --attempt, --q and --json.")

@@ -1,19 +1,22 @@
-"""Commands for the people who share a hub: `person ls | invite | role`."""
+"""Commands for the people who share a hub: `person ls | invite | role | rm`."""
 
 from __future__ import annotations
 
 import shlex
+import sys
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.owner.tokens import limited_words
-from starloom.client.routes import get_people, patch_person, post_sign_in_links
+from starloom.client.problems import usage
+from starloom.client.routes import delete_token, get_people, get_tokens, patch_person, post_sign_in_links
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
-from starloom_protocol.text.wording import counted
+from starloom_protocol.text.wording import counted, listed
 from starloom_protocol.vocabulary import Role
 
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's name.")]
@@ -25,6 +28,7 @@ def register(app: typer.Typer) -> None:
     hub_command(person, "ls")(person_list)
     hub_command(person, "invite")(person_invite)
     hub_command(person, "role")(person_role)
+    hub_command(person, "rm")(person_remove)
     app.add_typer(person, name="person")
 
 
@@ -96,3 +100,37 @@ def person_role(
             "These keep the rights with which they were made. For the new role on the page, invite again: "
             f"starloom person invite {shlex.quote(name)} --role {found['role']}"
         )
+
+
+def person_remove(
+    run: Invocation,
+    name: NameArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a person: every session, token and invitation of theirs ends at once, and all that rests on them."""
+    now = datetime.now(UTC)
+    good = [
+        item
+        for item in run.client.get(get_tokens())["items"]
+        if (item["for"] or {}).get("name") == name
+        and not item["revoked_at"]
+        and (not item["expires_at"] or datetime.fromisoformat(item["expires_at"]) > now)
+    ]
+    if not good:
+        raise usage(f"{name} has no session, token or invitation that is good now", "See: starloom person ls")
+    nouns = {"session": "session", "bearer": "token", "invitation": "invitation"}
+    counts = {noun: sum(item["kind"] == kind for item in good) for kind, noun in nouns.items()}
+    ends = listed([counted(count, noun) for noun, count in counts.items() if count])
+    if not yes:
+        what = f"this ends {ends} of {name}, with the tokens, schedules and join codes that rest on them"
+        if not sys.stdin.isatty() or run.as_json:
+            raise usage(what, f"Without the question: starloom person rm {shlex.quote(name)} --yes")
+        if not typer.confirm(f"{what[0].upper()}{what[1:]}. Remove {name}?", default=False):
+            print("Nobody was removed.")
+            return
+    # The end of one of them may end the right by which this command asks.
+    removed = [run.client.delete(delete_token(item["id"])) for item in sorted(good, key=lambda one: one["ends_asker"])]
+    if run.as_json:
+        run.emit({"items": removed})
+    else:
+        print(f"{name} is removed: {ends} ended. Work under way goes on; to come back, {name} needs an invitation.")

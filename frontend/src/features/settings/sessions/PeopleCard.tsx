@@ -78,7 +78,9 @@ function Person({ person, tokens, onChanged }: PersonProps) {
   const remove = async () => {
     setRemoving(false);
     try {
-      for (const { id } of good) await hub.revokeToken(id);
+      // The end of one of them may end the session of this page.
+      for (const { id } of good.toSorted((one, other) => Number(one.ends_asker) - Number(other.ends_asker)))
+        await hub.revokeToken(id);
       say(`${person.name} is removed`);
     } catch (error) {
       report(error);
