@@ -111,7 +111,7 @@ def test_blame_prints_who_and_why(hub: StubHub) -> None:
         200,
         {"items": [{"id": "b", "kind": "task", "added": line, "changed": []}]},
     )
-    assert run(hub, "blame", "b", "c-1").stdout == "b\n  added in version 2 by person:ann: a second look\n"
+    assert run(hub, "blame", "b", "c-1").stdout == "b\n  added in version 2 by ann: a second look\n"
     hub.answers["GET", "/constellations/c-1/blame"] = (200, {"items": []})
     assert run(hub, "blame", "x", "c-1").exit_code == 2
 

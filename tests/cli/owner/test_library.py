@@ -187,7 +187,7 @@ def test_own_recipes_show_their_versions(hub: StubHub) -> None:
     row = {"version": 2, "title": "Mine", "author": "person:ann", "saved_at": "2026-01-01T00:00:00Z"}
     hub.answers[("GET", "/recipes/mine/versions")] = (200, {"items": [row]})
     _, said = starloom(hub, "recipe", "show", "mine")
-    assert "version 2, 2026-01-01T00:00:00Z, by person:ann" in said
+    assert "version 2, 2026-01-01T00:00:00Z, by ann" in said
     assert "schedule add -r mine" in said
 
 

@@ -18,6 +18,8 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import ForEach, Policy, Selector, ToolOffer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
+    NO_NOTICES,
+    NOTICES,
     Approval,
     CatchUp,
     Code,
@@ -69,6 +71,17 @@ def test_what_cannot_be_kept_says_where_and_why(fields: dict[str, Any], code: Co
     assert (found.code, found.place) == (code, place)
     assert says in found.reason
     assert found.hint
+
+
+def test_a_device_without_a_screen_is_not_chosen_for_notices_but_may_stay() -> None:
+    clock = Clockwork()
+    clock.add_device("tv")
+    clock.save(notify_device="d-tv")
+    clock.shard.fleet.offers["d-tv"].facts[NOTICES] = NO_NOTICES
+    (found,) = clock.ask_save(name="s-two", notify_device="d-tv").faults
+    assert (found.code, found.place) == (Code.TOOL_UNAVAILABLE, "notify_device")
+    assert "tv has nothing to show a notice on" in found.reason
+    assert not clock.ask_save(change=True, notify_device="d-tv", cron="0 4 * * *").faults
 
 
 def test_all_faults_are_told_at_once() -> None:

@@ -26,6 +26,7 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.escaping import document_text
 from starloom.client.terminal.values import json_or_text
+from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.wording import counted, quoted
 from starloom_protocol.vocabulary import Code
 
@@ -243,7 +244,8 @@ def blame(
         print(f"{item['id']}")
         for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:
             if line is not None:
-                print(f"  {word} in version {line['version']} by {line['author']}: {line['reason'] or line['trigger']}")
+                why = line["reason"] or line["trigger"]
+                print(f"  {word} in version {line['version']} by {shown_name(line['author'])}: {why}")
 
 
 def verify(

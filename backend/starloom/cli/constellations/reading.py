@@ -32,6 +32,7 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.escaping import document_text, escaped_lines, escaped_text
 from starloom.client.terminal.typed import say
+from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.wording import counted, escaped, quoted
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, FINAL_TASK_STATES, ConstellationState
 
@@ -398,7 +399,7 @@ def diff(
         return
     for version in found["versions"]:
         why_made = escaped(version["reason"] or version["trigger"])
-        print(f"version {version['number']} by {version['author']}: {why_made}")
+        print(f"version {version['number']} by {shown_name(version['author'])}: {why_made}")
     if not any((found["added"], found["removed"], found["changed"])):
         print("The plans are the same.")
     for sign, items in (("+", found["added"]), ("-", found["removed"])):

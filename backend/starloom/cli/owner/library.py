@@ -32,6 +32,7 @@ from starloom.client.terminal.escaping import tell, write_out
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
 from starloom_protocol.api.recipes import ExampleTried, TrustRow
+from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.wording import escaped
 from starloom_protocol.values import canonical
 
@@ -97,7 +98,8 @@ def show_recipe(
         _tell_trust(name, found["trust"])
         for item in run.client.get(get_recipe_versions(name))["items"]:
             counts = f"{item['runs']['clean']} clean, {item['runs']['failed']} failed"
-            tell(f"  version {item['version']}, {item['saved_at']}, by {item['author']}: {item['title']} ({counts})")
+            by = shown_name(item["author"])
+            tell(f"  version {item['version']}, {item['saved_at']}, by {by}: {item['title']} ({counts})")
             if item["because"]:
                 tell(f"    back from version {item['back_from']}: {item['because']}")
 

@@ -22,7 +22,7 @@ from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
-from starloom.core.placement.selection import NOTIFY
+from starloom.core.placement.selection import NOTIFY, is_blind
 from starloom.core.rights.authorship import check_asked, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
@@ -437,7 +437,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if known is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
     chosen = item.schedule
-    faults = _faults(work, chosen)
+    faults = _faults(work, chosen, known)
     text = _encode_plan(item.plan).decode() if item.keep_plan else None
     if text is not None and len(text) > PLAN_BYTES_MOST:
         reason = f"the plan of a schedule has at most {PLAN_BYTES_MOST} bytes, this one {len(text)}"
@@ -518,7 +518,7 @@ def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
     return _chosen_terms(item.schedule) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
-def _faults(work: Work, chosen: Schedule) -> list[Fault]:
+def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]:
     fleet, settings = work.shard.fleet, work.shard.settings
     found: list[Fault] = []
     try:
@@ -538,6 +538,15 @@ def _faults(work: Work, chosen: Schedule) -> list[Fault]:
     device = chosen.notify_device
     if device is not None and (device not in fleet.devices or fleet.devices[device].revoked):
         found.append(fault(Code.UNKNOWN_DEVICE, f"no device {device} is here", "notify_device"))
+    elif (
+        device is not None
+        and is_blind(fleet, fleet.devices[device])
+        and (known is None or known.notify_device != device)
+    ):
+        # A device that was chosen before may have lost its desktop; the rest can be changed all the same.
+        reason = f"{fleet.name_of(device)} has nothing to show a notice on"
+        hint = "Choose a phone, or a computer with a desktop; *Activity* and Home tell of each firing in any case."
+        found.append(fault(Code.TOOL_UNAVAILABLE, reason, "notify_device", hint))
     if any(other.name == chosen.name and other.id != chosen.id for other in fleet.schedules.values()):
         reason = f"another schedule is called {quoted(chosen.name)}"
         found.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))

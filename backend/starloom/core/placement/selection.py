@@ -247,7 +247,8 @@ def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None
 
 def is_blind(fleet: Fleet, device: Device) -> bool:
     """Tell whether a device says that it has nothing to show a notice on."""
-    return fleet.offers[device.id].facts.get(NOTICES) == NO_NOTICES
+    offer = fleet.offers.get(device.id)
+    return offer is not None and offer.facts.get(NOTICES) == NO_NOTICES
 
 
 def is_able(shard: Shard, constellation: Constellation, spec: TaskSpec) -> bool:
