@@ -52,4 +52,13 @@ PEOPLE_THREATS = (
         "a request without a plan ends with the right to ask for it, in the same commit; a later one is refused",
         ("tests/guard/test_role_races.py::test_t253_",),
     ),
+    Threat(
+        "T280",
+        "an assistant puts files into the trash that it names in calls of a few, moves them away, or has a tool of"
+        " others or a goal write where files are, and nobody is asked",
+        "whatever an assistant writes waits for a person where it may take one file from its place or write over it,"
+        " unless a question of the plan shows the files first; no edit of an assistant adds such a call",
+        ("tests/guard/test_files_of_assistants.py::test_t280_",),
+        part="a program in the cage writes in its own folder; copies beside what is there go unasked",
+    ),
 )

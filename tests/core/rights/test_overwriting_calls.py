@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.rights.call_effects import overwriting_words
 from starloom.core.state.inputs import EditProposed
@@ -12,11 +13,18 @@ from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import OtherCall, Policy, TaskSpec
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, ConstellationState
-from tests.builders import Driver, plan, task
+from tests.builders import TOOLS, Driver, plan, task
 
 
 def _copy(args: dict[str, Any], *inputs: str, **fields: Any) -> TaskSpec:
-    return task("copy", *inputs, tool="t.idem", args=canonical(args), device="one", **fields)
+    return task("copy", *inputs, tool="fs.copy", args=canonical(args), device="one", **fields)
+
+
+def _driver() -> Driver:
+    driver = Driver()
+    (offer,) = (tool for tool in TOOLS if tool.name == "t.idem")
+    driver.add_device("one", tools=[*TOOLS, replace(offer, name="fs.copy")])
+    return driver
 
 
 @pytest.mark.parametrize(
@@ -31,7 +39,7 @@ def _copy(args: dict[str, Any], *inputs: str, **fields: Any) -> TaskSpec:
         (_copy({"to": "Backup", "on_clash": "rename"}), ""),
         (_copy({"to": "Backup"}), ""),
         (
-            _copy({}, any_of=[OtherCall(tool="t.idem", args=canonical({"to": "b", "on_clash": "replace"}))]),
+            _copy({}, any_of=[OtherCall(tool="fs.copy", args=canonical({"to": "b", "on_clash": "replace"}))]),
             "overwrite files that are there already at 'b'",
         ),
     ],
@@ -41,7 +49,7 @@ def test_a_call_says_that_it_may_overwrite(spec: TaskSpec, words: str) -> None:
 
 
 def test_the_question_before_a_plan_names_it() -> None:
-    driver = Driver("one")
+    driver = _driver()
     made = plan(_copy({"to": "Backup", "on_clash": "replace"}), policy=Policy(approval=Approval.ALWAYS))
     driver.submit(made)
     (question,) = driver.shard.constellations["c1"].questions.values()
@@ -50,7 +58,7 @@ def test_the_question_before_a_plan_names_it() -> None:
 
 @pytest.mark.parametrize("by", ["assistant:ann", "model"])
 def test_t250_no_plan_of_a_model_overwrites_files_without_a_person(by: str) -> None:
-    driver = Driver("one")
+    driver = _driver()
     driver.submit(plan(_copy({"to": "Backup", "on_clash": "replace"})), by=by)
     assert driver.shard.constellations["c1"].head.state is ConstellationState.AWAITING_APPROVAL
     assert driver.take() == []
@@ -58,14 +66,14 @@ def test_t250_no_plan_of_a_model_overwrites_files_without_a_person(by: str) -> N
 
 @pytest.mark.parametrize(("by", "clash"), [("person:ann", "replace"), ("assistant:ann", "rename")])
 def test_a_persons_plan_and_one_that_keeps_what_is_there_start_at_once(by: str, clash: str) -> None:
-    driver = Driver("one")
+    driver = _driver()
     driver.submit(plan(_copy({"to": "Backup", "on_clash": clash})), by=by)
     assert driver.shard.constellations["c1"].head.state is ConstellationState.ACTIVE
 
 
 def test_t250_no_edit_of_an_assistant_adds_such_a_call() -> None:
-    driver = Driver("one")
-    driver.submit(plan(task("first", tool="t.idem", device="one")))
+    driver = _driver()
+    driver.submit(plan(task("first", tool="fs.copy", device="one")))
     spec = _copy({"to": "Backup", "on_clash": "replace"})
     refused = driver.do(
         EditProposed(

@@ -27,11 +27,12 @@ from starloom.core.rights.call_effects import (
     KnownEffects,
     added_to,
     adds,
+    leaving_words,
+    may_change_files,
     offers_in,
     overwriting_words,
     specs_by_rules,
     stays_words,
-    trashed_words,
     ways_of,
     wide_trash,
 )
@@ -109,14 +110,14 @@ class _Reach:
     """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`.
 
     A call that the hub itself carries out runs on none: `control` is its verb and the device that it controls.
-    `trashes` says what a call puts into the trash that does no more than that.
+    `leaving` says which files a call puts into the trash or moves that does no more than that.
     """
 
     effects: frozenset[Effect]
     devices: tuple[str, ...]
     folders: tuple[tuple[str, str], ...] = ()
     control: tuple[str, str] | None = None
-    trashes: str = ""
+    leaving: str = ""
 
 
 def action_of(tool: str, args: str) -> str:
@@ -160,9 +161,9 @@ def approval_need(
 
     `strict`: all that does more than read asks, as in a plan made of words, or one that runs with nobody there.
     `by` is its author: where a model chose the words, no policy waives the question, and calls with unknown arguments,
-    with secrets, or that may overwrite files need approval. Neither does a policy waive it for turns of a call that
-    does more than read: their number is approved with the call. `wide` are tasks that need approval for all that they
-    may put into the trash.
+    with secrets, or that may change files need approval. Neither does a policy waive it for turns of a call that does
+    more than read: their number is approved with the call. `wide` are tasks that need approval for all that they may
+    put into the trash.
     """
     by_id = {spec.id: spec for spec in specs}
     guided, known = is_model(by), _known_effects(fleet, by_id)
@@ -177,7 +178,7 @@ def approval_need(
         unseen = guided and (
             bool(spec.secrets)
             or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
-            or (spec.key is None and bool(overwriting_words(spec)))
+            or (Effect.WRITE in effects and may_change_files(spec))
         )
         turns = found.turns(known, spec)
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
@@ -286,7 +287,8 @@ def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Contai
     """
     if plan.recipe is not None and is_free(by, approves=approves) and not is_kept_unapproved(fleet, plan.recipe):
         return ()
-    return wide_trash([*plan.specs, *specs_by_rules(plan.rules, plan.specs)], plan.dependencies)
+    specs = [*plan.specs, *specs_by_rules(plan.rules, plan.specs)]
+    return wide_trash(specs, plan.dependencies, guided=is_model(by))
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
@@ -333,8 +335,8 @@ def _call(
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
     folders = first_folders(fleet, spec, call.devices)
     control = _control(fleet, call) if controls_devices(call.tool) else None
-    trashes = trashed_words(spec)
-    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control, trashes)
+    leaving = leaving_words(spec)
+    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control, leaving)
 
 
 def _control(fleet: Fleet, call: Call) -> tuple[str, str]:
@@ -458,7 +460,8 @@ def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: s
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     # What was changed is no recipe as its keeper has read it.
-    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values())
+    guided = is_model(head.author)
+    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values(), guided=guided)
     verdict = approval_need(
         work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author, wide=wide
     )
@@ -563,7 +566,7 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
 
 def _about_list(constellation: Constellation, verdict: ApprovalNeed) -> str:
     """Return the sentence on files that a plan looks for and puts into the trash: a later question may list them."""
-    if not any(one.trashes == UNSEEN_TRASH for one in verdict.reaches):
+    if not any(one.leaving == UNSEEN_TRASH for one in verdict.reaches):
         return ""
     wide = wide_trash(constellation.specs.values(), constellation.deps.values())
     return UNSEEN_LIST if wide else SHOWN_LIST
@@ -587,13 +590,13 @@ def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
 
 
 def _acts(reaches: Sequence[_Reach]) -> str:
-    """Return the effects of calls; of one that moves files to the trash that, in place of a write."""
+    """Return the effects of calls; of one that takes files from their place that, in place of a write."""
     effects = frozenset[Effect]().union(
-        *(one.effects - {Effect.WRITE} if one.trashes else one.effects for one in reaches)
+        *(one.effects - {Effect.WRITE} if one.leaving else one.effects for one in reaches)
     )
-    trashed = list(dict.fromkeys(one.trashes for one in reaches if one.trashes))
-    more = [f"{len(trashed) - PLACES_NAMED_MOST} times more"] if len(trashed) > PLACES_NAMED_MOST else []
-    return listed([*_verb_list(effects), *trashed[:PLACES_NAMED_MOST], *more])
+    taken = list(dict.fromkeys(one.leaving for one in reaches if one.leaving))
+    more = [f"{len(taken) - PLACES_NAMED_MOST} times more"] if len(taken) > PLACES_NAMED_MOST else []
+    return listed([*_verb_list(effects), *taken[:PLACES_NAMED_MOST], *more])
 
 
 def _controlled(reaches: Sequence[_Reach]) -> list[str]:

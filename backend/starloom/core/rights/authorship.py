@@ -14,6 +14,7 @@ from starloom.core.rights.call_effects import (
     ASKING,
     EVERY,
     KnownEffects,
+    may_change_files,
     overwriting_words,
     specs_by_rules,
     ways_of,
@@ -180,11 +181,14 @@ def check_edit(
         faults += edited(fleet, constellation, before, changed)
         faults += _chosen(constellation, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
-        wide = wide_trash(constellation.specs.values(), _still_asked(constellation))
+        wide = wide_trash(constellation.specs.values(), _still_asked(constellation), guided=is_model(author))
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]
         reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
         if is_model(author):
-            reasons += [f"{spec.id} may {words}" for spec in changed if (words := overwriting_words(spec))]
+            known = KnownEffects(fleet)
+            writing = [spec for spec in changed if spec.key is None and Effect.WRITE in known.of(spec)]
+            changing = [spec for spec in writing if may_change_files(spec)]
+            reasons += [f"{spec.id} may {overwriting_words(spec) or 'change files'}" for spec in changing]
         if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
             reasons += wider_than_approved(fleet, constellation, before, flows)
         faults += [fault(Code.FORBIDDEN, reason, "operations", _NEEDS) for reason in dict.fromkeys(reasons)]

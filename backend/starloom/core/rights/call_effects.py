@@ -31,7 +31,7 @@ from starloom_protocol.records.entities import (
     VerifyCall,
 )
 from starloom_protocol.records.specs import Shows
-from starloom_protocol.text.wording import few, quoted
+from starloom_protocol.text.wording import counted, few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.ways_back import way_back
 from starloom_protocol.values import canonical, holds, list_key, parse
@@ -56,6 +56,12 @@ TRASH: Final = "fs.trash"
 ROTATE: Final = "archive.rotate"
 """It chooses which backups go into the trash: those beyond the last `keep`."""
 _TRASHING: Final = frozenset({TRASH, ROTATE})
+MOVE: Final = "fs.move"
+_LEAVING: Final = _TRASHING | {MOVE}
+_ADDING: Final = frozenset(
+    {"archive.unpack", "artifact.get", "fs.copy", "fs.restore", "fs.write", "git.clone", "notify", "python.run"}
+)
+"""Tools with the effect *write* that leave everything in its place, unless their `on_clash` says otherwise."""
 NAMED_FILES_MOST: Final = 20
 """As many as a person reads one by one before an answer."""
 _PATHS: Final = "paths"
@@ -313,12 +319,16 @@ def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Eff
     return frozenset(offer.effects)
 
 
-def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) -> dict[str, str]:
+def wide_trash(
+    specs: Iterable[TaskSpec], dependencies: Iterable[Dependency], *, guided: bool = False
+) -> dict[str, str]:
     """Return the tasks that may put a folder or many files into the trash, each with the reason.
 
     Files that a result names count where no question on the way to the task shows them. `specs` may have a task
     more than once, as rules may change it: it counts as the widest of these. Files that tasks name count together.
+    `guided`: a model chose the words, so a single file counts, and one that is moved away counts as well.
     """
+    most, leaving = (0, _LEAVING) if guided else (NAMED_FILES_MOST, _TRASHING)
     listed = list(specs)
     # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
     calls = [
@@ -326,10 +336,10 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
         for spec in listed
         if spec.key is None
         and (
-            spec.tool in _TRASHING
-            or (spec.undo is not None and spec.undo.tool in _TRASHING)
-            or (spec.goal is not None and not _TRASHING.isdisjoint(spec.goal.tools))
-            or (spec.any_of and _may_trash(spec.any_of))
+            spec.tool in leaving
+            or (spec.undo is not None and spec.undo.tool in leaving)
+            or (spec.goal is not None and not leaving.isdisjoint(spec.goal.tools))
+            or any(call.tool in leaving for call in spec.any_of)
         )
     ]
     if not calls:
@@ -341,29 +351,32 @@ def wide_trash(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency]) ->
     found: dict[str, str] = {}
     named: dict[str, int] = {}
     for spec in calls:
-        reason = _why_wide(spec, by_id, before) or _why_undo_is_wide(spec)
+        reason = _why_wide(spec, by_id, before, most) or _why_undo_is_wide(spec, most)
+        if guided and not reason and any(way.tool == MOVE for way in ways_of(spec)):
+            reason = f"{spec.id} moves a file or folder away"
         if reason:
             found.setdefault(spec.id, reason)
         paths = max((len(_trashed_paths(way.args)) for way in ways_of(spec) if way.tool == TRASH), default=0)
         named[spec.id] = max(paths, named.get(spec.id, 0))
     together = sum(named.values())
-    if together > NAMED_FILES_MOST:
+    if together > most:
         for task, paths in named.items():
             if paths:
                 found.setdefault(task, f"{task} and other tasks put {together} files into the trash")
     return found
 
 
-def _may_trash(others: Iterable[OtherCall]) -> bool:
-    return any(call.tool in _TRASHING for call in others)
-
-
 UNSEEN_TRASH = "move files that are not known yet to the trash"
 """The words for a call whose list another task or an item gives it."""
 
 
-def trashed_words(spec: TaskSpec) -> str:
-    """Return, in words, what a call puts into the trash; empty for a call that may write in another way, too."""
+def leaving_words(spec: TaskSpec) -> str:
+    """Return, in words, what a call puts into the trash or moves; empty for one that may write in another way, too."""
+    if spec.tool == MOVE and not adds(spec):
+        args = parse(spec.args)
+        places = [args.get(name) for name in ("path", "to")]
+        source, to = (quoted(_short(one)) if isinstance(one, str) else "a place not known yet" for one in places)
+        return f"move {source} to {to}"
     if spec.files_out or any(way.tool not in _TRASHING for way in ways_of(spec)):
         return ""
     if spec.tool == ROTATE:
@@ -435,6 +448,14 @@ def overwriting_words(spec: TaskSpec) -> str:
     return f"overwrite files that are there already{where}"
 
 
+def may_change_files(spec: TaskSpec) -> bool:
+    """Return whether a call that writes may do more than add something; `wide_trash` tells those that take files away.
+
+    The *write* of a tool of others may be anything, and a goal chooses its arguments itself.
+    """
+    return any(way.tool not in _ADDING | _LEAVING for way in ways_of(spec)) or bool(overwriting_words(spec))
+
+
 def stays_words(specs: Iterable[TaskSpec], offers: Offers) -> str:
     """Return, in words, which calls write files in a way that no undo takes back; empty if there is none."""
     found = [
@@ -455,7 +476,9 @@ def _written_place(args: str) -> str:
     return next((place for name in ("to", "under", "path") if isinstance(place := found.get(name), str)), "")
 
 
-def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]) -> str:
+def _why_wide(
+    spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]], most: int
+) -> str:
     if spec.goal is not None:
         return f"{spec.id} may put into the trash what a model names"
     ways = ways_of(spec)
@@ -468,20 +491,20 @@ def _why_wide(spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str
     if _takes_paths(spec) or named is not None:
         shown = named is not None and is_shown_before(spec.id, named, specs, before)
         return "" if shown else f"{spec.id} puts files into the trash that the results of other tasks name"
-    whys = (_why_args_are_wide(spec.id, way.args) for way in ways if way.tool == TRASH)
+    whys = (_why_args_are_wide(spec.id, way.args, most) for way in ways if way.tool == TRASH)
     return next((why for why in whys if why), "")
 
 
-def _why_args_are_wide(who: str, args: str) -> str:
+def _why_args_are_wide(who: str, args: str, most: int) -> str:
     items = parse(args).get(_PATHS)
     paths = _trashed_paths(args)
-    if len(paths) > NAMED_FILES_MOST:
-        return f"{who} puts {len(paths)} files into the trash"
+    if len(paths) > most:
+        return f"{who} puts {counted(len(paths), 'file')} into the trash"
     folder = next((path for path, item in zip(paths, items or [], strict=False) if _may_be_folder(item)), None)
     return "" if folder is None else f"{who} may put the whole folder {quoted(_short(folder))} into the trash"
 
 
-def _why_undo_is_wide(spec: TaskSpec) -> str:
+def _why_undo_is_wide(spec: TaskSpec, most: int) -> str:
     """Return why an undo may trash more than the files that its task has made."""
     if spec.undo is None or spec.undo.tool not in _TRASHING:
         return ""
@@ -491,7 +514,7 @@ def _why_undo_is_wide(spec: TaskSpec) -> str:
     pointer = spec.undo.outputs.get(_PATHS, _ADDED)
     if pointer.rpartition("/")[2] != _ADDED:
         return f"{who} puts files into the trash that its result names"
-    return _why_args_are_wide(who, spec.undo.args)
+    return _why_args_are_wide(who, spec.undo.args, most)
 
 
 def _rotated_words(args: str) -> str:
