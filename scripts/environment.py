@@ -168,7 +168,7 @@ def prepare(*, dev: bool, with_page: bool) -> None:
         Unable: if the Python side cannot be made; a page that cannot be built is only said.
     """
     began = time.monotonic()
-    builder = PageBuild(with_tests=dev) if with_page and page.is_stale(ROOT) else None
+    builder = PageBuild(with_tests=dev) if with_page and page.is_stale(ROOT, with_tests=dev) else None
     stale = not is_current(dev)
     if not stale and builder is None:
         return

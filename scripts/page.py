@@ -126,16 +126,21 @@ def source_hash(root: Path, site: Site) -> str:
     return digest.hexdigest()
 
 
-def _stale(root: Path, site: Site) -> bool:
+def _stale(root: Path, site: Site, *, with_tests: bool) -> bool:
     if not (site.place(root) / "package.json").exists():
         return False
     stamp = site.place(root) / "dist" / "build.stamp"
-    return not stamp.exists() or stamp.read_text() != source_hash(root, site)
+    if not stamp.exists() or stamp.read_text() != source_hash(root, site):
+        return True
+    return with_tests and not _has_packages(root, site, everything=True)
 
 
-def is_stale(root: Path) -> bool:
-    """Return whether a site has sources and its build is missing or older than they are."""
-    return any(_stale(root, site) for site in SITES)
+def is_stale(root: Path, *, with_tests: bool) -> bool:
+    """Return whether a site has sources, and its build is older than they are or is missing.
+
+    `with_tests`: or the packages of its tests are.
+    """
+    return any(_stale(root, site, with_tests=with_tests) for site in SITES)
 
 
 def _packages_stamp(root: Path, site: Site) -> tuple[Path, str]:
@@ -143,11 +148,16 @@ def _packages_stamp(root: Path, site: Site) -> tuple[Path, str]:
     return site.place(root) / "node_modules" / "starloom.stamp", hashlib.sha256(lock).hexdigest()
 
 
-def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
+def _has_packages(root: Path, site: Site, *, everything: bool) -> bool:
     stamp, wanted = _packages_stamp(root, site)
     have = stamp.read_text().split() if stamp.exists() else []
-    if have == [wanted, "all"] or (have == [wanted, "build"] and not everything):
+    return have == [wanted, "all"] or (have == [wanted, "build"] and not everything)
+
+
+def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
+    if _has_packages(root, site, everything=everything):
         return
+    stamp, wanted = _packages_stamp(root, site)
     with step(f"installing the packages of {site.name}" + (" and test tools" if everything else "")):
         run(
             # Not `ci`: it refuses a lock that lacks an optional binary of another platform, which some registries
@@ -188,7 +198,7 @@ def build(root: Path, ready: Callable[[], object] = lambda: None, *, with_tests:
     Raises:
         Unable: with the fix; the old build, if any, stays.
     """
-    stale = [site for site in SITES if _stale(root, site)]
+    stale = [site for site in SITES if _stale(root, site, with_tests=with_tests)]
     node = host_node() if stale else None
     for site in stale:
         if node is not None:

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
@@ -33,12 +34,25 @@ from starloom_protocol.wire.frames import OfferFrame
 
 @functools.cache
 def schema_of(kind: type[msgspec.Struct]) -> str:
-    """Return the canonical text of the JSON schema of a tool's arguments; its parts have their names as keys alone."""
+    """Return the canonical text of the JSON schema of a tool's arguments.
+
+    Its parts have their names as keys alone, and say nothing of fields that are left out empty: they come once for each
+    tool that takes them, and an offer is one message.
+    """
     schema = msgspec.json.schema(kind)
-    parts = {
-        name: {word: value for word, value in part.items() if word != "title"} for name, part in schema["$defs"].items()
-    }
+    parts = {name: _terse(part, own=name == kind.__name__) for name, part in schema["$defs"].items()}
     return canonical(without_indentation({**schema, "$defs": parts}))
+
+
+def _terse(part: dict[str, Any], *, own: bool) -> dict[str, Any]:
+    """Return a part of a schema without its title; one that is not the tool's `own` without defaults that are empty."""
+    kept = {word: value for word, value in part.items() if word != "title" and (word, value) != ("required", [])}
+    if not own and "properties" in part:
+        kept["properties"] = {
+            name: {word: value for word, value in field.items() if word != "default" or value}
+            for name, field in part["properties"].items()
+        }
+    return kept
 
 
 def no_runner() -> str | None:

@@ -97,7 +97,7 @@ def test_the_schemas_that_both_ends_have_are_fresh() -> None:
 def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:
     frame = make_offer(all_tools(), Policy(), slots=1, folder=tmp_path)
     assert {tool.name: known_of(tool) for tool in frame.offer.tools} == dict(built_in())
-    assert len(msgspec.json.encode(frame)) < OFFER_BYTES_MOST
+    assert len(msgspec.json.encode(frame)) < OFFER_BYTES_MOST, "say less in the words of arguments: it is one message"
     inline = sum(len(text) for text in built_in().values())
     assert inline > 10 * sum(len(tool.returns) for tool in frame.offer.tools)
 
