@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from starloom.core.answer.why import candidates_of
 from starloom.core.placement.pace import index_of, p90_ms, slow_sentence, slow_tools
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.engine.commits import settings_of, with_settings
-from tests.builders import Driver, plan, task
+from starloom_protocol.vocabulary import Repeatability
+from tests.builders import TOOLS, Driver, plan, task
 from tests.guard.test_lying_paces import taught
 
 
@@ -21,9 +24,10 @@ def test_a_device_that_is_slow_over_runs_is_told_and_stays_a_candidate() -> None
     driver = Driver("a", "b", "slow")
     taught(driver, 4, a=1_000, b=1_000, slow=5_000)
     index = index_of(driver.shard.fleet)
-    assert slow_tools(index, "d-slow") == [("t.pure", 50)]
-    assert slow_tools(index, "d-a") == []
-    assert slow_sentence(index, "d-slow").startswith("It takes 5.0 times as long as others for t.pure over past runs.")
+    assert slow_tools(index, "d-slow", TOOLS) == [("t.pure", 50)]
+    assert slow_tools(index, "d-a", TOOLS) == []
+    told = slow_sentence(index, "d-slow", TOOLS)
+    assert told.startswith("It takes 5.0 times as long as others for t.pure over past runs.")
     driver.submit(plan(task("x")))
     found = candidates_of(driver.shard, driver.shard.constellations["c1"], task("x"))
     told = {item.device: (item.fits, item.words) for item in found}
@@ -33,7 +37,18 @@ def test_a_device_that_is_slow_over_runs_is_told_and_stays_a_candidate() -> None
 def test_two_devices_alone_say_nothing_of_each_other() -> None:
     driver = Driver("a", "slow")
     taught(driver, 4, a=1_000, slow=5_000)
-    assert slow_tools(index_of(driver.shard.fleet), "d-slow") == []
+    assert slow_tools(index_of(driver.shard.fleet), "d-slow", TOOLS) == []
+
+
+def test_programs_that_take_longer_somewhere_say_nothing_of_the_device() -> None:
+    driver = Driver("a", "b", "slow")
+    taught(driver, 4, a=1_000, b=1_000, slow=5_000)
+    never = [replace(offer, repeatability=Repeatability.NEVER) for offer in TOOLS]
+    assert slow_tools(index_of(driver.shard.fleet), "d-slow", never) == []
+    for name in ("a", "b", "slow"):
+        driver.add_device(name, tools=never)
+    found = candidates_of(driver.shard, driver.shard.constellations["a-0"], task("x"))
+    assert [item.words for item in found] == ["fits"] * 3
 
 
 def test_a_hedge_opens_when_nine_of_ten_calls_would_have_ended_in_the_first_run_of_a_plan() -> None:

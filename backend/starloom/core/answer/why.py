@@ -15,7 +15,7 @@ from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
 from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
 from starloom.core.placement.off_devices import is_off
-from starloom.core.placement.pace import PaceIndex, index_of, slow_at, slow_words
+from starloom.core.placement.pace import PaceIndex, index_of, is_comparable, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import (
     HOLD_MS,
@@ -49,6 +49,7 @@ from starloom_protocol.records.entities import (
     Selector,
     TaskRecord,
     TaskSpec,
+    ToolOffer,
     decode_entity,
 )
 from starloom_protocol.records.specs import Repeat
@@ -462,15 +463,21 @@ def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) ->
         for item in found
     ]
     index = index_of(shard.fleet)
-    found = [_weighed(item, index, shard.fleet.devices[item.device], spec.tool or "") for item in found]
+    tool, tools = spec.tool or "", shard.fleet.tools
+    offered = [tools[item.device].get(tool) if item.device in tools else None for item in found]
+    found = [
+        _weighed(item, index, shard.fleet.devices[item.device], tool, offer)
+        for item, offer in zip(found, offered, strict=True)
+    ]
     return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
 
 
-def _weighed(candidate: Candidate, index: PaceIndex, device: Device, tool: str) -> Candidate:
+def _weighed(candidate: Candidate, index: PaceIndex, device: Device, tool: str, offer: ToolOffer | None) -> Candidate:
     """Return a candidate with what speaks against it and does not exclude it: its owner's needs, and past runs."""
     if candidate.reason not in (None, Reason.BUSY):
         return candidate
-    courtesy, tenths = spared_words(device), slow_at(index, tool, device.id)
+    courtesy = spared_words(device)
+    tenths = slow_at(index, tool, device.id) if offer is not None and is_comparable(offer) else 0
     said = [f"is taken last, because {courtesy}"] if courtesy else []
     said += [slow_words(tenths, tool)] if tenths else []
     return replace(candidate, words=", ".join([candidate.words, *said])) if said else candidate

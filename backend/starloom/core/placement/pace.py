@@ -30,9 +30,10 @@ from starloom.core.placement.health import hinders_its_tool
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Put, Work
 from starloom_protocol.records.entities import Attempt, TaskSpec
-from starloom_protocol.records.fleet import PACE_CALLS_LEAST, PACE_OCTAVE, Pace
+from starloom_protocol.records.fleet import PACE_CALLS_LEAST, PACE_OCTAVE, Pace, ToolOffer
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.vocabulary import Repeatability
 
 OCTAVE: Final = PACE_OCTAVE
 _BITS: Final = 10
@@ -452,9 +453,21 @@ def slow_at(index: PaceIndex, tool: str, device: str) -> int:
     return most
 
 
-def slow_tools(index: PaceIndex, device: str) -> list[tuple[str, int]]:
-    """Return the tools for which a device is slow with the tenths of its peers' time, the slowest first."""
-    tools = {row.tool for row in index.rows.values() if row.device == device and row.tool != TRANSFER}
+def is_comparable(offer: ToolOffer) -> bool:
+    """Tell whether calls of a tool are alike wherever they run.
+
+    What must not be repeated runs a program, asks an address or a person: its time is that of its arguments.
+    """
+    return offer.repeatability is not Repeatability.NEVER
+
+
+def slow_tools(index: PaceIndex, device: str, offers: Iterable[ToolOffer]) -> list[tuple[str, int]]:
+    """Return the tools for which a device is slow with the tenths of its peers' time, the slowest first.
+
+    `offers` are those of the device.
+    """
+    known = {row.tool for row in index.rows.values() if row.device == device}
+    tools = {offer.name for offer in offers if offer.name in known and is_comparable(offer)}
     found = ((tool, slow_at(index, tool, device)) for tool in sorted(tools))
     return sorted(((tool, tenths) for tool, tenths in found if tenths), key=lambda item: (-item[1], item[0]))
 
@@ -464,9 +477,9 @@ def slow_words(tenths: int, tool: str) -> str:
     return f"takes {tenths // _TENTHS}.{tenths % _TENTHS} times as long as others for {tool}"
 
 
-def slow_sentence(index: PaceIndex, device: str) -> str:
-    """Return what the page of devices says of a device; empty if it is not slow."""
-    found = slow_tools(index, device)
+def slow_sentence(index: PaceIndex, device: str, offers: Iterable[ToolOffer]) -> str:
+    """Return what the page of devices says of a device with these tools; empty if it is not slow."""
+    found = slow_tools(index, device, offers)
     if not found:
         return ""
     more = f", and is slow for {len(found) - 1} more tool{'s' if len(found) > 2 else ''}" if len(found) > 1 else ""

@@ -15,7 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.sandbox import cage as cages
-from starloom_agent.sandbox.cage import Cage, Layer
+from starloom_agent.sandbox.cage import TEMPORARY, Cage, Layer
 from starloom_agent.sandbox.levels import UNCONFINED
 from starloom_agent.sandbox.limits import DISK_BYTES_MAX, MEMORY_BYTES_MAX
 from starloom_agent.toolkit.faults import plain
@@ -127,7 +127,7 @@ def _files_out(context: ToolContext, root: Path) -> tuple[list[Stored], list[Lef
 
 def _outside(context: ToolContext, home: Path, given: Iterable[str]) -> list[LeftBehind]:
     """Return what the program made beside `out/`, which ends with the call."""
-    known = {*_RESERVED, *given, "__pycache__"}
+    known = {*_RESERVED, *given, "__pycache__", TEMPORARY}
     with plain(home, "looking at"), context.files.scan(home) as entries:
         names = sorted(entry.name for entry in entries if entry.name not in known and is_text(entry.name))
     return [LeftBehind(path=name, why=_OUTSIDE) for name in names]

@@ -8,7 +8,7 @@ from typing import Literal
 from fastapi import APIRouter, Request
 
 from starloom.core.answer.why import sleeps
-from starloom.core.placement.pace import index_over, slow_sentence
+from starloom.core.placement.pace import PaceIndex, index_over, slow_sentence
 from starloom.core.state import inputs
 from starloom.edge.access import credentials
 from starloom.edge.access.guard import V1
@@ -34,7 +34,7 @@ from starloom_protocol.api.fleet import (
     RefusedRow,
 )
 from starloom_protocol.api.service import Items
-from starloom_protocol.records.entities import Device, Enrollment
+from starloom_protocol.records.entities import Device, Enrollment, Offer
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Effect
 
@@ -80,7 +80,7 @@ class FleetRoutes:
                 fleet.offers.get(device.id),
                 hub.links.running(device.id),
                 fleet.health.get(device.id),
-                slow_sentence(index, device.id),
+                _slow(index, device.id, fleet.offers.get(device.id)),
                 computers.get(device.id, ""),
             )
             for device in devices
@@ -99,7 +99,7 @@ class FleetRoutes:
         hub = self._hub
         again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
         running, health = hub.links.running(found.id), hub.fleet.health.get(found.id)
-        slow = slow_sentence(index_over(hub.fleet.paces), found.id)
+        slow = _slow(index_over(hub.fleet.paces), found.id, offer)
         keeping = computers_of(hub.settings.home).get(found.id, "")
         state = entity_json.device_state(found, offer, running, health, slow, keeping)
         return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
@@ -261,6 +261,10 @@ class FleetRoutes:
         )
         accepted(await self._hub.inbox.ask(decided))
         return json_reply(self._shape(self._find_enrollment(enrollment)))
+
+
+def _slow(index: PaceIndex, device: str, offer: Offer | None) -> str:
+    return slow_sentence(index, device, offer.tools if offer is not None else ())
 
 
 def refused_shape(refused: DeviceRefusal) -> RefusedRow:
