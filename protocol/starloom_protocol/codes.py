@@ -149,7 +149,7 @@ CODES: dict[Code, CodeInfo] = {
     Code.PLAN_CYCLE: CodeInfo(_P, 422, "The plan has a cycle", "Remove one of the named dependencies."),
     Code.PLAN_TOO_BIG: CodeInfo(_P, 422, "The plan is too big", "Split it, or use for_each over a list."),
     Code.DUPLICATE_ID: CodeInfo(_P, 422, "Two tasks have the same id", "Rename one of them."),
-    Code.UNKNOWN_TASK: CodeInfo(_P, 422, "No task has this id", "`starloom show` lists the ids of its tasks."),
+    Code.UNKNOWN_TASK: CodeInfo(_P, 422, "No task has this id", "`starloom show` lists its tasks."),
     Code.UNKNOWN_TOPIC: CodeInfo(
         _P, 422, "No task publishes this topic", "Use a topic that a task of the plan publishes by `finds`."
     ),

@@ -17,11 +17,11 @@ import typer
 
 from starloom.cli import completion
 from starloom.cli.text.candidates import candidate_lines
-from starloom.cli.text.task_names import is_display_name, task_id
+from starloom.cli.text.task_names import is_display_name, task_ids
 from starloom.client.discovery import find
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
-from starloom.client.routes import get_constellations
+from starloom.client.routes import get_constellation, get_constellations
 from starloom.client.terminal.escaping import document_text
 from starloom.client.terminal.typed import say
 from starloom_protocol.vocabulary import CODES, Code
@@ -90,10 +90,14 @@ class Invocation:
             say(f"{meant['name'] or meant['id']} ({meant['id']}), the newest that no schedule began:", sys.stderr)
         return meant["id"]
 
-    def task_ids(self, given: Sequence[str]) -> list[str]:
-        """Return the ids of tasks that may be given as they are shown: *run on nas*."""
+    def task_ids(self, chosen: str, given: Sequence[str]) -> list[str]:
+        """Return the ids of tasks of a constellation that may be given as they are shown: *run on nas*."""
         names = self.client.names() if any(map(is_display_name, given)) else {}
-        return [task_id(task, names) for task in given]
+        meant = [task_ids(task, names) for task in given]
+        if all(len(ids) == 1 for ids in meant):
+            return [ids[0] for ids in meant]
+        there = {task["id"] for task in self.client.get(get_constellation(chosen))["tasks"]}
+        return [next((one for one in ids if one in there), ids[0]) for ids in meant]
 
     def meant(self) -> tuple[ConstellationRow, bool]:
         """Return the constellation that commands without an ID mean, and whether `ls` lists it first.

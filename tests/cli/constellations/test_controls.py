@@ -70,6 +70,16 @@ def test_what_why_names_by_a_device_is_taken_by_every_command(
     assert sent_back == sent
 
 
+@pytest.mark.parametrize(("tasks", "meant"), [(["run.d-new", "run.d-old"], "d-new"), (["run.d-old"], "d-old")])
+def test_a_name_that_two_devices_had_means_the_one_that_has_a_task(hub: StubHub, tasks: list[str], meant: str) -> None:
+    devices = [{"id": "d-new", "name": "web"}, {"id": "d-old", "name": "web", "revoked": True}]
+    hub.answers["GET", "/devices"] = (200, {"items": devices, "next": None})
+    hub.answers["GET", f"/constellations/{SOME_ID}"] = (200, {"tasks": [{"id": one} for one in tasks]})
+    done(hub, f"{TASKS}/run.{meant}/hold")
+    code, said = starloom(hub, "hold", "run on web", SOME_ID)
+    assert (code, said) == (0, f"run on web is held; {SOME_ID} is active\n")
+
+
 def test_blame_takes_a_task_by_its_device(hub: StubHub) -> None:
     hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
     row = {"id": "run.d-kiste", "added": None, "changed": []}

@@ -164,14 +164,15 @@ def retry(
         ids = [word for word in words or [] if is_constellation(word)]
         if task is not None or len(ids) != len(words or []):
             raise usage("--failed names the tasks", "Give a constellation alone, or a task without --failed.")
-        name, identity = None, ids[0] if ids else None
+        name, chosen = None, run.newest(ids[0] if ids else None)
         if from_source:
-            _retry_sources(run, run.newest(identity), sure, reason)
+            _retry_sources(run, chosen, sure, reason)
             return
     else:
         named, identity = _named("retry", words, task)
-        (name,) = run.task_ids([named])
-    _retry_changed(run, run.newest(identity), name, duration_s(timeout) if timeout else 0, sure, reason)
+        chosen = run.newest(identity)
+        (name,) = run.task_ids(chosen, [named])
+    _retry_changed(run, chosen, name, duration_s(timeout) if timeout else 0, sure, reason)
 
 
 def _retry_sources(run: Invocation, chosen: str, sure: Sure, reason: str) -> None:
@@ -321,8 +322,8 @@ def reassign(
 ) -> None:
     """Give a task that has not begun to another device."""
     named, identity = _named("reassign", words, task)
-    (name,) = run.task_ids([named])
     chosen = run.newest(identity)
+    (name,) = run.task_ids(chosen, [named])
     operation = {"reassign": {"id": name, "device": {"name": device}}}
     version = run.client.get(get_constellation(chosen))["version"]
     _send_edit(run, chosen, {"base_version": version, "operations": [operation], "reason": reason})
@@ -373,7 +374,7 @@ def edit(
     if reason:
         document["reason"] = reason
     if retry:
-        document["retry"] = run.task_ids(retry)
+        document["retry"] = run.task_ids(chosen, retry)
     _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
 
 
@@ -498,7 +499,7 @@ def _send(
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
     made: list[Controlled] = []
     given_by = sure or Sure([])
-    ids = run.task_ids([*tasks, *given_by.names])
+    ids = run.task_ids(chosen, [*tasks, *given_by.names])
     words = Sure(ids[len(tasks) :], yes=given_by.yes)
     for task, name in zip(tasks, ids[: len(tasks)], strict=True):
         asked = post_constellation_task_action(chosen, name, action)

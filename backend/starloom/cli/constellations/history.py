@@ -66,7 +66,7 @@ def fork(
         raise usage("a fork begins at one place", "Give --task TASK or --version N.")
     chosen = run.newest(identity)
     body: dict[str, Any] = {
-        "from_task": run.task_ids([task])[0] if task is not None else None,
+        "from_task": run.task_ids(chosen, [task])[0] if task is not None else None,
         "from_version": version,
         "inputs": _inputs(given or []),
         "name": name,
@@ -116,16 +116,17 @@ def undo(
         raise usage("--of finds the constellation, and undoes all of its work", "Leave ID, --task and --version out.")
     if preview and version is not None:
         raise usage("an edit has no preview", f"The plan before it: starloom diff --from {version - 1} --to {version}")
-    tasks = run.task_ids(task or [])
+    tasks: list[str] = []
+    if not of:
+        chosen = run.newest(identity)
+        tasks = run.task_ids(chosen, task or [])
     if of or preview:
-        chosen, would = _last_of(run, of) if of else _would_undo(run, run.newest(identity), tasks)
+        chosen, would = _last_of(run, of) if of else _would_undo(run, chosen, tasks)
         if preview:
             _tell_preview(run, chosen, would)
             return
         if not yes and not _agreed(run, of, chosen, would):
             return
-    else:
-        chosen = run.newest(identity)
     if version is not None:
         edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
         made = run.client.create(post_constellation_edits(chosen), edit)
@@ -234,12 +235,12 @@ def blame(
 ) -> None:
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     chosen = run.newest(identity)
-    found = run.client.get(get_constellation_blame(chosen, task=run.task_ids([task])[0]))
+    found = run.client.get(get_constellation_blame(chosen, task=run.task_ids(chosen, [task])[0]))
     if run.as_json:
         run.emit(found)
         return
     if not found["items"]:
-        raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
+        raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the names of its tasks.")
     for item in found["items"]:
         print(f"{item['id']}")
         for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:

@@ -17,7 +17,7 @@ from starloom.cli.constellations.explaining import ways_out
 from starloom.cli.constellations.reasons import LINES_MOST, AlikeTasks, alike
 from starloom.cli.constellations.standing import tell_questions
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
-from starloom.cli.text.task_names import is_display_name, named_in_line, named_in_text, task_id
+from starloom.cli.text.task_names import named_in_line, named_in_text
 from starloom.client.problems import usage
 from starloom.client.routes import (
     get_constellation,
@@ -101,7 +101,7 @@ def logs(
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
     if task is not None:
-        (task,) = run.task_ids([task])
+        (task,) = run.task_ids(chosen, [task])
     if follow:
         if attempt or search or run.as_json:
             raise usage("--follow prints what is written as it comes", "Leave out --attempt, --q and --json.")
@@ -111,7 +111,7 @@ def logs(
     begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
+            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the names of its tasks.")
         begun = {name: item for name, item in begun.items() if _is_of(name, task)}
         if not begun:
             raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
@@ -156,7 +156,7 @@ def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> Non
     while True:
         snapshot = run.client.get(get_constellation(chosen))
         if task is not None and task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the ids of its tasks.")
+            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the names of its tasks.")
         moved = False
         for item in snapshot["tasks"]:
             newest = item.get("attempt")
@@ -226,8 +226,9 @@ def why(
     """
     task, identity = _in_order(task, identity)
     chosen = run.newest(identity)
-    names = run.client.names() if not run.as_json or (task and is_display_name(task)) else {}
-    found = run.client.get(get_constellation_why(chosen, task_id=task_id(task, names) if task else None))
+    names = run.client.names() if not run.as_json else {}
+    named = run.task_ids(chosen, [task])[0] if task else None
+    found = run.client.get(get_constellation_why(chosen, task_id=named))
     if run.as_json:
         run.emit(found)
         return

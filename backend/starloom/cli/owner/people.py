@@ -112,7 +112,8 @@ def person_remove(
     good = [
         item
         for item in run.client.get(get_tokens())["items"]
-        if (item["for"] or {}).get("name") == name
+        if item["for"] is not None
+        and item["for"]["name"] == name
         and not item["revoked_at"]
         and (not item["expires_at"] or datetime.fromisoformat(item["expires_at"]) > now)
     ]

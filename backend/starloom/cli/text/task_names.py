@@ -21,11 +21,14 @@ def task_name(name: str, devices: Mapping[str, str]) -> str:
     return f"{group}{_ON}{devices[key]}" if dot and key in devices else name
 
 
-def task_id(name: str, devices: Mapping[str, str]) -> str:
-    """Return the id of a task that was written as `task_name` shows it; any other word is an id already."""
+def task_ids(name: str, devices: Mapping[str, str]) -> list[str]:
+    """Return the ids that a task may have which was written as `task_name` shows it; any other word is an id already.
+
+    There are several where a device took the name of one that is gone.
+    """
     group, on, device = name.partition(_ON)
     found = [key for key, named in devices.items() if named.casefold() == device.casefold()] if on else []
-    return f"{group}.{found[-1]}" if found else name
+    return [f"{group}.{key}" for key in found] or [name]
 
 
 def is_display_name(name: str) -> bool:

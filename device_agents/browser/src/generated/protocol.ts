@@ -417,7 +417,7 @@ export const CODES: Record<Code, CodeInfo> = {
   plan_cycle: {"code_class": "permanent", "status": 422, "title": "The plan has a cycle", "hint": "Remove one of the named dependencies."},
   plan_too_big: {"code_class": "permanent", "status": 422, "title": "The plan is too big", "hint": "Split it, or use for_each over a list."},
   duplicate_id: {"code_class": "permanent", "status": 422, "title": "Two tasks have the same id", "hint": "Rename one of them."},
-  unknown_task: {"code_class": "permanent", "status": 422, "title": "No task has this id", "hint": "`starloom show` lists the ids of its tasks."},
+  unknown_task: {"code_class": "permanent", "status": 422, "title": "No task has this id", "hint": "`starloom show` lists its tasks."},
   unknown_topic: {"code_class": "permanent", "status": 422, "title": "No task publishes this topic", "hint": "Use a topic that a task of the plan publishes by `finds`."},
   unknown_device: {"code_class": "permanent", "status": 422, "title": "No device has this name", "hint": "See `starloom devices` for the names."},
   unknown_tool: {"code_class": "permanent", "status": 422, "title": "No device offers this tool", "hint": "See `starloom devices`, or add a device that has it."},
