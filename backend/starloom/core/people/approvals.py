@@ -28,7 +28,6 @@ from starloom.core.rights.call_effects import (
     added_to,
     adds,
     leaving_words,
-    may_change_files,
     offers_in,
     overwriting_words,
     specs_by_rules,
@@ -178,7 +177,7 @@ def approval_need(
         unseen = guided and (
             bool(spec.secrets)
             or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
-            or (Effect.WRITE in effects and may_change_files(spec))
+            or (spec.key is None and known.may_change_files(spec))
         )
         turns = found.turns(known, spec)
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):

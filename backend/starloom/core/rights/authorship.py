@@ -14,7 +14,6 @@ from starloom.core.rights.call_effects import (
     ASKING,
     EVERY,
     KnownEffects,
-    may_change_files,
     overwriting_words,
     specs_by_rules,
     ways_of,
@@ -186,8 +185,7 @@ def check_edit(
         reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
         if is_model(author):
             known = KnownEffects(fleet)
-            writing = [spec for spec in changed if spec.key is None and Effect.WRITE in known.of(spec)]
-            changing = [spec for spec in writing if may_change_files(spec)]
+            changing = [spec for spec in changed if spec.key is None and known.may_change_files(spec)]
             reasons += [f"{spec.id} may {overwriting_words(spec) or 'change files'}" for spec in changing]
         if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
             reasons += wider_than_approved(fleet, constellation, before, flows)

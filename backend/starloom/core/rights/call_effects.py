@@ -120,6 +120,20 @@ class KnownEffects:
             self._offered[tool] = any(True for _ in self._offers(tool))
         return self._offered[tool]
 
+    def may_change_files(self, spec: TaskSpec) -> bool:
+        """Tell whether a task that writes may do more than add something; `wide_trash` tells what takes files away.
+
+        The *write* of a tool of others may be anything, and a goal chooses its arguments itself.
+        """
+        if spec.goal is not None:
+            return any(self._writes(tool) for tool in spec.goal.tools)
+        if overwriting_words(spec):
+            return True
+        return any(self._writes(way.tool or "") for way in ways_of(spec) if way.tool not in _ADDING | _LEAVING)
+
+    def _writes(self, tool: str) -> bool:
+        return any(Effect.WRITE in offer.effects for offer in self._offers(tool))
+
     def repeats(self, spec: TaskSpec) -> int:
         """Return how many times a task may repeat a call that does more than read."""
         return repeats_effects(spec, self._offers) if spec.for_each is not None else 0
@@ -446,14 +460,6 @@ def overwriting_words(spec: TaskSpec) -> str:
         return ""
     where = f" at {few([quoted(_short(place)) for place in places], _WORDS_MOST)}" if places else ""
     return f"overwrite files that are there already{where}"
-
-
-def may_change_files(spec: TaskSpec) -> bool:
-    """Return whether a call that writes may do more than add something; `wide_trash` tells those that take files away.
-
-    The *write* of a tool of others may be anything, and a goal chooses its arguments itself.
-    """
-    return any(way.tool not in _ADDING | _LEAVING for way in ways_of(spec)) or bool(overwriting_words(spec))
 
 
 def stays_words(specs: Iterable[TaskSpec], offers: Offers) -> str:
