@@ -292,6 +292,20 @@ def test_a_running_plan_is_written_back_as_the_very_same_plan(page: Page, stack:
     assert len(hashes) == 1, written
 
 
+def test_warnings_of_a_plan_stand_beside_its_launch(page: Page, width: str) -> None:
+    start_empty(page)
+    page.get_by_role("tab", name="Text").click()
+    page.get_by_role("textbox", name="Plan, as YAML or JSON").fill(
+        "starloom: 1\nname: Site\ntasks:\n"
+        "  - {id: put, tool: fs.write, device: {name: demo-server}, args: {path: a.txt, text: x, on_clash: replace}}\n"
+    )
+    warning = page.get_by_text("put may overwrite files that are there already at 'a.txt'.")
+    expect(warning).to_be_visible()
+    page.get_by_text("What will run, where and why").click()
+    expect(page.get_by_role("heading", name="What will run")).to_be_visible()
+    expect(warning).to_have_count(1)
+
+
 def test_a_running_plan_is_edited_in_the_same_rows(page: Page, stack: Stack, screens: Screens, width: str) -> None:
     gate = f"edit-{width}"
     plan = {

@@ -32,7 +32,7 @@ import { RowsEditor } from "../../rows/RowsEditor.tsx";
 import { keepDraft, keptDraft } from "../../rows/trials/memory.ts";
 import { useTrials } from "../../rows/trials/useTrials.ts";
 import { useDraft } from "../../rows/useDraft.ts";
-import { Facts, GrantLines, grantsOf, PreviewCard } from "../preview/PreviewCard.tsx";
+import { Facts, GrantLines, grantsOf, PreviewCard, Warnings } from "../preview/PreviewCard.tsx";
 import { Slots } from "../preview/Slots.tsx";
 import { named } from "./naming.ts";
 import { SaveRecipe } from "./SaveRecipe.tsx";
@@ -158,9 +158,10 @@ export function Build({ document, values: understood }: BuildProps) {
       {shown && shown.tasks.length > 0 && faults.length === 0 && (
         <details className="previewfold" onToggle={(event) => setUnfolded(event.currentTarget.open)}>
           <summary>What will run, where and why</summary>
-          {unfolded && <PreviewCard preview={shown} fleet={fleet} />}
+          {unfolded && <PreviewCard preview={shown} fleet={fleet} warned />}
         </details>
       )}
+      {shown && faults.length === 0 && <Warnings preview={shown} />}
       <GrantLines grants={grants} />
       {refused && <ProblemNote problem={refused} />}
       <div className="launch">

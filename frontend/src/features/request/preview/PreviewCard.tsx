@@ -46,7 +46,14 @@ export function ruleWords({ name, task, reason, calls }: RuleRow): string {
   return `Rule ${name}${task ? ` after ${task}` : ""}: ${reason}.${may}`;
 }
 
-export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet: StreamModel }) {
+interface PreviewCardProps {
+  preview: RequestPreview;
+  fleet: StreamModel;
+  /** The warnings stand outside of the card. */
+  warned?: boolean;
+}
+
+export function PreviewCard({ preview, fleet, warned }: PreviewCardProps) {
   const tag = (device: string | null | undefined): string => {
     if (!device) return "";
     const known = devices(fleet);
@@ -76,16 +83,19 @@ export function PreviewCard({ preview, fleet }: { preview: RequestPreview; fleet
         </p>
       ))}
       <SecretLines secrets={preview.secrets ?? []} />
-      {(preview.warnings ?? []).slice(0, SHOWN_MOST).map((text) => {
-        return (
-          <p key={text} className="warning tone-amber">
-            <Glyph name="barrier" />
-            {text}
-          </p>
-        );
-      })}
+      {!warned && <Warnings preview={preview} />}
     </section>
   );
+}
+
+/** What a person should know before the plan starts, such as that it may overwrite files. */
+export function Warnings({ preview }: { preview: RequestPreview }) {
+  return (preview.warnings ?? []).slice(0, SHOWN_MOST).map((text) => (
+    <p key={text} className="warning tone-amber">
+      <Glyph name="barrier" />
+      {text}
+    </p>
+  ));
 }
 
 /** `files of find`: what flows into a task, and from where. */
