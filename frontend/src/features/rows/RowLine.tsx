@@ -4,7 +4,7 @@ import { useState } from "react";
 import { able, againShort, type ToolView } from "../../model/fleet/tools.ts";
 import { type Fields, isFields, type Json, nodeOf } from "../../model/rows/document.ts";
 import type { RowFault } from "../../model/rows/faults.ts";
-import { pointerWords, type Row } from "../../model/rows/row.ts";
+import { onDevicesOf, pointerWords, type Row } from "../../model/rows/row.ts";
 import { outputWords, type Sample, shortWords } from "../../model/rows/sample.ts";
 import { labelOf } from "../../model/rows/schema.ts";
 import { fits, type Where, whereKey, whereWords } from "../../model/rows/where.ts";
@@ -69,7 +69,7 @@ export function RowLine(props: RowLineProps) {
   );
 }
 
-function WhereSelect({ row, tool, params, locked, open, onWhere }: RowLineProps) {
+function WhereSelect({ row, rows, tool, params, locked, open, onWhere }: RowLineProps) {
   // Every device in every row would be thousands of options: they come when one is about to choose.
   const [near, setNear] = useState(false);
   const carriers = tool?.carriers ?? [];
@@ -101,6 +101,8 @@ function WhereSelect({ row, tool, params, locked, open, onWhere }: RowLineProps)
   const full = open || near;
   const known = full && choices.some((one) => whereKey(one.where) === own);
   const lost = row.where.kind === "device" && !names.includes(row.where.name);
+  const same = onDevicesOf(row, rows);
+  const words = (where: Where) => (where.kind === "auto" && same ? `Where row ${same.at + 1} runs` : whereWords(where));
   return (
     <select
       className="input where"
@@ -113,7 +115,7 @@ function WhereSelect({ row, tool, params, locked, open, onWhere }: RowLineProps)
     >
       {!known && (
         <option value={own}>
-          {whereWords(row.where)}
+          {words(row.where)}
           {lost ? `: does not offer ${row.what}` : ""}
         </option>
       )}
@@ -122,7 +124,7 @@ function WhereSelect({ row, tool, params, locked, open, onWhere }: RowLineProps)
         if (held.length === 0) return null;
         const options = held.map((one) => (
           <option key={whereKey(one.where)} value={whereKey(one.where)}>
-            {whereWords(one.where)}
+            {words(one.where)}
             {one.lacks ? `: ${one.lacks}` : ""}
           </option>
         ));

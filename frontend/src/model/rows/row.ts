@@ -144,6 +144,19 @@ function byTopicOf(task: Fields): ByTopic[] {
   );
 }
 
+/** The row on whose devices this one runs, as it runs with each of them; null where it names its own or any. */
+export function onDevicesOf(row: Row, rows: readonly Row[]): Row | null {
+  if (row.where.kind !== "auto") return null;
+  const seen = new Set<string>();
+  for (let one: Row | undefined = row; one?.each?.same && !seen.has(one.id); ) {
+    seen.add(one.id);
+    const same: string = one.each.same;
+    one = rows.find((other) => other.id === same);
+    if (one?.where.kind === "every" || (one?.where.kind === "param" && one.where.every)) return one;
+  }
+  return null;
+}
+
 /** Ids of all rows that must have ended before this one, directly. */
 export function before(row: Row): string[] {
   const ids = [...row.uses.map((use) => use.from), ...row.gates.map((gate) => gate.from)];
