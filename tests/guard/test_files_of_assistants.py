@@ -34,12 +34,12 @@ TAKING = {
     "a move": _call("fs.move", path="www/a.css", to="www/gone.css"),
     "another way": {**_call("fs.find", root="."), "any_of": [{"tool": "fs.trash", "args": {"paths": ["a.txt"]}}]},
     "a write over": _call("fs.write", path="a.txt", text="x", on_clash="replace"),
+    "a way back": _call("fs.restore", tickets=["t-1"]),
     "a tool of others": _call("mcp.notes.save", text="x"),
 }
 ADDING = {
     "a new file": _call("fs.write", path="a.txt", text="x"),
     "a copy": _call("fs.copy", path="a.txt", to="b.txt"),
-    "from the trash": _call("fs.restore", tickets=["t-1"]),
     "a program": _call("python.run", code="print(1)"),
     "a look": _call("fs.find", root="."),
 }

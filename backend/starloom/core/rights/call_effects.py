@@ -59,7 +59,7 @@ _TRASHING: Final = frozenset({TRASH, ROTATE})
 MOVE: Final = "fs.move"
 _LEAVING: Final = _TRASHING | {MOVE}
 _ADDING: Final = frozenset(
-    {"archive.unpack", "artifact.get", "fs.copy", "fs.restore", "fs.write", "git.clone", "notify", "python.run"}
+    {"archive.unpack", "artifact.get", "fs.copy", "fs.write", "git.clone", "notify", "python.run"}
 )
 """Tools with the effect *write* that leave everything in its place, unless their `on_clash` says otherwise."""
 NAMED_FILES_MOST: Final = 20
