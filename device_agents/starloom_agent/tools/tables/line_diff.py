@@ -1,0 +1,104 @@
+"""`data.diff`: the lines in which two texts differ, such as a configuration of two servers as `fs.read` gives it.
+
+Pure, as the other `data` tools; which files are compared is the plan's.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
+
+import msgspec
+
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_protocol.vocabulary import Code, Repeatability
+
+_LINES_MOST: Final = 10_000
+"""The time grows with the product of the lines of both texts; a configuration has hundreds."""
+_SHOWN_CHARS: Final = 1_000
+
+
+class Diff(Args, frozen=True, kw_only=True):
+    """The lines of `second` that are not those of `first`, in order; blanks at the end of a line do not count. `limit`
+    bounds the rows, not the counts.
+    """
+
+    first: str
+    second: str
+    limit: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1_000
+
+
+class DifferentLine(TypedDict):
+    """`first_line` and `second_line` are its numbers from 1; it has the one of the text that it is in."""
+
+    first_line: NotRequired[int]
+    second_line: NotRequired[int]
+    state: Literal["only in the first", "only in the second"]
+    text: str
+
+
+class Differences(TypedDict):
+    """`same` counts the lines that both texts have at the same place."""
+
+    count: int
+    equal: bool
+    only_first: int
+    only_second: int
+    rows: list[DifferentLine]
+    same: int
+
+
+def diff(_context: ToolContext, args: Diff) -> Differences:
+    first, second = _lines(args.first, "first"), _lines(args.second, "second")
+    rows: list[DifferentLine] = []
+    same = 0
+    # Without its guess of what is common: it takes lines that are frequent, such as `}`, for different ones.
+    for kind, begin, end, begin_2, end_2 in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
+        if kind == "equal":
+            same += end - begin
+            continue
+        rows += [
+            {"first_line": at + 1, "state": "only in the first", "text": first[at][:_SHOWN_CHARS]}
+            for at in range(begin, end)
+        ]
+        rows += [
+            {"second_line": at + 1, "state": "only in the second", "text": second[at][:_SHOWN_CHARS]}
+            for at in range(begin_2, end_2)
+        ]
+    return {
+        "count": len(rows),
+        "equal": not rows,
+        "only_first": len(first) - same,
+        "only_second": len(second) - same,
+        "rows": rows[: args.limit],
+        "same": same,
+    }
+
+
+def _lines(text: str, which: str) -> list[str]:
+    """Return the lines of a text without the blanks at their ends.
+
+    Raises:
+        ToolFailed: there are too many.
+    """
+    lines = [line.rstrip() for line in text.splitlines()]
+    if len(lines) > _LINES_MOST:
+        reason = (
+            f"the {which} text has {len(lines)} lines, and at most {_LINES_MOST} are compared; compare hashes instead"
+        )
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+    return lines
+
+
+TOOLS = (
+    Tool(
+        name="data.diff",
+        title="Lines that differ in two texts",
+        args=Diff,
+        run=diff,
+        effects=(),
+        repeatability=Repeatability.PURE,
+        confined=True,
+        reusable=True,
+    ),
+)
