@@ -41,14 +41,13 @@ def identity_of(about: os.stat_result) -> Identity:
 
 class Write(Args, frozen=True, kw_only=True):
     """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
-    `name_by` name puts all files into `under` itself; `path` keeps the folders that `fs.find` saw, or those below
-    `strip`, which counts for it alone; `origin` puts the name of the device before that of the file; `hash` makes one
-    file of equal contents.
+    `added` is what `fs.trash` may take to undo it. `name_by` name puts all files into `under` itself; `path` keeps the
+    folders that `fs.find` saw, or those below `strip`, which counts for it alone; `origin` puts the name of the device
+    before that of the file; `hash` makes one file of equal contents.
 
     What has the same contents in its place is kept, unless `on_same_hash` is write; one with other contents keeps its
     name, and the new one gets a number (`on_clash`); a replaced one goes into the trash, and no file of a call replaces
-    another one of it. `added` is what `fs.trash` takes to undo it. Names, modes and times stay as they are; `changed`
-    names what this system cannot store so.
+    another one of it. Names, modes and times stay as they are; `changed` names what this system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()
