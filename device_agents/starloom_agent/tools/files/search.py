@@ -1,15 +1,20 @@
-"""`fs.search`: the lines of text files that have some words, within bounds; files that are no text are passed over."""
+"""`fs.search`: the lines of text files and office documents that have some words, within bounds.
+
+Files of other kinds hold no text that is looked at: they are counted by their endings.
+"""
 
 from __future__ import annotations
 
 import codecs
 import fnmatch
+from collections import Counter
 from itertools import islice
-from typing import Annotated, Final, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
 from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.files import office
 from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import LeftOut, Named
@@ -22,13 +27,15 @@ _HEAD_BYTES: Final = 8 * 1024
 _LINE_CHARS_MOST: Final = 240
 _LINES_A_FILE_MOST: Final = 20
 _LEFT_OUT_SHOWN: Final = 100
+_KINDS_NAMED: Final = 6
 _OTHER_ENCODING: Final = "it is no UTF-8, so words with accents may be missed in it"
 _MANY: Final = f"it is larger than {_FILE_BYTES_MOST // 1024**2} MiB"
 
 
 class Search(Args, frozen=True, kw_only=True):
-    """Find `text` in lines of text files below `root` (without it: in every granted folder), in any case, with or
-    without accents. `pattern` fits the name (`*.md`). Files of more than 8 MiB are left out; of each come 20 lines.
+    """Find `text` in lines of text files and office documents (docx, odt and the like) below `root` (without it: in
+    every granted folder), in any case, with or without accents. `pattern` fits the name (`*.md`). Files of more than
+    8 MiB are left out; of each come 20 lines. Other files, PDF too, are only counted.
     """
 
     text: Annotated[str, msgspec.Meta(min_length=2, max_length=200)]
@@ -48,6 +55,14 @@ class FoundLine(Named):
     text: str
 
 
+class WithoutText(Named):
+    """The files of other kinds: how many, and their endings with the number of each, the most first."""
+
+    files: int
+    kinds: str
+    what: Literal["without text"]
+
+
 class FoundLines(TypedDict):
     """`count` is the number of files with the text; `complete`: every text file was read, and all lines are here."""
 
@@ -57,6 +72,7 @@ class FoundLines(TypedDict):
     left_out: list[LeftOut]
     lines: int
     rows: list[FoundLine]
+    without_text: WithoutText
 
 
 class _Reading:
@@ -73,6 +89,7 @@ class _Reading:
         self.complete = True
         self.rows: list[FoundLine] = []
         self.left_out: list[LeftOut] = []
+        self._other = Counter[str]()
 
     def leave_out(self, path: str, why: str) -> None:
         self.complete = False
@@ -90,6 +107,10 @@ class _Reading:
         if self.bytes >= _ALL_BYTES_MOST:
             self.leave_out(shown, "1 GiB was read before it")
             return
+        ending = found.path.suffix.lower()
+        if ending in office.KINDS:
+            self._look_into(found, shown)
+            return
         try:
             with self._context.files.open(found.path) as file:
                 data = file.read(_FILE_BYTES_MOST)
@@ -98,16 +119,44 @@ class _Reading:
             return
         self.bytes += len(data)
         marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-        if b"\0" in data[:_HEAD_BYTES] and not marked:
+        if _is_other(data, ending) and not marked:
+            self._other[ending[1:] or "no ending"] += 1
             return
-        self.files += 1
-        self._context.progress(done_bytes=self.bytes, note=found.path.name)
+        self._count(found)
         try:
             text = data.decode("utf-16" if marked else "utf-8")
         except UnicodeDecodeError:
             self.leave_out(shown, _OTHER_ENCODING)
             text = data.decode("windows-1252", errors="replace")
         self._keep(text, shown)
+
+    def _look_into(self, found: Found, shown: str) -> None:
+        """Read an office document, and keep the paragraphs with the text."""
+        try:
+            with self._context.files.open(found.path) as file:
+                text = office.text_of(file)
+        except OSError as error:
+            self.leave_out(shown, error.strerror or "it cannot be read")
+            return
+        except office.NotADocument as no:
+            self.leave_out(shown, str(no))
+            return
+        self.bytes += found.bytes
+        self._count(found)
+        self._keep(text, shown)
+
+    def _count(self, found: Found) -> None:
+        self.files += 1
+        self._context.progress(done_bytes=self.bytes, note=found.path.name)
+
+    def without_text(self) -> WithoutText:
+        kinds = [f"{count} {kind}" for kind, count in self._other.most_common()]
+        more = len(kinds) - _KINDS_NAMED
+        told = [*kinds[:_KINDS_NAMED], *([f"{more} kinds more"] if more > 0 else [])]
+        made: WithoutText = {"files": self._other.total(), "kinds": ", ".join(told), "what": "without text"}
+        if self._args.device_name:
+            made["device"] = self._args.device_name
+        return made
 
     def _keep(self, text: str, shown: str) -> None:
         hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._wanted in fold(line)]
@@ -125,6 +174,11 @@ class _Reading:
             self.complete = False
             if room:
                 self.rows[-1]["more"] = len(hits) - room
+
+
+def _is_other(data: bytes, ending: str) -> bool:
+    """Tell whether the bytes of a file are no text. A PDF may begin with lines of it, and holds its words packed."""
+    return b"\0" in data[:_HEAD_BYTES] or (ending == ".pdf" and data.startswith(b"%PDF"))
 
 
 def _cut(line: str, wanted: str) -> str:
@@ -155,6 +209,7 @@ def search(context: ToolContext, args: Search) -> FoundLines:
         "left_out": reading.left_out,
         "lines": reading.lines,
         "rows": reading.rows,
+        "without_text": reading.without_text(),
     }
 
 

@@ -83,9 +83,7 @@ def _lines(text: str, which: str) -> list[str]:
     """
     lines = [line.rstrip() for line in text.splitlines()]
     if len(lines) > _LINES_MOST:
-        reason = (
-            f"the {which} text has {len(lines)} lines, and at most {_LINES_MOST} are compared; compare hashes instead"
-        )
+        reason = f"the {which} text has {len(lines)} lines; at most {_LINES_MOST} are compared, more by their hashes"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     return lines
 

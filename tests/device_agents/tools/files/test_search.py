@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
 
+from starloom_agent.toolkit.files import office
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.tools.files import search
 from starloom_protocol.vocabulary import Code
@@ -21,6 +24,57 @@ def test_lines_with_the_text_are_found_in_any_case_and_without_accents(device: D
         {"path": "Papers/letter.txt", "line": 2, "text": "The R\u00c9SUM\u00c9 is here", "device": "nas"}
     ]
     assert (found["count"], found["lines"], found["files_read"], found["complete"]) == (1, 1, 2, True)
+    assert found["without_text"] == {"device": "nas", "files": 1, "kinds": "1 bin", "what": "without text"}
+
+
+def test_files_without_text_are_counted_by_their_endings(device: Device) -> None:
+    for number in range(3):
+        device.write(f"scan{number}.pdf", b"%PDF-1.7\nword\n")
+    device.write("photo.JPG", b"\xff\xd8\0word")
+    device.write("program", b"\x7fELF\0word")
+    found = device.call("fs.search", text="word")
+    assert (found["count"], found["without_text"]["files"]) == (0, 5)
+    assert found["without_text"]["kinds"] == "3 pdf, 1 jpg, 1 no ending"
+    for number in range(9):
+        device.write(f"a.{number}", b"\0")
+    assert device.call("fs.search", text="word")["without_text"]["kinds"].endswith(", 6 kinds more")
+
+
+def _document(**parts: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in parts.items():
+            archive.writestr(name, text)
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "text"),
+    [
+        ("a.docx", "word/document.xml", "<w:p><w:r><w:t>a</w:t></w:r></w:p><w:p>Verj&#228;h<w:b/>rung &amp; x</w:p>"),
+        ("a.odt", "content.xml", "<text:h>a</text:h><text:p>Verj\u00e4hrung &amp; x</text:p>"),
+        ("a.XLSX", "xl/sharedStrings.xml", "<si><t>a</t></si><si><t>Verj\u00e4hrung &amp; x</t></si>"),
+        ("a.pptx", "ppt/slides/slide1.xml", "<a:p>a</a:p><a:p>Verj\u00e4hrung &amp; x</a:p>"),
+    ],
+)
+def test_office_documents_are_searched(device: Device, name: str, part: str, text: str) -> None:
+    device.write(name, _document(**{part: text, "docProps/core.xml": "verjahrung"}))
+    found = device.call("fs.search", text="verjahrung")
+    assert found["rows"] == [{"path": name, "line": 2, "text": "Verj\u00e4hrung & x"}]
+    assert (found["files_read"], found["complete"], found["without_text"]["files"]) == (1, True, 0)
+
+
+def test_a_document_that_is_none_or_a_bomb_is_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "_BYTES_MOST", 1_000)
+    device.write("bomb.docx", _document(**{"word/document.xml": "word" * 100_000}))
+    device.write("empty.docx", _document(mimetype="word"))
+    device.write("false.docx", b"word")
+    found = device.call("fs.search", text="word")
+    assert (found["count"], found["complete"]) == (0, False)
+    whys = {row["path"]: row["why"] for row in found["left_out"]}
+    assert "larger than" in whys["bomb.docx"]
+    assert whys["empty.docx"] == "it has no text that is known"
+    assert "cannot be read as a document" in whys["false.docx"]
 
 
 def test_text_of_other_encodings_is_searched_and_a_doubt_is_told(device: Device) -> None:
