@@ -72,7 +72,7 @@ _IDLE = word_set("some any there them these those then but so also")
 """Words whose absence changes nothing that a recipe does."""
 _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
-    " if take check find search for where ok"
+    " if take check find search for where ok both also runs"
 )
 _MERE = frozenset({"make"})
 """Words with a meaning that tell nothing of what a recipe is about: *make a coffee* is near no ZIP file."""
