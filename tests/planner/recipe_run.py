@@ -83,6 +83,18 @@ def _save(context: ToolContext, args: SaveArgs) -> dict[str, Any]:
     return {"saved": names, "count": len(names)}
 
 
+class AskArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What `ask` takes; here its first choice is tapped."""
+
+    text: str
+    choices: list[str]
+
+
+def _ask(_context: ToolContext, args: AskArgs) -> dict[str, Any]:
+    assert args.text
+    return {"answer": args.choices[0]}
+
+
 # A phone's tab has the camera, and no Python; its own tests and a real browser hold it to this shape.
 CAMERA = Tool(
     name="camera.capture",
@@ -108,7 +120,15 @@ SAVE = Tool(
     effects=(Effect.WRITE,),
     repeatability=Repeatability.NEVER,
 )
-TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA, PICK, SAVE)}
+ASK = Tool(
+    name="ask",
+    title="Ask the person at the device",
+    args=AskArgs,
+    run=_ask,
+    effects=(Effect.READ,),
+    repeatability=Repeatability.NEVER,
+)
+TOOLS = {tool.name: tool for tool in (*all_tools(), ASK, CAMERA, PICK, SAVE)}
 ROOT = Path(__file__).resolve().parents[2]
 
 

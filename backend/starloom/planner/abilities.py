@@ -13,6 +13,7 @@ from starloom_protocol.text.wording import listed
 _WORDS: Final = {
     "archive.zip": "make ZIP files",
     "archive.": "pack and check backups",
+    "ask": "put a question to the person at it",
     "artifact.get": "take files",
     "artifact.put": "send files",
     "camera.": "take pictures",
