@@ -21,7 +21,7 @@ _DEFAULT_CHARS: Final = 40
 
 
 def call(recipe: Recipe, *, titled: bool = True) -> str:
-    """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text, 7, false and './a' have no type."""
+    """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text, 7, false, './a' have no type."""
     slots = ", ".join(_slot(name, param) for name, param in recipe.params.items())
     title = f" - {plain(recipe.title)}" if titled else ""
     return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}]{title}"
