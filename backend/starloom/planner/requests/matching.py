@@ -413,7 +413,7 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
             tried = [phrase for phrase in phrases if (phrase.sort != "") is of_a_sort]
             fits.extend(_fits(recipe, tried, asked, phrases) if tried else ())
         whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
-        if whole:
+        if whole and whole[0].able:
             break
     # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
     # So does one that fits as well where the devices of the other cannot do it.
@@ -519,9 +519,9 @@ def _fits(
                 continue
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
             for name in paths:
-                if name in taken and taken[name].trust is Trust.PLAIN:
+                if name in taken and (taken[name].trust is Trust.PLAIN or "*" in reading[name]):
                     taken[name] = no_sort(taken[name], reading[name], phrase.before(name))
-            if (phrase.sort or not phrase.telling) and any(item.like_none for item in taken.values()):
+            if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
             if not all(taken[name].filled for name in chosen):

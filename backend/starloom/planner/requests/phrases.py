@@ -72,10 +72,11 @@ _IDLE = word_set("some any there them these those then but so also")
 """Words whose absence changes nothing that a recipe does."""
 _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
-    " if take check find search for where ok both also runs"
+    " if take check find search for where ok both also runs whether"
 )
-_MERE = frozenset({"make"})
-"""Words with a meaning that tell nothing of what a recipe is about: *make a coffee* is near no ZIP file."""
+_MERE = frozenset({"make", "ask", "tell"})
+"""Words with a meaning that tell nothing of what a recipe is about: *make a coffee* is near no ZIP file, and *clean up
+but ask me first* near no question."""
 _PLAIN = frozenset({"zip"})
 """Words that mean one thing only, whatever stands around them."""
 _SPELLED_LEAST = 4
@@ -173,6 +174,11 @@ class Phrase:
     def telling(self) -> frozenset[str]:
         """Its own words that carry its meaning."""
         return frozenset(form for form in self.literals if form not in _SMALL and form not in _PARTICLES)
+
+    @cached_property
+    def tells(self) -> frozenset[str]:
+        """Its own words that tell what it is about."""
+        return self.telling - _MERE
 
     @cached_property
     def says(self) -> float:
@@ -461,7 +467,7 @@ def overlap(phrase: Phrase, said: frozenset[str]) -> float:
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    if said.isdisjoint(phrase.telling - _MERE or phrase.telling):
+    if said.isdisjoint(phrase.tells):
         return 0.0
     common = phrase.own & said
     foreign = len(said) - len(common)

@@ -77,6 +77,8 @@ _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
+_CLOCK = re.compile(r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)")
+_PATTERN = re.compile(r"\*\.\w{1,8}")
 _WRITTEN_AS_A_SORT = re.compile(r"[A-Z][A-Z0-9]{1,4}s")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _YEAR_OR_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
@@ -450,31 +452,39 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
 def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
     """Return a folder, or its fault where it may as well be all files of a sort: *back up the videos of galaxy to nas*.
 
-    `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*.
+    `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*. Names
+    with `*` are none, but behind *over*, where files are meant: *run a.py over*.
     """
     words = str(taken.value)
-    if before == "in" or not may_be_a_sort(said):
+    if "*" in said and before != "over" and _unquoted(said) == said:
+        return SlotValue(reason=f"{words} is a pattern of names: say the folder, or *all {words.rpartition('/')[2]}*")
+    if before == "in" or "*" in said or not may_be_a_sort(said):
         return taken
-    return SlotValue(reason=f"{words} are a sort of files: say *the folder {words}*, or *all {words.split()[-1]}*")
+    sort = words.removesuffix(" files").rpartition(" ")[2]
+    return SlotValue(reason=f"{words} are a sort of files: say *the folder {words}*, or *all {sort}*")
 
 
 def needs_no_all(said: str) -> bool:
     """Return whether words are files of a sort without *all*; *my documents* may be the folder, so they are asked."""
-    return may_be_a_sort(said) and singular(said.split()[-1].casefold()) not in _SORT_OR_FOLDER
+    last = singular(said.casefold().removesuffix(" files").rpartition(" ")[2])
+    return may_be_a_sort(said) and last not in DOCUMENTS | _SORT_OR_FOLDER
 
 
 def may_be_a_sort(said: str) -> bool:
-    """Return whether words may be files of a sort and need no *all* for it: *the photos*, *my old videos*, *CSVs*."""
+    """Return whether words may be files of a sort without *all*: *the photos*, *my old videos*, *CSVs*, `*.log`."""
     first, _, rest = said.partition(" ")
     words = rest if first.casefold() in ARTICLES else ""
     called = bool(words) and words[0] == words[0].casefold()
+    if _PATTERN.fullmatch(said) or (called and words.endswith(" files")):
+        return True
     return (called or _WRITTEN_AS_A_SORT.fullmatch(words or said) is not None) and _are_of_a_sort(said.split()[-1])
 
 
 def _are_of_a_sort(word: str) -> bool:
     """Return whether a word is for files that people keep: *videos*, *CSVs*; *logs* and *tests* are folders, too."""
     plain = word.casefold()
-    return is_media(word) or (plain.endswith("s") and kind_of(f"a.{plain[:-1]}") != "other")
+    one = singular(plain)
+    return is_media(word) or (one != plain and (one in DOCUMENTS or kind_of(f"a.{one}") != "other"))
 
 
 def is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
@@ -673,6 +683,8 @@ def _take_since(text: str) -> SlotValue:
         words[0] = str(_NUMBER_WORDS.get(words[0], 1))
     elif len(words) == 1 and words[0] in _UNITS:
         words = ["1", words[0]]
+    elif (clock := _CLOCK.fullmatch(" ".join(words))) is not None:
+        words = [f"{int(clock['hour']) % 12 + 12 * (clock['half'] == 'pm'):02}:{clock['minute'] or '00'}"]
     try:
         return SlotValue(coerce("since", " ".join(words)))
     except ParamRefused:
