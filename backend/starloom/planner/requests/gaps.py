@@ -29,14 +29,20 @@ _PROGRAMS: Final = re.compile(
 _RUNNING: Final = re.compile(r"(?:(?:what(?:'s| is)|which programs? (?:is|are)) running|what runs) on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
 _FOLDER: Final = re.compile(
-    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff|copy|share|send|run) (?:(?i:the|my|all of) )?"
+    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff|copy|share|send|run|tidy|tidy up|sort) (?:(?i:the|my|all of) )?"
     r"(?:(?i:file|folder|script) )?"
-    r"(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:from|of|on|to|between)\b"
+    r"(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:from|of|off|on|to|onto|between|by)\b"
 )
 _FOLDER_IN: Final = re.compile(
     r"(?i:in|into) (?:(?i:the|my) )?(?:(?i:folder) )?(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:of|on)\b"
 )
 _SCRIPT: Final = re.compile(r"run\b.*\.py (?:of|from|on) (?P<device>.+?) over (?P<rest>.+)")
+_BY_KIND: Final = re.compile(
+    r"(?:tidy|sort|clean|order|organi[sz]e)\b.*\bby (?:file )?(?:kind|type|sort|ending|extension)s?\b"
+)
+_ONE_HAS: Final = re.compile(
+    r"(?:which|what|all|everything|the (?:files|pictures|photos))\b.*\b(?:not|missing|only) (?:on|in)\b"
+)
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
 _END: Final = re.compile(
     r"(?:stop|cancel|abort|undo|take back)\b(?: (?:it|that|this|everything|all)$"
@@ -228,7 +234,36 @@ _GAPS: Final = (
     _Gap(
         _moves,
         "no recipe moves files or keeps folders equal",
-        (_Way("*copy {folder} from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
+        (
+            _Way(
+                "*copy {folder} from {one} to {other}* copies what differs, reads each copy back, names what was left "
+                "out, and removes nothing",
+                _SENDS,
+                _STORES,
+            ),
+        ),
+    ),
+    _Gap(
+        _like(_BY_KIND),
+        "no recipe moves files into folders by their kind",
+        (
+            _Way(
+                "*collect all pictures from {folder} of {one} on {one}* copies those of one kind into one folder",
+                (*_SENDS, *_STORES),
+            ),
+            _Way("*list the files in {folder} on {one}* shows what is there", ("fs.list",)),
+        ),
+    ),
+    _Gap(
+        lambda said, fleet: _like(_ONE_HAS)(said, fleet) and sum(one.named_in(said) for one in fleet.devices) > 1,
+        "no recipe looks through whole devices for what only one of them has",
+        (
+            _Way(
+                "*compare Documents on {one} with Documents on {other}* names what is only in one of two folders",
+                _SEARCH,
+                _SEARCH,
+            ),
+        ),
     ),
     _Gap(
         _like(_WATCH_SITE),

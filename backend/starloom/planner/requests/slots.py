@@ -144,6 +144,8 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _few_enough(take_device(text, param, fleet), param)
     if param.type == "choice":
         return _take_choice(text, param)
+    if param.everything and text.casefold() == "everything":
+        return SlotValue(".")
     bare = _unquoted(text)
     if param.type in _LOOKS and bare != text:
         # *send "notes.txt" to nas* may be about a file.
