@@ -16,6 +16,7 @@ _WORDS: Final = {
     "ask": "put a question to the person at it",
     "artifact.get": "take files",
     "artifact.put": "send files",
+    "browser.": "show web pages",
     "camera.": "take pictures",
     "clipboard.": "use its clipboard",
     "disk.": "tell how full its disks are",

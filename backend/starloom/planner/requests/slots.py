@@ -459,11 +459,11 @@ def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
     """
     words = str(taken.value)
     if "*" in said and before != "over" and _unquoted(said) == said:
-        return SlotValue(reason=f"{words} is a pattern of names: say the folder, or *all {words.rpartition('/')[2]}*")
+        return SlotValue(reason=f"{words} is a pattern of names and no folder: say the folder, or all files of a sort")
     if before == "in" or "*" in said or not may_be_a_sort(said):
         return taken
     sort = words.removesuffix(" files").rpartition(" ")[2]
-    return SlotValue(reason=f"{words} are a sort of files: say *the folder {words}*, or *all {sort}*")
+    return SlotValue(reason=f"{words} may be files and no folder: say *the folder {words}*, or *all {sort}*")
 
 
 def needs_no_all(said: str) -> bool:
@@ -571,7 +571,7 @@ def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason="say which files, such as PDFs, pictures or *.csv")
     if (other := next((word for word in words if not _says_a_sort(word)), "")) and len(words) > 1:
         # A device finds the files of any of these words, so that *all big videos* would be all videos.
-        return SlotValue(reason=f"{quoted(other)} is no sort of files, such as PDFs, pictures or *.csv")
+        return SlotValue(reason=f"{quoted(other)} is no sort of files: say one alone, as in PDFs, pictures or *.csv")
     sure = last in DOCUMENTS or is_sort(last) or any(_FILE_MARK.search(word) for word in words)
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
