@@ -68,8 +68,8 @@ _SKIP: Final = re.compile(
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _WATCH_DISK: Final = re.compile(rf"{_WATCH.pattern}.*\b(?:full|(?:no|little|out of) (?:space|room))\b")
 _WATCH_FOLDER: Final = re.compile(
-    rf"{_WATCH.pattern}.*\b(?:files?|pictures?|photos?|scans?|something|anything)\b.*"
-    r"\b(?:appears?|arrives?|comes?|lands?|added|new|there|put)\b.*\bin(?:to)?\b"
+    rf"{_WATCH.pattern}(?=.*\b(?:files?|pictures?|photos?|scans?|something|anything)\b)"
+    r"(?=.*\b(?:appears?|arrives?|comes?|lands?|added|new|there|put)\b).*\bin(?:to)?\b"
 )
 _WATCH_SITE: Final = re.compile(
     rf"{_WATCH.pattern}.*(?:\b(?:(?:web ?)?site|web ?page|home ?page)\b|https?://\S|\b[\w-]+\.(?:com|org|net|de|at|eu)\b)"

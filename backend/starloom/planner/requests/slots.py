@@ -460,6 +460,8 @@ def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
     words = str(taken.value)
     if "*" in said and before != "over" and _unquoted(said) == said:
         return SlotValue(reason=f"{words} is a pattern of names and no folder: say the folder, or all files of a sort")
+    if before == "from" and all(map(_is_of_a_day, said.split())):
+        return SlotValue(reason=f"{words} may be a time: say *the folder {words}* if it is one; none is found by date")
     if before == "in" or "*" in said or not may_be_a_sort(said):
         return taken
     sort = words.removesuffix(" files").rpartition(" ")[2]
