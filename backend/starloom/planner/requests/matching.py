@@ -763,7 +763,7 @@ def _without_device_as_folder(
 ) -> Mapping[str, SlotValue]:
     """Return the values of words that name a device where a folder stands, as that device: *back up nas to laptop*.
 
-    Only the one device that is still open is taken so, and the folder is asked then.
+    Only the one device that is still open is taken so; the folder is asked in any case.
     """
     open_devices = [
         name
@@ -774,14 +774,14 @@ def _without_device_as_folder(
         and not param.optional
         and not param.default
     ]
+    values = dict(taken)
     for name, item in taken.items():
-        named = item.filled and recipe.params[name].type == "path" and item.trust is Trust.PLAIN
-        device = fleet.by_name.get(str(item.value).casefold()) if named and len(open_devices) == 1 else None
-        if device is not None:
-            found = take(device.name, recipe.params[open_devices[0]], fleet)
-            asked = SlotValue(reason=f"{device.name} is a device; name the folder")
-            return {**taken, name: asked, open_devices[0]: found} if found.filled else taken
-    return taken
+        if recipe.params[name].type == "path" and item.filled and is_a_device(item, fleet):
+            device = fleet.by_name[str(item.value).casefold()]
+            values[name] = SlotValue(reason=f"{device.name} is a device; name the folder")
+            found = take(device.name, recipe.params[open_devices[0]], fleet) if len(open_devices) == 1 else None
+            values.update({open_devices[0]: found} if found is not None and found.filled else {})
+    return values
 
 
 def _refused_values(recipe: Recipe, values: dict[str, Any]) -> list[Missing]:
