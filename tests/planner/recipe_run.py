@@ -83,6 +83,30 @@ def _save(context: ToolContext, args: SaveArgs) -> dict[str, Any]:
     return {"saved": names, "count": len(names)}
 
 
+class AskArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What `ask` takes; here its first choice is tapped."""
+
+    text: str
+    choices: list[str]
+
+
+def _ask(_context: ToolContext, args: AskArgs) -> dict[str, Any]:
+    assert args.text
+    return {"answer": args.choices[0]}
+
+
+class ReadArgs(msgspec.Struct, forbid_unknown_fields=True):
+    """What `browser.read` takes; no browser is started here."""
+
+    url: str
+
+
+def _read(_context: ToolContext, args: ReadArgs) -> dict[str, Any]:
+    links = [{"text": "More", "href": f"{args.url}/more"}]
+    page = {"title": "News", "text": "It is sunny.", "url": args.url, "links": links}
+    return {**page, "blocked_hosts": [], "complete": True}
+
+
 # A phone's tab has the camera, and no Python; its own tests and a real browser hold it to this shape.
 CAMERA = Tool(
     name="camera.capture",
@@ -108,7 +132,23 @@ SAVE = Tool(
     effects=(Effect.WRITE,),
     repeatability=Repeatability.NEVER,
 )
-TOOLS = {tool.name: tool for tool in (*all_tools(), CAMERA, PICK, SAVE)}
+ASK = Tool(
+    name="ask",
+    title="Ask the person at the device",
+    args=AskArgs,
+    run=_ask,
+    effects=(Effect.READ,),
+    repeatability=Repeatability.NEVER,
+)
+READ = Tool(
+    name="browser.read",
+    title="Read a page as a browser shows it",
+    args=ReadArgs,
+    run=_read,
+    effects=(Effect.READ, Effect.REACH),
+    repeatability=Repeatability.IDEMPOTENT,
+)
+TOOLS = {tool.name: tool for tool in (*all_tools(), ASK, CAMERA, PICK, READ, SAVE)}
 ROOT = Path(__file__).resolve().parents[2]
 
 

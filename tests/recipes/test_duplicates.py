@@ -128,6 +128,20 @@ def test_without_duplicates_nobody_is_asked(fleet: Fleet) -> None:
     assert answer.rows("Twice on one device") == []
 
 
+def test_files_that_two_devices_have_are_told_with_both_places(doubled: Fleet) -> None:
+    answer = doubled.submit("which files are twice on the laptop and the server")
+    assert answer.state == "succeeded", answer.told()
+    (row,) = answer.rows("On several devices")
+    places = {f"{row['device']}: {row['path']}", *row["others"].split(", ")}
+    assert places == {
+        "laptop: a.txt",
+        "laptop: copies/a again.txt",
+        "laptop: copies/a third.txt",
+        "server: only here.txt",
+    }
+    assert answer.sentence.startswith("1 file is on both laptop and server, by the contents.")
+
+
 def test_a_plan_file_that_trashes_a_folder_asks_first(fleet: Fleet) -> None:
     laptop = fleet.device("laptop")
     laptop.write("Clients/Ann/IMG_1.jpg", "a picture")

@@ -13,8 +13,10 @@ from starloom_protocol.text.wording import listed
 _WORDS: Final = {
     "archive.zip": "make ZIP files",
     "archive.": "pack and check backups",
+    "ask": "put a question to the person at it",
     "artifact.get": "take files",
     "artifact.put": "send files",
+    "browser.": "show web pages",
     "camera.": "take pictures",
     "clipboard.": "use its clipboard",
     "disk.": "tell how full its disks are",

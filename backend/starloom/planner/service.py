@@ -103,12 +103,17 @@ class Planning:
         fleet = self._fleet()
         beside = [*(other for other in self._catalogue.all() if other.name != recipe.name), recipe]
         rows: list[ExampleTried] = []
-        for sentence in every_sentence(recipe, fleet):
+        for sentence, of_one in zip(every_sentence(recipe, fleet), every_sentence(recipe, fleet, most=1), strict=True):
             if sentence.lacks:
                 why = "; ".join(lack["reason"] for lack in sentence.lacks)
                 rows.append({"words": sentence.words, "fits": None, "params": {}, "why": why})
                 continue
-            found = match(sentence.words, beside, fleet)
+            words = sentence.words
+            found = match(words, beside, fleet)
+            if found.outcome is Match.EXACT and found.candidates[0].recipe != recipe.name:
+                # *Which files are twice on a and b* compares both, while *on a* looks for what one device has twice.
+                words = of_one.words
+                found = match(words, beside, fleet)
             first = found.candidates[0] if found.candidates else None
             own = first is not None and first.recipe == recipe.name
             exact = found.outcome is Match.EXACT
@@ -122,7 +127,7 @@ class Planning:
             else:
                 why = "" if fits else refused(found, fleet).reason
             params = dict(first.params) if fits and first is not None else {}
-            rows.append({"words": sentence.words, "fits": fits, "params": params, "why": why})
+            rows.append({"words": words, "fits": fits, "params": params, "why": why})
         return rows
 
     def refused(self, found: Matched) -> Fault:

@@ -50,7 +50,8 @@ class ParamDoc(Doc):
     `true_when_named` makes a boolean true when that other parameter was given and this one was not. `many` says whether
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
     are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
-    `values` are those of a choice, each with the words for it; the first of these is its label in a form.
+    `values` are those of a choice, each with the words for it; the first of these is its label in a form. Of a path
+    with `everything` that word means all that the device allows.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -65,6 +66,7 @@ class ParamDoc(Doc):
     maximum: int | None = None
     values: dict[Name, Annotated[list[Label], Field(min_length=1, max_length=20)]] = Field(default_factory=dict)
     example: Annotated[str, Field(min_length=1, max_length=80)] | None = None
+    everything: bool = False
 
     @property
     def takes_many(self) -> bool:
@@ -292,6 +294,8 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         )
     if param.type != "device" and (param.needs or param.not_same is not None):
         found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
+    if param.type != "path" and param.everything:
+        found.add(Code.PLAN_INVALID, place, "`everything` belongs to a parameter of type path")
     if param.type not in ("device", "file") and param.many is not None:
         found.add(Code.PLAN_INVALID, place, "`many` belongs to a parameter of type device or file")
     if param.type not in ("integer", "number") and (param.minimum is not None or param.maximum is not None):

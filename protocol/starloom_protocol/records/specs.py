@@ -45,6 +45,11 @@ class Selector(Record, frozen=True, kw_only=True):
     os: str | None = None
     tools: list[str] = []
 
+    @property
+    def names_devices(self) -> bool:
+        """Whether it means devices by name or id alone, each of which is wanted whatever others fit."""
+        return bool(self.name or self.id) or (bool(self.any) and all(one.names_devices for one in self.any))
+
 
 class Reach(Record, frozen=True, kw_only=True):
     """The devices on which the calls of a tool that a plan makes for a selector are approved; a goal has no tool."""

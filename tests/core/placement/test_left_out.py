@@ -51,6 +51,14 @@ def test_demonstration_devices_that_real_ones_replace_are_named() -> None:
     assert answered(driver).endswith(" on lap; not asked: demo-phone and demo-server (demonstration only)")
 
 
+def test_a_demonstration_device_that_is_named_beside_a_real_one_is_asked() -> None:
+    driver = Driver("lap")
+    driver.add_device("demo-phone", demo=True)
+    named = ForEach(devices=Selector(any=[Selector(name="lap"), Selector(name="demo-phone")]))
+    driver.submit(plan(task("look", for_each=named)))
+    assert {dispatch.device for dispatch in driver.take()} == {"d-lap", "d-demo-phone"}
+
+
 def test_a_demonstration_device_that_did_another_task_is_not_called_unasked() -> None:
     driver = Driver("lap")
     driver.add_device("demo-phone", demo=True)

@@ -67,7 +67,7 @@ def test_stable_parts_come_first_and_what_is_left_out_is_said(name: str) -> None
 
 def test_the_recipes_are_callables_with_their_slots() -> None:
     lines = {recipe.name: call(recipe) for recipe in load_catalogue().all()}
-    assert lines["copy-file"].startswith("copy-file(source: device, target: device, file: file, folder?: path")
+    assert lines["copy-file"].startswith("copy-file(source: device, target: device, file: file, folder? = '.'")
     assert "where?: devices" in lines["log-hunt"]
 
 

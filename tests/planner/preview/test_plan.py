@@ -171,6 +171,15 @@ def test_a_group_over_devices_names_them_all_and_leaves_the_demonstration_out() 
     assert "demo-phone is for demonstration and is left out of groups that real devices fit." in found["warnings"]
 
 
+def test_a_group_over_named_devices_has_the_demonstration_that_is_named() -> None:
+    view = fleet(device("a"), device("demo-phone", demo=True), device("demo-server", demo=True))
+    where = {"any": [{"name": "a"}, {"name": "demo-phone"}]}
+    found = planning(view).preview(plan_of(view, "fleet-health", where=where))
+    task = next(task for task in found["tasks"] if task["id"] == "info")
+    assert task["devices"] == ["a", "demo-phone"]
+    assert not [warning for warning in found["warnings"] if "demonstration" in warning]
+
+
 def test_a_device_that_is_off_is_chosen_when_the_plan_names_it_and_a_warning_says_so() -> None:
     view = fleet(device("phone", online=False), device("server"))
     found = planning(view).preview(plan_of(view, "photo-backup", source="phone", target="server"))

@@ -105,6 +105,7 @@ def test_a_value_outside_its_limits_is_refused(name: str, value: Any, reason: st
         ({"params": {**HEAD["params"], "x": {"type": "text", "true_when_named": "where"}}}, "params.x.true_when_named"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "many": True}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "minimum": 1}}}, "params.x"),
+        ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "everything": True}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "integer", "default": 0, "minimum": 1}}}, "params.x.default"),
         ({"params": {**HEAD["params"], "x": {"type": "integer", "default": "x"}}}, "params.x.default"),
         ({"params": {**HEAD["params"], "x": {"type": "integer", "default": None}}}, "params.x.default"),

@@ -233,7 +233,7 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
     family = constellation.families[root] if constellation.approved else ()
     bounds = [found for one in family if (found := approved_for(constellation, constellation.specs[one])) is not None]
     fitting = [one for one in fitting if all(one.id in bound for bound in bounds)] or fitting
-    real = [device for device in fitting if not device.demo]
+    real = [device for device in fitting if not device.demo or selector.names_devices]
     chosen = real or fitting
     if not chosen:
         note = f"no device{'' if told_of else ' that is online'} fits the group's selector"

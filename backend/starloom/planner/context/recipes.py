@@ -21,7 +21,7 @@ _DEFAULT_CHARS: Final = 40
 
 
 def call(recipe: Recipe, *, titled: bool = True) -> str:
-    """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text, a 7 and a false have no type."""
+    """Return `recipe(slot: type, other?: type = default) [effects] - title`; a text, 7, false, './a' have no type."""
     slots = ", ".join(_slot(name, param) for name, param in recipe.params.items())
     title = f" - {plain(recipe.title)}" if titled else ""
     return f"{plain(recipe.name, 64)}({slots}) [{','.join(recipe.effects)}]{title}"
@@ -72,8 +72,10 @@ def meant(recipe: Recipe, candidate: Candidate) -> str:
 
 def _slot(name: str, param: ParamDoc) -> str:
     kind = "devices" if param.type == "device" and param.takes_many else "|".join(param.values) or param.type
-    # The default of a number or a switch shows its type.
-    typed = "" if kind == "text" or (param.default is not None and kind in ("integer", "boolean")) else f": {kind}"
+    # The default of a number, a switch or a path shows its type.
+    typed = (
+        "" if kind == "text" or (param.default is not None and kind in ("integer", "boolean", "path")) else f": {kind}"
+    )
     if param.default is None:
         return f"{plain(name, 64)}{'?' if param.optional else ''}{typed}"
     if isinstance(param.default, dict) or param.values:

@@ -642,8 +642,9 @@ def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
         and selects(over.devices, device, dict(fleet.tools.get(device.id, {})))
     ]
     counted = fitting if over.when_off == REPORT else [device for device in fitting if not is_off(device)]
-    # Demonstration devices stand in only where there is no other.
-    return [device for device in fitting if not device.demo] if any(not item.demo for item in counted) else fitting
+    # Demonstration devices stand in only where there is no other, or where they are named.
+    stand_in = over.devices is None or over.devices.names_devices or all(item.demo for item in counted)
+    return fitting if stand_in else [device for device in fitting if not device.demo]
 
 
 def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:

@@ -118,9 +118,9 @@ def filled(
     return _fill(recipe, phrase, fleet, given) if phrase else Filled([Part(recipe.title)])
 
 
-def every_sentence(recipe: Recipe, fleet: FleetSnapshot) -> list[Filled]:
-    """Return each phrase of a recipe filled with the devices that are here."""
-    return [_fill(recipe, phrase, fleet, {}) for phrase in recipe.phrases]
+def every_sentence(recipe: Recipe, fleet: FleetSnapshot, *, most: int = NAMED_MOST) -> list[Filled]:
+    """Return each phrase of a recipe filled with devices that are here, at most so many for each of its places."""
+    return [_fill(recipe, phrase, fleet, {}, most) for phrase in recipe.phrases]
 
 
 def _phrase(recipe: Recipe, wanted: set[str], *, every_device: bool) -> str:
@@ -132,7 +132,9 @@ def _phrase(recipe: Recipe, wanted: set[str], *, every_device: bool) -> str:
     return next(iter([*fitting, *recipe.phrases]), "")
 
 
-def _fill(recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str, str]) -> Filled:
+def _fill(
+    recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str, str], most: int = NAMED_MOST
+) -> Filled:
     made, taken = Filled(), dict[str, tuple[str, ...]]()
     at = 0
     for slot in _SLOT.finditer(phrase):
@@ -141,7 +143,7 @@ def _fill(recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str
         name = slot.group(1)
         param = recipe.params[name]
         if param.type == "device":
-            made.parts += _devices(recipe, phrase, name, fleet, taken, made)
+            made.parts += _devices(recipe, phrase, name, fleet, taken, made, most)
         else:
             made.parts.append(Part(values.get(name) or _value(name, param), "value"))
     made.parts += [Part(phrase[at:])] if at < len(phrase) else []
@@ -150,14 +152,20 @@ def _fill(recipe: Recipe, phrase: str, fleet: FleetSnapshot, values: Mapping[str
 
 
 def _devices(
-    recipe: Recipe, phrase: str, name: str, fleet: FleetSnapshot, taken: dict[str, tuple[str, ...]], made: Filled
+    recipe: Recipe,
+    phrase: str,
+    name: str,
+    fleet: FleetSnapshot,
+    taken: dict[str, tuple[str, ...]],
+    made: Filled,
+    most: int,
 ) -> Iterator[Part]:
     param = recipe.params[name]
     used = {one for names in taken.values() for one in names}
     found = _fitting(name, param, fleet, used | _alone_able(name, recipe, phrase, fleet))
     barred = set(taken.get(param.not_same or "", ()))
     chosen = [device for device in found if device.name not in barred]
-    chosen = chosen[: NAMED_MOST if param.takes_many else 1]
+    chosen = chosen[: most if param.takes_many else 1]
     if not chosen:
         made.lacks.append(_lack(name, param, second=bool(found)))
         yield Part(f"another {_noun(name, param)}" if found else f"a {_noun(name, param)}", "missing")

@@ -29,8 +29,19 @@ _PROGRAMS: Final = re.compile(
 _RUNNING: Final = re.compile(r"(?:(?:what(?:'s| is)|which programs? (?:is|are)) running|what runs) on\b")
 _MOVE: Final = re.compile(r"(?:move|sync|synchroni[sz]e|mirror)\b")
 _FOLDER: Final = re.compile(
-    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff|copy|share|send) (?:(?i:the|my|all of) )?(?:(?i:file|folder) )?"
-    r"(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:from|of|on|to|between)\b"
+    r"(?i:move|sync|synchroni[sz]e|mirror|compare|diff|copy|share|send|run|tidy|tidy up|sort) (?:(?i:the|my|all of) )?"
+    r"(?:(?i:file|folder|script) )?"
+    r"(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:from|of|off|on|to|onto|between|by)\b"
+)
+_FOLDER_IN: Final = re.compile(
+    r"(?i:in|into) (?:(?i:the|my) )?(?:(?i:folder) )?(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:of|on)\b"
+)
+_SCRIPT: Final = re.compile(r"run\b.*\.py (?:of|from|on) (?P<device>.+?) over (?P<rest>.+)")
+_BY_KIND: Final = re.compile(
+    r"(?:tidy|sort|clean|order|organi[sz]e)\b.*\bby (?:file )?(?:kind|type|sort|ending|extension)s?\b"
+)
+_ONE_HAS: Final = re.compile(
+    r"(?:which|what|all|everything|the (?:files|pictures|photos))\b.*\b(?:not|missing|only) (?:on|in)\b"
 )
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
 _END: Final = re.compile(
@@ -55,6 +66,11 @@ _SKIP: Final = re.compile(
     r"\b(?:it|them|those|existing|exists?|there|ones|same)\b|(?:not|never|don't|without) (?:over)?writ(?:e|ing)\b)"
 )
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
+_WATCH_DISK: Final = re.compile(rf"{_WATCH.pattern}.*\b(?:full|(?:no|little|out of) (?:space|room))\b")
+_WATCH_FOLDER: Final = re.compile(
+    rf"{_WATCH.pattern}(?=.*\b(?:files?|pictures?|photos?|scans?|something|anything)\b)"
+    r"(?=.*\b(?:appears?|arrives?|comes?|lands?|added|new|there|put)\b).*\bin(?:to)?\b"
+)
 _WATCH_SITE: Final = re.compile(
     rf"{_WATCH.pattern}.*(?:\b(?:(?:web ?)?site|web ?page|home ?page)\b|https?://\S|\b[\w-]+\.(?:com|org|net|de|at|eu)\b)"
     r".*\b(?:down|up|offline|online|gone|back|reachable|unreachable|answers?)\b"
@@ -71,7 +87,7 @@ class _Way:
     """A request that works here on devices that may do what it needs.
 
     `{one}` is one of them, `{two}` are two. `{other}` is another one, which has to offer `other_needs`. `{folder}` is
-    the folder of the words.
+    the folder or file of the words, and `{bare}` the same without quotes.
     """
 
     words: str
@@ -113,6 +129,13 @@ def _of_named(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
 def _moves(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words move something between devices; moving anything else is work for a model."""
     return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
+
+
+def _from_another(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words run a script of one device over files of another."""
+    found = _SCRIPT.match(said)
+    two = sum(device.named_in(said) for device in fleet.devices) > 1
+    return found is not None and two and found["device"] not in found["rest"]
 
 
 def _renames(said: str, fleet: FleetSnapshot) -> bool:
@@ -211,7 +234,36 @@ _GAPS: Final = (
     _Gap(
         _moves,
         "no recipe moves files or keeps folders equal",
-        (_Way("*copy {folder} from {one} to {other}* copies what differs and removes nothing", _SENDS, _STORES),),
+        (
+            _Way(
+                "*copy {folder} from {one} to {other}* copies what differs, reads each copy back, names what was left "
+                "out, and removes nothing",
+                _SENDS,
+                _STORES,
+            ),
+        ),
+    ),
+    _Gap(
+        _like(_BY_KIND),
+        "no recipe moves files into folders by their kind",
+        (
+            _Way(
+                "*collect all pictures from {folder} of {one} on {one}* copies those of one kind into one folder",
+                (*_SENDS, *_STORES),
+            ),
+            _Way("*list the files in {folder} on {one}* shows what is there", ("fs.list",)),
+        ),
+    ),
+    _Gap(
+        lambda said, fleet: _like(_ONE_HAS)(said, fleet) and sum(one.named_in(said) for one in fleet.devices) > 1,
+        "no recipe looks through whole devices for what only one of them has",
+        (
+            _Way(
+                "*compare Documents on {one} with Documents on {other}* names what is only in one of two folders",
+                _SEARCH,
+                _SEARCH,
+            ),
+        ),
     ),
     _Gap(
         _like(_WATCH_SITE),
@@ -230,6 +282,38 @@ _GAPS: Final = (
         "no recipe installs programs; a command does, where the owner has granted it: "
         "`starloom-agent grant shell:run -- apt-get install -y {[a-z0-9.+-]+}`",
         (_Way("*run apt-get install -y htop on {one}* is such a request", _COMMAND),),
+    ),
+    _Gap(
+        _from_another,
+        "a script runs over files of the device that it lies on",
+        (
+            _Way("*copy the file {folder} from {one} to {other}* brings it there", _SENDS, _STORES),
+            _Way(
+                "*run {folder} over data of {other} on {other}* runs it over each file", (), ("python.run", "fs.find")
+            ),
+        ),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _of_named(_WATCH_DISK),
+        "no recipe waits for a disk to be full; a schedule looks again and again, and tells you once it is nearly full "
+        "and once it is not any more",
+        (
+            _Way('`starloom schedule add "is {one} nearly full" --cron "every hour"` looks each hour', ("disk.usage",)),
+            _Way("*is {one} nearly full* looks once", ("disk.usage",)),
+        ),
+    ),
+    _Gap(
+        _of_named(_WATCH_FOLDER),
+        "no recipe waits for a file; a schedule looks again and again, and tells you when the list is another one",
+        (
+            _Way(
+                '`starloom schedule add "list the files in {bare} on {one}" --cron "every hour" --notify change` '
+                "looks each hour",
+                ("fs.list",),
+            ),
+            _Way("*list the files in {folder} on {one}* looks once", ("fs.list",)),
+        ),
     ),
     _Gap(
         _of_named(_WATCH),
@@ -278,8 +362,9 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
 
 
 def _folder_in(words: str, fleet: FleetSnapshot) -> str:
-    """Return the folder that words move or compare, as it was written; an example where they name none."""
-    found = _FOLDER.search(" ".join(words.split()))
+    """Return the folder that words are about, as it was written; an example where they name none."""
+    said = " ".join(words.split())
+    found = _FOLDER.search(said) or _FOLDER_IN.search(said)
     named = found is not None and found["folder"].casefold() not in fleet.by_name
     return found["folder"] if found is not None and named else "Documents"
 
@@ -293,7 +378,8 @@ def _way(way: _Way, said: str, fleet: FleetSnapshot, folder: str) -> str:
         return ""
     two = " and ".join(device.name for device in able[:2])
     other = others[0].name if others else ""
-    return way.words.format(one=able[0].name, other=other, two=two, folder=folder)
+    bare = folder.strip('"')  # within the quotes of a command
+    return way.words.format(one=able[0].name, other=other, two=two, folder=folder, bare=bare)
 
 
 def _place(device: DeviceSnapshot, said: str) -> int:

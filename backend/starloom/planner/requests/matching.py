@@ -43,7 +43,17 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import SlotValue, Trust, describes, is_a_device, is_called_a_file, no_sort, take
+from starloom.planner.requests.slots import (
+    SlotValue,
+    Trust,
+    describes,
+    devices_left_over,
+    is_a_device,
+    is_called_a_file,
+    needs_no_all,
+    no_sort,
+    take,
+)
 from starloom_protocol.api.previews import RecipeCandidate, TrialRow
 from starloom_protocol.plan import ParamDoc, Recipe, recipe_values
 from starloom_protocol.records.entities import RecipeRuns
@@ -126,29 +136,6 @@ def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
         # *Collect PDFs of lena* may be said with *from*, which stands before the folder in its phrases.
         sources[0].update(_OF_SOURCE)
     return places
-
-
-def _devices_left_over(
-    said: Sequence[Word], phrases: Iterable[Phrase], values: Mapping[str, Any], fleet: FleetSnapshot
-) -> list[str]:
-    """Return the devices that the words name and that no value has: the recipe would leave them out."""
-    own = {form for phrase in phrases for form in phrase.literals}
-    taken = {
-        one.get("name")
-        for value in values.values()
-        if isinstance(value, dict)
-        for one in value.get("any", [value])
-        if isinstance(one, dict)
-    }
-    words = " ".join(word.text for word in said if not word.quoted).casefold()
-    named = [device for device in fleet.devices if device.name not in taken and device.named_in(words)]
-    # The name of another device may hold this one: *nas* in *nas two*.
-    others = [device.name.casefold() for device in fleet.devices if device.name in taken and device.named_in(words)]
-    return [
-        device.name
-        for device in named
-        if device.name.casefold() not in own and not any(device.named_in(other) for other in others)
-    ]
 
 
 def _device_at(
@@ -276,6 +263,9 @@ class _Fit:
     """The number of values that do not resemble what their slot takes."""
     unsaid: bool
     """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
+    too_many: bool
+    """Whether more devices are named than it takes: *the pictures of a and b* are left to a recipe for any sort."""
+    of_a_sort: bool
 
     @property
     def rank(self) -> tuple[int, bool, bool, int]:
@@ -416,14 +406,20 @@ def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
 def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Matched:
     fits: list[_Fit] = []
     asked = _asked(said, recipes, fleet, given)
-    for recipe in recipes:
-        phrases = _phrases_of(recipe, given)
-        fits.extend(_fits(recipe, phrases, asked, phrases))
-    whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
+    whole: list[_Fit] = []
+    for of_a_sort in (False, True):  # a phrase without its *all* is tried where none fits as it is written
+        for recipe in recipes:
+            phrases = _phrases_of(recipe, given)
+            tried = [phrase for phrase in phrases if (phrase.sort != "") is of_a_sort]
+            fits.extend(_fits(recipe, tried, asked, phrases) if tried else ())
+        whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)
+        if whole and whole[0].able:
+            break
     # `run the tests of shop everywhere` says more than `run {command} everywhere`: what it leaves open is asked.
     # So does one that fits as well where the devices of the other cannot do it.
     best = (whole[0].literals, whole[0].able) if whole else (0, False)
-    closer = [fit for fit in fits if whole and not fit.sure and (fit.literals, not best[1]) > (best[0], False)]
+    open_ = [fit for fit in fits if whole and not fit.sure and not (fit.too_many and whole[0].of_a_sort)]
+    closer = [fit for fit in open_ if (fit.literals, not best[1]) > (best[0], False)]
     if closer:
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
         found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
@@ -481,16 +477,16 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: _Asked) -> Candidate | None:
     """Return a recipe whose phrases have words in common with those that were said."""
-    best = max((overlap(phrase, asked.forms) for phrase in phrases), default=0.0)
+    best = max((overlap(phrase, asked.forms) for phrase in phrases if not phrase.sort), default=0.0)
     if not best:
         return None
     named = mentioned(recipe, phrases, asked.said, asked.fleet)
     near = _candidate(recipe, named, asked.given, min(_WHOLE - 1, round(best * _WHOLE)), asked.fleet)
     unheeded = not_about(asked.limits, phrases)
-    left = (
-        *left_over(asked.said, phrases, asked.devices),
-        *_devices_left_over(asked.said, phrases, near.params, asked.fleet),
-    )
+    words = " ".join(word.text for word in asked.said if not word.quoted)
+    own = {form for phrase in phrases for form in phrase.literals}
+    others = devices_left_over(words, own, near.params, asked.fleet)
+    left = (*left_over(asked.said, phrases, asked.devices), *others)
     return replace(near, unused=(*not_in(left, unheeded), *_unknown_in(asked.given, recipe)))
 
 
@@ -519,11 +515,13 @@ def _fits(
         for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
             if number >= _READINGS_MOST:
                 break
+            if phrase.sort and not needs_no_all(reading[phrase.sort]):
+                continue
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
             for name in paths:
-                if name in taken and taken[name].trust is Trust.PLAIN:
+                if name in taken and (taken[name].trust is Trust.PLAIN or "*" in reading[name]):
                     taken[name] = no_sort(taken[name], reading[name], phrase.before(name))
-            if not phrase.telling and any(item.like_none for item in taken.values()):
+            if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
             if not all(taken[name].filled for name in chosen):
@@ -565,11 +563,12 @@ def _optional_in(recipe: Recipe) -> frozenset[str]:
     return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
 
 
-def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the device parameters that words need not name: those with a default, and those given beside them."""
+def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return what words need not name: devices with a default, those given beside them, and the *all* of files."""
     devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
     usual = frozenset(name for name, param in devices.items() if param.default is not None)
-    return usual, frozenset(name for name in devices if name in given)
+    sorts = frozenset(name for name, param in recipe.params.items() if param.type == "files")
+    return usual, frozenset(name for name in devices if name in given), sorts
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
@@ -659,6 +658,8 @@ def _fit(
         sure=trusted and complete and not candidate.missing and not _unknown_in(given, recipe),
         strange=sum(item.like_none or item.trust is Trust.DOUBTFUL for item in said.values()),
         unsaid=trusted and unsaid,
+        too_many=any(item.too_many for item in said.values()),
+        of_a_sort=any(recipe.params[name].type == "files" for name in said),
     )
 
 
@@ -762,7 +763,7 @@ def _without_device_as_folder(
 ) -> Mapping[str, SlotValue]:
     """Return the values of words that name a device where a folder stands, as that device: *back up nas to laptop*.
 
-    Only the one device that is still open is taken so, and the folder is asked then.
+    Only the one device that is still open is taken so; the folder is asked in any case.
     """
     open_devices = [
         name
@@ -773,14 +774,14 @@ def _without_device_as_folder(
         and not param.optional
         and not param.default
     ]
+    values = dict(taken)
     for name, item in taken.items():
-        named = item.filled and recipe.params[name].type == "path" and item.trust is Trust.PLAIN
-        device = fleet.by_name.get(str(item.value).casefold()) if named and len(open_devices) == 1 else None
-        if device is not None:
-            found = take(device.name, recipe.params[open_devices[0]], fleet)
-            asked = SlotValue(reason=f"{device.name} is a device; name the folder")
-            return {**taken, name: asked, open_devices[0]: found} if found.filled else taken
-    return taken
+        if recipe.params[name].type == "path" and item.filled and is_a_device(item, fleet):
+            device = fleet.by_name[str(item.value).casefold()]
+            values[name] = SlotValue(reason=f"{device.name} is a device; name the folder")
+            found = take(device.name, recipe.params[open_devices[0]], fleet) if len(open_devices) == 1 else None
+            values.update({open_devices[0]: found} if found is not None and found.filled else {})
+    return values
 
 
 def _refused_values(recipe: Recipe, values: dict[str, Any]) -> list[Missing]:

@@ -72,10 +72,11 @@ _IDLE = word_set("some any there them these those then but so also")
 """Words whose absence changes nothing that a recipe does."""
 _PARTICLES = word_set(
     "up down last first time one two by be can it its that i have put get send show which when why new newest not as"
-    " if take check find search for where ok"
+    " if take check find search for where ok both also runs whether"
 )
-_MERE = frozenset({"make"})
-"""Words with a meaning that tell nothing of what a recipe is about: *make a coffee* is near no ZIP file."""
+_MERE = frozenset({"make", "ask", "tell"})
+"""Words with a meaning that tell nothing of what a recipe is about: *make a coffee* is near no ZIP file, and *clean up
+but ask me first* near no question."""
 _PLAIN = frozenset({"zip"})
 """Words that mean one thing only, whatever stands around them."""
 _SPELLED_LEAST = 4
@@ -143,11 +144,12 @@ class Phrase:
     """Parts in order: a literal form, or a slot (its name in `slot`).
 
     The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do
-    not: *and put a contact sheet*, without *on laptop*.
+    not: *and put a contact sheet*, without *on laptop*. `sort` is a slot for files of a sort that lacks its *all*.
     """
 
     parts: tuple[tuple[str, bool], ...]
     lacks: str = ""
+    sort: str = ""
     quoted: frozenset[str] = frozenset()
 
     @cached_property
@@ -172,6 +174,11 @@ class Phrase:
     def telling(self) -> frozenset[str]:
         """Its own words that carry its meaning."""
         return frozenset(form for form in self.literals if form not in _SMALL and form not in _PARTICLES)
+
+    @cached_property
+    def tells(self) -> frozenset[str]:
+        """Its own words that tell what it is about."""
+        return self.telling - _MERE
 
     @cached_property
     def says(self) -> float:
@@ -283,7 +290,11 @@ _PHRASES_MOST = 200
 
 @lru_cache(maxsize=1024)
 def phrases_of(
-    texts: tuple[str, ...], optional: frozenset[str], usual: frozenset[str], given: frozenset[str]
+    texts: tuple[str, ...],
+    optional: frozenset[str],
+    usual: frozenset[str],
+    given: frozenset[str],
+    sorts: frozenset[str],
 ) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
@@ -291,7 +302,7 @@ def phrases_of(
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
     on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
     slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
-    they do without.
+    they do without. `sorts` are slots for files of a sort.
     """
     found = dict.fromkeys(read_phrase(text) for text in texts)
     written = list(found)
@@ -304,6 +315,8 @@ def phrases_of(
         shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
         if shorter is not None and Phrase(shorter.parts) not in found:
             found.setdefault(shorter)
+    for phrase in written:
+        found.update(dict.fromkeys(_without_all(phrase, sorts)))
     return tuple(found)[: max(_PHRASES_MOST, len(texts))]
 
 
@@ -348,9 +361,16 @@ def without_device(phrases: tuple[Phrase, ...], needed: frozenset[str]) -> tuple
     return tuple(dict.fromkeys(shorter for phrase in phrases for shorter in _without_one(phrase, needed)))
 
 
+def _without_all(phrase: Phrase, sorts: frozenset[str]) -> Iterator[Phrase]:
+    """Yield a phrase without its *all* before files of a sort: *copy the photos of both phones to nas*."""
+    for at, (name, is_slot) in enumerate(phrase.parts):
+        if is_slot and name in sorts and at and phrase.parts[at - 1] == ("all", False):
+            yield Phrase((*phrase.parts[: at - 1], *phrase.parts[at:]), sort=name)
+
+
 def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
     """Yield a phrase without each device that words may have left out: *copy {folder} to {target}*."""
-    if phrase.lacks or phrase.quoted:
+    if phrase.lacks or phrase.quoted or phrase.sort:
         return
     for at, (name, is_slot) in enumerate(phrase.parts):
         if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1][1]:
@@ -447,7 +467,7 @@ def overlap(phrase: Phrase, said: frozenset[str]) -> float:
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    if said.isdisjoint(phrase.telling - _MERE or phrase.telling):
+    if said.isdisjoint(phrase.tells):
         return 0.0
     common = phrase.own & said
     foreign = len(said) - len(common)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -41,7 +41,7 @@ from starloom.planner.requests.clauses import (
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
-from starloom_protocol.text.file_sorts import DOCUMENTS, is_media, is_sort
+from starloom_protocol.text.file_sorts import DOCUMENTS, is_media, is_sort, kind_of
 from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.text.wording import quoted
 
@@ -56,6 +56,7 @@ _NAME_PARTS = re.compile(r"[\s._-]+")
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 _FOLDERS = ("folder", "directory")
+_FILES = ("file", "script", "program")
 _PATH_WORDS_MOST = 5
 _FILE_WORDS_MOST = 6
 _TEXT_WORDS_MOST = 12
@@ -76,6 +77,9 @@ _ELSEWHERE = _PREPOSITIONS - _OF
 _PATH_MARK = re.compile(r"^[~./\\]|[/\\*]|\w\.\w|^[A-Za-z]:")
 _FILE_MARK = re.compile(r"[*?/\\_\d]|\w\.\w")
 _ENDING = re.compile(r"\w\.[A-Za-z]\w{0,4}$")
+_CLOCK = re.compile(r"(?P<hour>1[0-2]|0?[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)")
+_PATTERN = re.compile(r"\*\.\w{1,8}")
+_WRITTEN_AS_A_SORT = re.compile(r"[A-Z][A-Z0-9]{1,4}s")
 _SERVICE = re.compile(r"[A-Za-z0-9][\w.@:\\-]*")
 _YEAR_OR_DATE = re.compile(r"(?:19|20)\d\d(?:-\d\d){0,2}")
 _DAYS = word_set("yesterday today monday tuesday wednesday thursday friday saturday sunday")
@@ -83,6 +87,8 @@ _CALLED_IN_PLURAL = word_set("accounts lyrics minutes notes slides taxes")
 """Documents whose plural is the name of one: *where is notes*."""
 _FILE_OF = word_set("browser explorer format limit manager permission server share size system type")
 """Words that with *file* before them are no name of one: *the file server*."""
+_JOINS_SORTS = word_set("and or file files")
+_SORT_OR_FOLDER = word_set("doc document paper")
 _AROUND_CHOICES = word_set(
     "a an the it them that this these those one ones old existing previous file files copy copies archive"
     " version versions what whatever exists exist is are there here already if when same name names with of and but"
@@ -109,7 +115,8 @@ class SlotValue:
 
     `wanted` is the number of devices that the words ask for (*two machines*), 0 if they give none. `like_none`: the
     words resemble no value of such a slot; `unable`: they mean a device that lacks the tools; `bare`: no quotes hold a
-    command together; `others`: the words mean all but the device that it must differ from, which a match knows.
+    command together; `others`: the words mean all but the device that it must differ from, which a match knows;
+    `too_many`: they mean several devices where one is taken.
     """
 
     value: Any = None
@@ -121,6 +128,7 @@ class SlotValue:
     unable: bool = False
     bare: bool = False
     others: bool = False
+    too_many: bool = False
 
     @property
     def filled(self) -> bool:
@@ -136,6 +144,8 @@ def take(words: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _few_enough(take_device(text, param, fleet), param)
     if param.type == "choice":
         return _take_choice(text, param)
+    if param.everything and text.casefold() == "everything":
+        return SlotValue(".")
     bare = _unquoted(text)
     if param.type in _LOOKS and bare != text:
         # *send "notes.txt" to nas* may be about a file.
@@ -180,7 +190,8 @@ def _few_enough(taken: SlotValue, param: ParamDoc) -> SlotValue:
     if len(several) < 2 or param.takes_many:
         return taken
     names = tuple(str(item["name"]) for item in several)
-    return SlotValue(reason=f"it takes one device, and {' and '.join(names)} are {len(names)}", choices=names)
+    reason = f"it takes one device, and {' and '.join(names)} are {len(names)}"
+    return SlotValue(reason=reason, choices=names, too_many=True)
 
 
 def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -239,6 +250,30 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if gone := next((device for device in fleet.gone if device.name.casefold() == " ".join(words)), None):
         return SlotValue(reason=gone_words(gone), choices=tuple(device.name for device in able))
     return _unknown(text, kind, able)
+
+
+def devices_left_over(words: str, own: Collection[str], values: Mapping[str, Any], fleet: FleetSnapshot) -> list[str]:
+    """Return the devices that words name and that no value has: a recipe whose `own` words lack them leaves them out.
+
+    The name of another device may hold this one: *nas* in *nas two*.
+    """
+    said = words.casefold()
+    taken = {
+        one.get("name")
+        for value in values.values()
+        if isinstance(value, dict)
+        for one in value.get("any", [value])
+        if isinstance(one, dict)
+    }
+    named = [device for device in fleet.devices if device.named_in(said)]
+    others = [device.name.casefold() for device in named if device.name in taken]
+    return [
+        device.name
+        for device in named
+        if device.name not in taken
+        and device.name.casefold() not in own
+        and not any(device.named_in(other) for other in others)
+    ]
 
 
 def _own_of(
@@ -404,6 +439,8 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason=reason)
     if any(word.endswith(",") for word in words[:-1]):
         return SlotValue(reason=f"{quoted(text)} does not look like one path; quote it if it is one")
+    if len(words) == 2 and words[0].casefold() in _FILES and _ENDING.search(words[1]):
+        words = words[1:]  # *run the script mean.py over runs/*.csv*
     marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
     marked = bool(marks)
     if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
@@ -417,12 +454,41 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
 def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
     """Return a folder, or its fault where it may as well be all files of a sort: *back up the videos of galaxy to nas*.
 
-    `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*.
+    `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*. Names
+    with `*` are none, but behind *over*, where files are meant: *run a.py over*.
     """
-    word = str(taken.value)
-    if before == "in" or said.partition(" ")[0].casefold() not in ARTICLES or not is_media(word):
+    words = str(taken.value)
+    if "*" in said and before != "over" and _unquoted(said) == said:
+        return SlotValue(reason=f"{words} is a pattern of names and no folder: say the folder, or all files of a sort")
+    if before == "from" and all(map(_is_of_a_day, said.split())):
+        return SlotValue(reason=f"{words} may be a time: say *the folder {words}* if it is one; none is found by date")
+    if before == "in" or "*" in said or not may_be_a_sort(said):
         return taken
-    return SlotValue(reason=f"{word} are a sort of files: say *the folder {word}*, or *all {word}*")
+    sort = words.removesuffix(" files").rpartition(" ")[2]
+    return SlotValue(reason=f"{words} may be files and no folder: say *the folder {words}*, or *all {sort}*")
+
+
+def needs_no_all(said: str) -> bool:
+    """Return whether words are files of a sort without *all*; *my documents* may be the folder, so they are asked."""
+    last = singular(said.casefold().removesuffix(" files").rpartition(" ")[2])
+    return may_be_a_sort(said) and last not in DOCUMENTS | _SORT_OR_FOLDER
+
+
+def may_be_a_sort(said: str) -> bool:
+    """Return whether words may be files of a sort without *all*: *the photos*, *my old videos*, *CSVs*, `*.log`."""
+    first, _, rest = said.partition(" ")
+    words = rest if first.casefold() in ARTICLES else ""
+    called = bool(words) and words[0] == words[0].casefold()
+    if _PATTERN.fullmatch(said) or (called and words.endswith(" files")):
+        return True
+    return (called or _WRITTEN_AS_A_SORT.fullmatch(words or said) is not None) and _are_of_a_sort(said.split()[-1])
+
+
+def _are_of_a_sort(word: str) -> bool:
+    """Return whether a word is for files that people keep: *videos*, *CSVs*; *logs* and *tests* are folders, too."""
+    plain = word.casefold()
+    one = singular(plain)
+    return is_media(word) or (one != plain and (one in DOCUMENTS or kind_of(f"a.{one}") != "other"))
 
 
 def is_a_device(taken: SlotValue, fleet: FleetSnapshot) -> bool:
@@ -472,7 +538,11 @@ def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     first, _, rest = text.partition(" ")
     if first.casefold() in ("all", "every") and rest:
         sort = _take_files(rest, fleet)
-        return replace(sort, value=text) if sort.filled else replace(sort, like_none=True)
+        if sort.filled:
+            return replace(sort, value=text)
+        # *All scanned contracts* are found by these words of their names.
+        named = singular(plain_word(rest.split()[-1])) in DOCUMENTS and _take_file(rest, fleet)
+        return replace(named, trust=Trust.SURE) if named and named.filled else replace(sort, like_none=True)
     parts = [part for part in _BETWEEN.split(text) if part]
     taken = [_take_file(part, fleet) for part in parts]
     if len(parts) < 2 or not all(one.filled and one.trust is Trust.SURE for one in taken):
@@ -490,7 +560,10 @@ def is_called_a_file(taken: SlotValue) -> bool:
 def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take a sort of files: a pattern, an ending, or a word such as *pictures*."""
     words = [word for word in _without_articles(text, "all", "files", "file") if plain_word(word) not in _ARTICLES]
-    reason = _refusal(words, fleet, "a sort of files")
+    said = text.split()
+    if all(map(_says_a_sort, words)):
+        said = [word for word in said if plain_word(word) not in _JOINS_SORTS]  # *pictures and videos*
+    reason = _refusal(said, fleet, "a sort of files")
     if not words or reason:
         return SlotValue(reason=reason or "it names no files")
     if names_nothing(words) or not (_ELSEWHERE | _OF).isdisjoint(map(plain_word, words)):
@@ -498,8 +571,18 @@ def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     last = singular(plain_word(words[-1]))
     if len(words) == 1 and last == "file":
         return SlotValue(reason="say which files, such as PDFs, pictures or *.csv")
+    if (other := next((word for word in words if not _says_a_sort(word)), "")) and len(words) > 1:
+        # A device finds the files of any of these words, so that *all big videos* would be all videos.
+        return SlotValue(reason=f"{quoted(other)} is no sort of files: say one alone, as in PDFs, pictures or *.csv")
     sure = last in DOCUMENTS or is_sort(last) or any(_FILE_MARK.search(word) for word in words)
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
+
+
+def _says_a_sort(word: str) -> bool:
+    """Return whether a word is a sort of files or joins two: a number and *scanned* are none."""
+    plain = plain_word(word)
+    marked = _FILE_MARK.search(word) is not None and not plain.isdigit()
+    return plain in _JOINS_SORTS or marked or is_sort(plain) or singular(plain) in DOCUMENTS
 
 
 def _take_service(text: str, fleet: FleetSnapshot) -> SlotValue:
@@ -604,6 +687,8 @@ def _take_since(text: str) -> SlotValue:
         words[0] = str(_NUMBER_WORDS.get(words[0], 1))
     elif len(words) == 1 and words[0] in _UNITS:
         words = ["1", words[0]]
+    elif (clock := _CLOCK.fullmatch(" ".join(words))) is not None:
+        words = [f"{int(clock['hour']) % 12 + 12 * (clock['half'] == 'pm'):02}:{clock['minute'] or '00'}"]
     try:
         return SlotValue(coerce("since", " ".join(words)))
     except ParamRefused:

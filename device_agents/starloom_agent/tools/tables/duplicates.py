@@ -45,10 +45,14 @@ class Duplicates(Args, frozen=True, kw_only=True):
     shortest path; by name. `rows` has one row for each such file, the largest room first: its `path`, `why` it stays,
     and the `others`. `rest` are the others, as `fs.trash` takes them. `lines` are for the question before it: how many
     go and how large they are on each device, and the first ones.
+
+    With `across` only files that are on several devices count, and `others` name their devices; none is to go, so that
+    `rest` and `lines` are empty.
     """
 
     files: list[Equal]
     keep_in: str = ""
+    across: bool = False
 
 
 class _OfDevice(TypedDict, total=False):
@@ -112,6 +116,7 @@ def _reasons(keep_in: str) -> list[_Reason]:
         (lambda file: file.mtime_s, "it was changed longest ago"),
         (lambda file: (len(PurePosixPath(file.path).parts), len(file.path)), "its path is the shortest"),
         (lambda file: file.path, "it is the first by name"),
+        (lambda file: file.device, "its device is the first by name"),
     ]
 
 
@@ -125,12 +130,19 @@ def _ranked(files: list[Equal], reasons: list[_Reason]) -> tuple[Equal, list[Equ
 
 
 def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
-    by_content: dict[tuple[str, str], dict[str, Equal]] = {}
+    by_content: dict[tuple[str, str], dict[tuple[str, str], Equal]] = {}
     for file in args.files:
         if not file.sha256:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(file.path)} has no hash to be compared by", effect=False)
-        by_content.setdefault((file.device, file.sha256), {})[file.path] = file
+        place = (file.device, file.path)
+        by_content.setdefault(("" if args.across else file.device, file.sha256), {})[place] = file
     reasons = _reasons(args.keep_in)
+    if args.across:
+        shared = [files for files in by_content.values() if len({device for device, _ in files}) > 1]
+        rows = [_shared(*_ranked(list(files.values()), reasons)) for files in shared]
+        rows.sort(key=lambda row: (-row["bytes"], row["path"]))
+        extra_bytes = sum(row["extra_bytes"] for row in rows)
+        return {"rows": rows, "count": len(rows), "rest": [], "extra_bytes": extra_bytes, "lines": []}
     found: list[tuple[OriginalFile, list[ExtraFile]]] = []
     for (device, digest), files in by_content.items():
         if len(files) > 1:
@@ -144,6 +156,12 @@ def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
         "extra_bytes": sum(row["extra_bytes"] for row, _ in found),
         "lines": [line for device, part in of_devices for line in _lines(device, list(part), args.keep_in)],
     }
+
+
+def _shared(kept: Equal, others: list[Equal], why: str) -> OriginalFile:
+    """Return a file of several devices, with each of its other places."""
+    row, _ = _choice(kept.device, kept.sha256, kept, others, why)
+    return {**row, "others": few([f"{file.device}: {file.path}" for file in others], _OTHERS_MOST)}
 
 
 def _choice(

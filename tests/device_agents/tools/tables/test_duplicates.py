@@ -80,6 +80,20 @@ def test_long_and_odd_names_stay_short_and_harmless(device: Device) -> None:
     assert "1.txt', as" in line["stays"]
 
 
+def test_files_of_several_devices_are_told_with_each_place(device: Device) -> None:
+    files = [
+        _file("a (copy).txt", device="nas"),
+        _file("a.txt", device="laptop"),
+        _file("a.txt", device="vps"),
+        *(_file(name, 5, OTHER, device="nas") for name in ("b.txt", "c.txt")),
+    ]
+    for given in (files, files[::-1]):
+        found = device.call("data.duplicates", files=given, across=True)
+        (row,) = found["rows"]
+        assert (row["device"], row["path"], row["others"]) == ("laptop", "a.txt", "vps: a.txt, nas: a (copy).txt")
+        assert (found["count"], found["rest"], found["lines"]) == (1, [], [])
+
+
 def test_a_file_without_a_hash_is_refused(device: Device) -> None:
     with pytest.raises(ToolFailed, match="'a' has no hash"):
         device.call("data.duplicates", files=[_file("a", sha256="")])
