@@ -34,7 +34,7 @@ SCORE_SHARE: Final = 0.25
 NEEDS_MOST: Final = 4
 MORE_MOST: Final = 16
 MORE_BYTES: Final = 5_000
-GUIDE_CHARS: Final = 420
+GUIDE_CHARS: Final = 390
 """Enough for the first sentences of each, which say how it takes and gives values."""
 WHOLE_CHARS: Final = 1_200
 """For a tool that the model asks about by its name."""
