@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from starloom.core.people.approvals import changing_calls
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -90,3 +91,17 @@ def test_t280_the_question_names_the_files() -> None:
     for task, words in ((TAKING["one file"], "'www/index.html' to the trash"), (TAKING["a move"], "to 'www/gone.css'")):
         (question,) = _submitted(task, by=ASSISTANT).shard.constellations["c1"].questions.values()
         assert words in question.text
+
+
+UNDONE = {**_call("fs.find", root="."), "undo": {"tool": "fs.trash", "args": {"paths": ["app.py"]}}}
+
+
+@pytest.mark.parametrize("task", [TAKING["another way"], UNDONE], ids=["another way", "undo"])
+def test_t280_the_calls_that_a_person_is_shown_have_each_way_and_a_written_undo(task: dict[str, Any]) -> None:
+    driver = _submitted(task, by=ASSISTANT)
+    assert driver.state() == "awaiting_approval"
+    found = driver.shard.constellations["c1"]
+    calls = changing_calls(driver.shard.fleet, [*found.specs.values()], [])
+    assert ("fs.trash", '{"paths":["app.py"]}' if "undo" in task else '{"paths":["a.txt"]}') in [
+        (one.tool, one.args) for one in calls
+    ]

@@ -190,6 +190,7 @@ class NamedQuestionRowJson(TypedDict):
     answer: str | None
     answered_at: str | None
     answered_by: str | None
+    author: str
     calls: list[CallRow]
     choices: list[ChoiceJson]
     constellation: str

@@ -3196,13 +3196,14 @@ export interface components {
          * NamedQuestionRow
          * @description A question with the name of its constellation.
          *
-         *     `takes_away` has the values of the choices after which files leave their place.
+         *     `takes_away` has the values of the choices after which files leave their place, `author` is who asked for the plan.
          */
         NamedQuestionRow: {
             action: string | null;
             answer: string | null;
             answered_at: string | null;
             answered_by: string | null;
+            author: string;
             calls: components["schemas"]["CallRow"][];
             choices: components["schemas"]["Choice"][];
             constellation: string;

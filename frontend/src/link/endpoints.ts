@@ -30,6 +30,8 @@ export interface Need extends Question {
   constellation: string;
   name: string;
   takes_away?: string[];
+  /** Who asked for the plan. */
+  author?: string;
 }
 
 /** A question of the list of approvals as the stream has it. */

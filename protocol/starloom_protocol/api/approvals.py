@@ -65,9 +65,10 @@ class QuestionRow(TypedDict):
 class NamedQuestionRow(QuestionRow):
     """A question with the name of its constellation.
 
-    `takes_away` has the values of the choices after which files leave their place.
+    `takes_away` has the values of the choices after which files leave their place, `author` is who asked for the plan.
     """
 
+    author: str
     constellation_name: str
     takes_away: list[str]
 

@@ -44,7 +44,15 @@ from starloom.client.terminal.typed import say
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.presentation import effect_words
 from starloom_protocol.text.wording import escaped
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Attention, DeviceLink, Reason, Role, TaskState
+from starloom_protocol.vocabulary import (
+    FINAL_CONSTELLATION_STATES,
+    Attention,
+    DeviceLink,
+    PrincipalKind,
+    Reason,
+    Role,
+    TaskState,
+)
 
 if TYPE_CHECKING:
     from starloom.client.answers import NamedQuestionRowJson
@@ -156,6 +164,9 @@ def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str,
     """Print a question with everything that its answer should rest on; it is the approval number `looked_at`."""
     until = f"; denied without an answer in {_left(item['expires_at'])}" if item["expires_at"] else ""
     print(f"{item['id']}  {escaped(item['text'])}  ({item['constellation_name'] or item['constellation']}{until})")
+    # A hub of an earlier release tells no author.
+    if item.get("author", "").startswith(f"{PrincipalKind.ASSISTANT}:"):
+        tell(f"    the assistant {name_of(item['author'])} wrote this: its words are those of a model")
     if shown := item["shown"]:
         for line in shown_lines(shown["from"], shown["output"], shown["value"], shown["left_out"]):
             print(line)

@@ -365,8 +365,8 @@ def changing_calls(
 ) -> list[Call]:
     """Return the calls of a plan that do more than read, for the person who decides: those that ask come first.
 
-    The order within is that of the plan; a call that a rule may add counts. A group stands for its calls. Their devices
-    are those that they were `approved` for, or else asked for.
+    The order within is that of the plan; a call that a rule may add counts, and so does an undo whose arguments the
+    plan writes. A group stands for its calls. Their devices are those that they were `approved` for, or else asked for.
     """
     by_id = {spec.id: spec for spec in specs}
     known = _known_effects(fleet, by_id)
@@ -375,10 +375,17 @@ def changing_calls(
     calls = [
         _call(fleet, way, by_id, effects, held.get((way.tool or "", encode_entity(selector_of(way, by_id)))))
         for spec in [*all_specs, *specs_by_rules(rules, specs)]
-        for way in ways_of(spec)
+        for way in (*ways_of(spec), *_written_undo(spec))
         if (effects := known.of(way)) - {Effect.READ}
     ]
     return sorted(calls, key=lambda call: not ASKING.intersection(call.effects))
+
+
+def _written_undo(spec: TaskSpec) -> list[TaskSpec]:
+    """Return the undo of a task as a call, where its plan names what it does and not the result of the task alone."""
+    if spec.undo is None or spec.undo.args == "{}":
+        return []
+    return [replace(spec, any_of=[], args=spec.undo.args, id=f"undo-{spec.id}", tool=spec.undo.tool, undo=None)]
 
 
 def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:

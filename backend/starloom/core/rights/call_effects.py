@@ -58,9 +58,7 @@ ROTATE: Final = "archive.rotate"
 _TRASHING: Final = frozenset({TRASH, ROTATE})
 MOVE: Final = "fs.move"
 _LEAVING: Final = _TRASHING | {MOVE}
-_ADDING: Final = frozenset(
-    {"archive.unpack", "artifact.get", "fs.copy", "fs.write", "git.clone", "notify", "python.run"}
-)
+_ADDING: Final = frozenset({"archive.unpack", "artifact.get", "fs.copy", "fs.write", "git.clone", "python.run"})
 """Tools with the effect *write* that leave everything in its place, unless their `on_clash` says otherwise."""
 NAMED_FILES_MOST: Final = 20
 """As many as a person reads one by one before an answer."""

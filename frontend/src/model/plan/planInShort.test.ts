@@ -56,6 +56,26 @@ describe("a plan in short", () => {
     expect(told(copy({ name: "vm" }))).toEqual(["writes"]);
   });
 
+  it("names the other ways of a task and an undo that the plan writes", () => {
+    const model = fleet();
+    const tools = [
+      { name: "fs.find", effects: ["read"] },
+      { name: "fs.trash", effects: ["write"], grant: "files:write" },
+    ];
+    const puts = { "offer/d1": { digest: "y", tools, facts: {} } };
+    model.readEvents([{ seq: 2, puts, kind: "k", stream: "fleet" }] as unknown as StreamEvent[]);
+    const find = { tool: "fs.find", device: { id: "d1" }, args: '{"root":"."}' };
+    const other = { tool: "fs.trash", args: '{"paths":["app.py"]}' };
+    const either = task("either", { ...find, any_of: [{ ...other, device: { id: "d1" } }] });
+    const undone = task("undone", { ...find, undo: { ...other, outputs: {} } });
+    const added = task("added", { ...find, undo: { tool: "fs.trash", args: "{}", outputs: { paths: "/added" } } });
+    expect(changingCalls([either, undone, added], model).map(({ task, tool, args }) => [task, tool, args])).toEqual([
+      ["either", "fs.trash", other.args],
+      ["undo-undone", "fs.trash", other.args],
+    ]);
+    expect(planInShort([either], model).map(planLineText)).toEqual(["reads, moves to the trash: app.py"]);
+  });
+
   it("calls a trash what it is", () => {
     const model = fleet();
     const tools = [{ name: "fs.trash", effects: ["write"], grant: "files:write" }];

@@ -57,6 +57,15 @@ const ofPlan = (specs: Iterable<TaskSpec>, rules: Iterable<RuleRecord>): Planned
   ),
 ];
 
+/** The calls that a task may take: its own, the others that it names, and an undo whose arguments it writes itself. */
+const waysOf = (spec: Planned): Planned[] => [
+  spec,
+  ...(spec.any_of ?? []).map(({ args = "{}", device = null, tool }) => ({ ...spec, args, device, tool })),
+  ...(spec.undo && (spec.undo.args ?? "{}") !== "{}"
+    ? [{ ...spec, id: `undo-${spec.id}`, args: spec.undo.args, tool: spec.undo.tool }]
+    : []),
+];
+
 export function planInShort(
   specs: Iterable<TaskSpec>,
   fleet: StreamModel,
@@ -67,7 +76,7 @@ export function planInShort(
   const offers = fleet.kind<Offer>("offer");
   const planned = ofPlan(specs, rules);
   const all = new Map(planned.map((spec) => [spec.id, spec]));
-  for (const spec of planned) {
+  for (const spec of planned.flatMap(waysOf)) {
     if (!spec.tool) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);
     const places = [...placesIn(spec.args ?? "{}"), ...firstFolder(spec, fleet)];
@@ -197,7 +206,7 @@ export function changingCalls(
   const lines: CallLine[] = [];
   const planned = ofPlan(specs, rules);
   const all = new Map(planned.map((spec) => [spec.id, spec]));
-  for (const spec of planned) {
+  for (const spec of planned.flatMap(waysOf)) {
     // A child of a group has a key; its group is in the list.
     if (!spec.tool || spec.key != null || spec.look) continue;
     const effects = effectsOf(spec.tool, spec.device?.id ?? null, offers);

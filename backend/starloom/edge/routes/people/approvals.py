@@ -58,10 +58,10 @@ class Approvals:
         items: list[NamedQuestionRow] = []
         for (constellation, _), question in found:
             headline = await self._hub.headlines.of(constellation)
-            name = headline[0].name if headline else ""
+            name, author = (headline[0].name, headline[0].author) if headline else ("", "")
             taking = await self._taking_away(constellation, question) if state == "open" else []
             shape = entity_json.question_shape(constellation, question)
-            items.append({**shape, "constellation_name": name, "takes_away": taking})
+            items.append({**shape, "author": author, "constellation_name": name, "takes_away": taking})
         return json_reply({"items": items, "next": None})
 
     async def _taking_away(self, constellation: str, question: Question) -> list[str]:

@@ -52,7 +52,7 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
       {(open.length > 0 || (asked.length === 0 && (head.attention?.length ?? 0) > 0)) && (
         <section className="card asked" aria-label={label}>
           {open.map((question) => (
-            <QuestionCard key={question.id} question={question} constellation={id} />
+            <QuestionCard key={question.id} question={{ ...question, author: head.author }} constellation={id} />
           ))}
           {open.length === 0 && (
             <StuckCard constellation={head} stops={stops} views={present} onSelect={place.select} />

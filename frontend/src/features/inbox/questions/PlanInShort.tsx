@@ -61,7 +61,7 @@ export function PlanInShort({ constellation, whole = true }: { constellation: st
           </summary>
           <ul className="plain" aria-label="Calls of the plan">
             {calls.slice(0, CALLS_MAX).map((call) => (
-              <li key={`${call.rule}/${call.task}`}>
+              <li key={`${call.rule}/${call.task}/${call.tool}/${call.device}/${call.args}`}>
                 {call.rule && `The rule ${call.rule} may add: `}
                 <b>{call.task}</b> <span className="mono">{call.tool}</span> on {call.device}
                 {!told && `: ${effectWords(call.effects)}`}

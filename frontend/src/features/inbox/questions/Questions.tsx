@@ -10,7 +10,7 @@ import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { ownTimes } from "../../../model/words/clock.ts";
 import { readable } from "../../../model/words/readable.ts";
-import { age, duration } from "../../../model/words/words.ts";
+import { age, author, duration } from "../../../model/words/words.ts";
 import { useRefusal } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, focusAtOnce } from "../../../ui/parts.tsx";
@@ -49,7 +49,7 @@ function isPrimary(question: Question, choice: Choice): boolean {
 
 interface QuestionCardProps {
   /** With the answers after which files leave their place, where the hub knows some: they look like no other one. */
-  question: Question & Pick<Need, "takes_away">;
+  question: Question & Pick<Need, "takes_away" | "author">;
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;
@@ -110,6 +110,11 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           </Button>
         ))}
       </span>
+      {question.author?.startsWith("assistant:") && (
+        <span className="sub tone-amber">
+          The {author(question.author)} wrote this: its words are those of a model, and no person has read them.
+        </span>
+      )}
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
       {question.kind === "approval" && <Ungranted constellation={constellation} question={question.id} />}
       <span className="sub">
