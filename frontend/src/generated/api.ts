@@ -1684,6 +1684,7 @@ export interface components {
             bytes: number;
             checked: boolean;
             from: components["schemas"]["AnswerSource"];
+            lacks: string;
             media: string | null;
             pointer: string;
             show: string;

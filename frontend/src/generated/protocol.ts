@@ -961,6 +961,7 @@ export interface AnswerItem {
   bytes?: number;
   checked?: boolean;
   device?: string | null;
+  lacks?: string;
   media?: string | null;
   pointer?: string;
   show: string;
