@@ -2792,6 +2792,8 @@ export interface components {
         /**
          * Fork
          * @description A fork from a version or a task; `inputs`: new arguments by task and name; `confirm`: work that may run again.
+         *
+         *     `preview` only tells the plan that would run.
          */
         Fork: {
             /**
@@ -2818,6 +2820,11 @@ export interface components {
              */
             name?: string;
             /**
+             * Preview
+             * @default false
+             */
+            preview?: boolean;
+            /**
              * Reason
              * @default
              */
@@ -2825,10 +2832,11 @@ export interface components {
         };
         /**
          * Forked
-         * @description A fork; only its id where the same request has made it before.
+         * @description A fork; only its id where the same request has made it before. Of a preview the plan, and an empty id.
          */
         Forked: {
             id: string;
+            preview?: components["schemas"]["PlanPreview"];
             state?: string;
             version?: number;
         };

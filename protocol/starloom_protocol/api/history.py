@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
+from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.stream.events import Category
 
 
@@ -52,9 +53,10 @@ class Output(TypedDict):
 
 
 class Forked(TypedDict):
-    """A fork; only its id where the same request has made it before."""
+    """A fork; only its id where the same request has made it before. Of a preview the plan, and an empty id."""
 
     id: str
+    preview: NotRequired[PlanPreview]
     state: NotRequired[str]
     version: NotRequired[int]
 
