@@ -45,6 +45,8 @@ def test_a_backup_by_contents_says_that_names_and_folders_are_not_kept() -> None
     found = planning(view).preview(plan_of(view, "photo-backup", source="demo-phone", target="demo-server"))
     (said,) = [one for one in found["warnings"] if "named by their contents" in one]
     assert "'Pictures'" in said
+    named = plan_of(view, "photo-backup", source="demo-phone", target="demo-server", names="path")
+    assert not [one for one in planning(view).preview(named)["warnings"] if "contents" in one]
     copying = plan_of(view, "copy-folder", source="demo-phone", target="demo-server", folder="Pictures")
     assert not [one for one in planning(view).preview(copying)["warnings"] if "contents" in one]
 
