@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, NotRequired, TypedDict
 
-from starloom_protocol.api.previews import PlanPreview
 from starloom_protocol.stream.events import Category
 
 
@@ -50,15 +49,6 @@ class Output(TypedDict):
     next: NotRequired[int]
     end: NotRequired[int]
     lost: NotRequired[list[tuple[int, int]]]
-
-
-class Forked(TypedDict):
-    """A fork; only its id where the same request has made it before. Of a preview the plan, and an empty id."""
-
-    id: str
-    preview: NotRequired[PlanPreview]
-    state: NotRequired[str]
-    version: NotRequired[int]
 
 
 class Undone(TypedDict):

@@ -23,7 +23,8 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
-from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
+from starloom_protocol.api.history import BlameLine, BlameRow, Undone
+from starloom_protocol.api.previews import Forked
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import Dependency, Head, TaskSpec, Version, decode_entity
