@@ -2,8 +2,8 @@
 
 A file is compared by its hash: programs keep size and time of a file that they change, and others touch one that they
 leave alone. A folder that was made empty may hold folders by now, but nothing else; one that came with its files may
-hold these and no others. One that was made on the way to a file stays alone where it holds something. What was moved is
-compared by sizes and times: its bytes are not read, and no undo of a move loses any.
+hold these and no others. One that was made on the way to a file stays alone where it holds something. Moved files are
+compared by sizes and times: their bytes are not read, and no undo of a move loses any.
 """
 
 from __future__ import annotations

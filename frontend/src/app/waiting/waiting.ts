@@ -201,7 +201,7 @@ export const sleeping = (fleet: StreamModel): string[] =>
     .map((view) => view.device.id)
     .sort();
 
-/** What was read of a constellation, and the mark of that moment. */
+/** The stopped tasks of each constellation as they were read, and the mark of that moment. */
 const known = new Map<string, { mark: string; found: Stopped[] }>();
 
 /**
