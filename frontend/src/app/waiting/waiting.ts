@@ -201,8 +201,8 @@ export const sleeping = (fleet: StreamModel): string[] =>
     .map((view) => view.device.id)
     .sort();
 
-/** The stopped tasks of each constellation as they were read, and the mark of that moment. */
-const known = new Map<string, { mark: string; found: Stopped[] }>();
+/** The stopped tasks of each constellation as a page has read them, and the mark of that moment. */
+const known = new WeakMap<Workspace, Map<string, { mark: string; found: Stopped[] }>>();
 
 /**
  * Reads what waits once; constellations that lack nothing are asked only while a phone sleeps, and none again before it
@@ -216,17 +216,18 @@ export async function readStopped(workspace: Workspace): Promise<void> {
   const live = page.items.filter((row) => !FINAL.has(row.state));
   const asked = live.filter((row) => sleeps || isStuck(row.attention));
   const found: Stopped[] = [];
-  const before = new Map(known);
-  known.clear();
+  const before = known.get(workspace);
+  const now = new Map<string, { mark: string; found: Stopped[] }>();
   for (const row of asked.slice(0, LOOKED_AT_MOST)) {
     const mark = `${changes.markOf(row.id)} ${asleep}`;
-    let read = before.get(row.id);
+    let read = before?.get(row.id);
     if (read?.mark !== mark) {
       const { items, attention } = await hub.whyAll(row.id);
       read = { mark, found: stoppedOf(row, items, attention) };
     }
-    known.set(row.id, read);
+    now.set(row.id, read);
     found.push(...read.found);
   }
+  known.set(workspace, now);
   useStore.getState().set(found, unplannedOf(page.items, workspace.now()));
 }
