@@ -11,6 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.e2e import answers
 from tests.e2e.screens import Screens
 from tests.e2e.stack import PHONE, SERVER, Stack
+from tests.e2e.windows import SIZES
 
 pytestmark = pytest.mark.e2e
 
@@ -67,6 +68,21 @@ def test_a_long_name_stays_in_its_card(page: Page, stack: Stack, screens: Screen
         expect(page.get_by_text("lonely needs you")).to_be_visible()
         assert page.evaluate(_LEAVING) == []
         screens.shoot(page, "long-names", "home" if path == "/" else "inbox", width)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_name_of_a_recent_row_has_the_whole_line(page: Page, stack: Stack) -> None:
+    made = stack.submit(answers.of_many("Which machine has the fullest disk and what is on it", 1))
+    stack.until_state(made, "succeeded")
+    page.goto("/")
+    name = page.locator(f'a.recent[href="/constellations/{made}"] > .cut').first
+    expect(name).to_be_visible()
+    cut = []
+    for size in [one for one in SIZES if 640 <= one[0] <= 720]:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        if name.evaluate("one => one.scrollWidth > one.clientWidth"):
+            cut.append(size)
+    assert not cut
 
 
 def test_a_long_error_is_folded(page: Page, stack: Stack, screens: Screens, width: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import heapq
 import json
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -49,9 +49,11 @@ from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import planning_parts
 from starloom.planner.preview.plan import core_fleet, preview, ungranted
+from starloom.planner.recipes.catalogue import Catalogue
 from starloom.planner.recipes.trust import version_runs_row
 from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.refusals import refused
+from starloom.planner.service import Planning
 from starloom.process.program import NAME
 from starloom.process.settings import Settings
 from starloom.store.blobs.artifacts import FileBlobs
@@ -60,7 +62,7 @@ from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow
 from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import (
     Dependency,
     Fault,
@@ -164,6 +166,9 @@ class NoRecipes:
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:
         return []
+
+    def unfit(self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[Fault]:
+        return Planning(Catalogue([]), lambda: self.fleet).unfit(operations, tasks)
 
     def changing_calls(
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest_asyncio
 
 from tests.edge.world import World, a_world
+from tests.store.conftest import world as redis_world
+
+__all__ = ["redis_world", "world"]
 
 
 @pytest_asyncio.fixture

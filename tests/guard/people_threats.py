@@ -40,10 +40,9 @@ PEOPLE_THREATS = (
         "somebody who may label or add devices, and not approve, leads a call that was approved, once or for good, to"
         " another device than the approver was shown: by a label that moves before or after the yes",
         "what needs approval goes only to devices that fitted when it was asked; where none of them does any more and"
-        " another one would, the plan is asked about again with the reason",
+        " another one would, the plan is asked about again with the reason; no edit of a model leads it to another",
         ("tests/guard/test_moved_labels.py::test_t252_",),
-        part="calls that need no approval go to each device that fits when they run, as does what a model's edit moves"
-        " between devices of the plan",
+        part="calls that need no approval go to each device that fits when they run",
     ),
     Threat(
         "T253",

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import msgspec
-import pytest
 
 from starloom.core.state import inputs as i
 from starloom.engine.inputs.remote import RemoteInbox, take_remote
@@ -29,14 +26,6 @@ FOREIGN = [
 ]
 
 
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    world = RedisWorld(tmp_path)
-    await world.start()
-    yield world
-    await world.close()
-
-
 class Taking(RemoteInbox):
     """The inbox of an engine that answers each input with its id."""
 
@@ -48,8 +37,8 @@ class Taking(RemoteInbox):
         return Reply(value=item.id)
 
 
-async def test_t248_no_entry_of_somebody_else_stops_the_hub(world: RedisWorld) -> None:
-    store, engine = await world.store(), Taking()
+async def test_t248_no_entry_of_somebody_else_stops_the_hub(redis_world: RedisWorld) -> None:
+    store, engine = await redis_world.store(), Taking()
 
     async def bring(name: str) -> None:
         del name
@@ -59,7 +48,7 @@ async def test_t248_no_entry_of_somebody_else_stops_the_hub(world: RedisWorld) -
 
     running = asyncio.create_task(takes())
     for name, value in FOREIGN:
-        await world.direct("XADD", keys.INBOX, "*", name, value)
+        await redis_world.direct("XADD", keys.INBOX, "*", name, value)
     good = i.RequestReceived(by="person:ann", constellation="c1", id="mine", request="how are my machines")
     async with asyncio.timeout(PATIENCE_S):
         reply = await RemoteInbox(store.inbox).ask(good)
@@ -67,7 +56,7 @@ async def test_t248_no_entry_of_somebody_else_stops_the_hub(world: RedisWorld) -
     foreign = await store.inbox.post(b"{nonsense", answer_within_s=PATIENCE_S)
     assert foreign is not None
     assert msgspec.json.decode(foreign, type=Reply).faults[0].code is Code.BAD_REQUEST
-    left = await world.direct("XPENDING", keys.INBOX, keys.INBOX_GROUP)
+    left = await redis_world.direct("XPENDING", keys.INBOX, keys.INBOX_GROUP)
     assert left["pending"] == 0, "none comes to the next owner"
     running.cancel()
     await asyncio.wait([running])

@@ -46,6 +46,12 @@ def test_t153_an_item_with_a_ticket_names_no_place() -> None:
     assert not proposed(args, "notes", tool="fs.trash").take()
 
 
+@pytest.mark.parametrize("under", [{}, {"under": "notes"}])
+def test_t153_a_goal_names_no_places_to_move_back_between(under: dict[str, str]) -> None:
+    item = {"path": "notes/a", "was": "secrets/a", "state": "0"}
+    assert not proposed({"put_back": [item], **under}, "notes").take()
+
+
 def test_t153_a_ticket_below_a_folder_of_the_goal_is_taken() -> None:
     one = proposed({"tickets": [TICKET], "under": "notes/a"}, "notes")
     assert one.end_calls() == ["why.1"]

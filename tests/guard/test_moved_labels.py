@@ -8,12 +8,15 @@ from starloom.core.answer.open_questions import open_questions
 from starloom.core.people.approvals import changing_calls
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
-from starloom_protocol.records.entities import ForEach, Selector
+from starloom_protocol.records.edits import Reassign, RemoveDependency
+from starloom_protocol.records.entities import ForEach, Policy, Selector
 from starloom_protocol.records.specs import Approved
 from starloom_protocol.values import canonical
-from tests.builders import TOOLS, Driver, plan, task
+from starloom_protocol.vocabulary import Code, Outcome
+from tests.builders import TOOLS, Driver, edge, plan, task
 from tests.core.people.test_approvals import RESTART, STATE, answer, asked, fleet, risky
 from tests.core.plan.goals.pursued import Pursued, call
+from tests.core.plan.test_review import claim, propose
 
 GPU = Selector(labels=["gpu"])
 
@@ -146,3 +149,33 @@ def test_t252_a_history_of_before_is_decided_as_it_was() -> None:
     label(driver, "one")
     answer(driver, "allow")
     assert gone_to(driver) == ["d-two"]
+
+
+@pytest.mark.parametrize(
+    ("to", "why"),
+    [
+        (Selector(name="two"), "restart would change on two"),
+        (Selector(labels=["spare"]), "restart would go wherever labels lead it later, unless it names its device"),
+        (Selector(name="one"), ""),
+        (GPU, ""),
+    ],
+    ids=["a device of today's labels", "other labels", "the device that was shown", "the approved labels"],
+)
+def test_t252_a_model_s_edit_leads_an_approved_call_to_no_other_device(to: Selector, why: str) -> None:
+    driver = two()
+    label(driver, "one", "gpu", "spare")
+    look, note = task("look"), task("note", device="two")
+    restart = task("restart", tool="t.restart", device=GPU)
+    made = plan(look, note, restart, edge("look>restart"), policy=Policy(review="on_failure"))
+    found = driver.submit(made)
+    answer(driver, "allow")
+    label(driver, "two", "gpu")
+    for sent in driver.take():
+        driver.result(sent, outcome=Outcome.ERROR if sent.at.task == "look" else Outcome.OK, code=Code.TOOL_FAILED)
+    claim(driver)
+    said = propose(driver, Reassign(device=to, id="restart"), RemoveDependency(id="look>restart:success"))
+    assert [one.reason for one in said.faults] == ([why] if why else [])
+    assert {one.code for one in said.faults} <= {Code.NEEDS_APPROVAL}
+    assert gone_to(driver) == ([] if why else ["d-one"])
+    assert found.specs["restart"].device == (GPU if why else to)
+    driver.folded_equals_state()

@@ -220,6 +220,18 @@ def test_photo_backup_keeps_each_picture_once(fleet: Fleet) -> None:
     assert b"<img" in laptop.files("Pictures")["index.html"]
 
 
+def test_photo_backup_keeps_the_names_that_cameras_repeat(fleet: Fleet) -> None:
+    phone, server = fleet.device("phone"), fleet.device("server")
+    for year, seed in {"2024": 1, "2025": 2}.items():
+        phone.write(f"Pictures/{year}/IMG_0001.png", encode(speckled(seed)))
+    server.write("Pictures/2025/IMG_0001.png", encode(speckled(3)))
+    wanted = {**server.files("Pictures"), "2024/IMG_0001.png": encode(speckled(1))}
+    for _ in range(2):
+        answer = fleet.run("photo-backup", {"source": "phone", "target": "server", "names": "path"})
+        assert answer.state == "succeeded", answer.told()
+        assert server.files("Pictures") == {**wanted, "2025/IMG_0001 (2).png": encode(speckled(2))}
+
+
 def test_photo_backup_names_pictures_that_are_empty_or_broken(fleet: Fleet) -> None:
     pictures = {f"{number}.png": encode(speckled(number)) for number in (1, 2)}
     broken = {"empty.jpg": b"", "words.png": b"no picture", "cut.png": pictures["1.png"][:-30]}

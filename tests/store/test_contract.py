@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from tests.store.contract import StoreContract
-from tests.store.harness import MemoryWorld, RedisWorld, World
+from tests.store.harness import MemoryWorld, World
 
 
 class TestMemory(StoreContract):
@@ -20,9 +19,4 @@ class TestMemory(StoreContract):
 
 
 class TestRedis(StoreContract):
-    @pytest.fixture
-    async def world(self, tmp_path: Path) -> AsyncIterator[World]:
-        world = RedisWorld(tmp_path)
-        await world.start()
-        yield world
-        await world.close()
+    """Its world is that of `conftest`."""

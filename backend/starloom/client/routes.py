@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         Enrollments,
         NewEnrollment,
     )
-    from starloom_protocol.api.history import ActivityRow, BlameRow, ChainCheck, Forked, Output, Replayed, Undone
+    from starloom_protocol.api.history import ActivityRow, BlameRow, ChainCheck, Output, Replayed, Undone
     from starloom_protocol.api.lab import FaultAfter, FaultRow, Noted, Orders
     from starloom_protocol.api.models import ModelState
     from starloom_protocol.api.people import (
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         SignInLink,
         TokenRow,
     )
-    from starloom_protocol.api.previews import BriefText, Created, PastedPlan, RequestPreview, RunWhatIf, WhatIf
+    from starloom_protocol.api.previews import BriefText, Created, Forked, PastedPlan, RequestPreview, RunWhatIf, WhatIf
     from starloom_protocol.api.recipes import (
         ProposalList,
         RecipeChecked,

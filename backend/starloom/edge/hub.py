@@ -45,7 +45,7 @@ from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow
 from starloom_protocol.plan import PlanCheck, Recipe
 from starloom_protocol.records.approvals import Call
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import Dependency, Fault, RecipeProposal, RecipeVersion, RuleRecord, TaskSpec
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.specs import Approved
@@ -72,6 +72,8 @@ class Planner(Protocol):
     ) -> PlanPreview: ...
 
     def unable(self, plan: LoweredPlan) -> list[Fault]: ...
+
+    def unfit(self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[Fault]: ...
 
     def changing_calls(
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None

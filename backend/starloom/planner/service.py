@@ -18,7 +18,7 @@ from starloom.planner.forecast.plans import Change, expected_time, what_if
 from starloom.planner.forecast.runs import RunAsked, run_forecast
 from starloom.planner.model.conversations.planning import first_prompt
 from starloom.planner.model.prompt import PromptPart, planning_parts
-from starloom.planner.preview.capability import can_begin
+from starloom.planner.preview.capability import calls_after, can_begin
 from starloom.planner.preview.plan import core_fleet, preview, ungranted
 from starloom.planner.recipes.catalogue import (
     Catalogue,
@@ -39,7 +39,7 @@ from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
 from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import (
     Dependency,
     Fault,
@@ -174,6 +174,11 @@ class Planning:
             )
             for one in sorted(found.unable, key=lambda one: one.task in ungranted)
         ]
+
+    def unfit(self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[Fault]:
+        """Return a fault for each call of an edit that its devices would refuse by their versions of its tool."""
+        left = LoweredPlan(dependencies=[], hash="", name="", specs=calls_after(operations, tasks))
+        return [fault for fault in self.unable(left) if fault.code is Code.UNKNOWN_FIELD]
 
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
         """Return the expected time of a plan now and after a change of the fleet, which `words` name."""

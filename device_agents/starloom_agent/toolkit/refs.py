@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file on a device (`path`) or at the hub (`artifact`); `sha256` is its hash where it is known."""
+    """A file on a device (`path`) or at the hub (`artifact`)."""
 
     # The class's own words stand in the schema of every tool that takes files, so they are few.
     artifact: Sha256 = ""
@@ -60,6 +60,14 @@ class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
     holds: Sha256 = ""
     on_way: bool = False
     wrote: Sha256 = ""
+
+
+class MovedRef(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An item that `was` elsewhere and lies at `path`, in this `state`."""
+
+    path: str
+    state: str
+    was: str
 
 
 class FolderRef(msgspec.Struct, frozen=True, kw_only=True):

@@ -66,6 +66,14 @@ def added_as(path: str, wrote: str, ticket: str = "") -> AddedItem:
     return item
 
 
+class MovedFrom(TypedDict):
+    """A file or folder that lies at `path` and `was` elsewhere; `state` names its files, sizes and times."""
+
+    path: str
+    state: str
+    was: str
+
+
 class Finding(Named):
     """One thing that speaks against a machine, as recipes put those of several tools in one order."""
 

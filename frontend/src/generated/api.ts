@@ -1684,6 +1684,7 @@ export interface components {
             bytes: number;
             checked: boolean;
             from: components["schemas"]["AnswerSource"];
+            lacks: string;
             media: string | null;
             pointer: string;
             show: string;
@@ -2791,6 +2792,8 @@ export interface components {
         /**
          * Fork
          * @description A fork from a version or a task; `inputs`: new arguments by task and name; `confirm`: work that may run again.
+         *
+         *     `preview` only tells the plan that would run.
          */
         Fork: {
             /**
@@ -2817,6 +2820,11 @@ export interface components {
              */
             name?: string;
             /**
+             * Preview
+             * @default false
+             */
+            preview?: boolean;
+            /**
              * Reason
              * @default
              */
@@ -2824,10 +2832,11 @@ export interface components {
         };
         /**
          * Forked
-         * @description A fork; only its id where the same request has made it before.
+         * @description A fork; only its id where the same request has made it before. Of a preview the plan, and an empty id.
          */
         Forked: {
             id: string;
+            preview?: components["schemas"]["PlanPreview"];
             state?: string;
             version?: number;
         };

@@ -961,6 +961,7 @@ export interface AnswerItem {
   bytes?: number;
   checked?: boolean;
   device?: string | null;
+  lacks?: string;
   media?: string | null;
   pointer?: string;
   show: string;
@@ -1970,6 +1971,7 @@ export const WAYS_BACK: Readonly<Record<string, UndoCall>> = {
   "archive.unpack": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
   "artifact.get": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
   "fs.copy": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
+  "fs.move": {"outputs": {"put_back": "/put_back"}, "tool": "fs.restore"},
   "fs.trash": {"outputs": {"tickets": "/tickets"}, "tool": "fs.restore"},
   "fs.write": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
 };

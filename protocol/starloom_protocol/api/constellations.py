@@ -154,11 +154,12 @@ AnswerPart = TypedDict(
         "bytes": int,
         "media": str | None,
         "pointer": str,
+        "lacks": str,
         "checked": bool,
         "from": AnswerSource,
     },
 )
-"""A part of an answer, and the attempt that gave it."""
+"""A part of an answer, and the attempt that gave it; without a value `lacks` names tasks before it without a result."""
 
 
 class CiteRow(TypedDict):

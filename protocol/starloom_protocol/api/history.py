@@ -51,14 +51,6 @@ class Output(TypedDict):
     lost: NotRequired[list[tuple[int, int]]]
 
 
-class Forked(TypedDict):
-    """A fork; only its id where the same request has made it before."""
-
-    id: str
-    state: NotRequired[str]
-    version: NotRequired[int]
-
-
 class Undone(TypedDict):
     """The version that undoes work, and the tasks whose work cannot be undone."""
 

@@ -334,3 +334,12 @@ class Created(TypedDict):
     answer: NotRequired[AnswerShape]
     attention: NotRequired[list[Attention]]
     running: NotRequired[int]
+
+
+class Forked(TypedDict):
+    """A fork; only its id where the same request has made it before. Of a preview the plan, and an empty id."""
+
+    id: str
+    preview: NotRequired[PlanPreview]
+    state: NotRequired[str]
+    version: NotRequired[int]

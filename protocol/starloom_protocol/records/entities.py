@@ -170,6 +170,7 @@ class AnswerItem(Record, frozen=True, kw_only=True):
     """One thing given back; `value` is canonical text, or `artifact` names bytes by hash.
 
     With a `pointer` the thing is only that part of the JSON value in the artifact: it was too large to be brought.
+    Without a value `lacks` names the tasks before it that gave nothing.
     """
 
     artifact: str | None = None
@@ -177,6 +178,7 @@ class AnswerItem(Record, frozen=True, kw_only=True):
     bytes: int = 0
     checked: bool = False
     device: str | None = None
+    lacks: str = ""
     media: str | None = None
     pointer: str = ""
     show: str

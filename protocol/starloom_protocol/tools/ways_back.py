@@ -14,6 +14,7 @@ from starloom_protocol.records.entities import TaskSpec, UndoCall
 
 _TAKES_AWAY: Final = UndoCall(tool="fs.trash", outputs={"paths": "/added"})
 _BRINGS_BACK: Final = UndoCall(tool="fs.restore", outputs={"tickets": "/tickets"})
+_PUTS_BACK: Final = UndoCall(tool="fs.restore", outputs={"put_back": "/put_back"})
 
 OF_TOOLS: Final = MappingProxyType(
     {
@@ -21,6 +22,7 @@ OF_TOOLS: Final = MappingProxyType(
         "archive.unpack": _TAKES_AWAY,
         "artifact.get": _TAKES_AWAY,
         "fs.copy": _TAKES_AWAY,
+        "fs.move": _PUTS_BACK,
         "fs.trash": _BRINGS_BACK,
         "fs.write": _TAKES_AWAY,
     }

@@ -30,6 +30,11 @@ def test_a_fork_says_where_it_begins_and_what_is_other(hub: StubHub) -> None:
     done = run(hub, "fork", "c-1", "--task", "b", "-i", "b.n=5", "-i", "b.word=go", "--confirm", "b")
     assert (done.exit_code, done.stdout) == (0, "c-2 is forked from c-1: active\n")
     assert hub.asked[-1][2] == {"from_task": "b", "inputs": {"b": {"n": 5, "word": "go"}}, "confirm": ["b"]}
+    plan = {"name": "x", "plan_hash": "", "tasks": [], "effects": [], "warnings": [], "missing_grants": []}
+    hub.answers["POST", "/constellations/c-1/fork"] = (200, {"id": "", "preview": plan})
+    shown = run(hub, "fork", "c-1", "--task", "b", "--preview")
+    assert (shown.exit_code, shown.stdout) == (0, "Nothing would run: every task keeps its result.\n")
+    assert hub.asked[-1][2] == {"from_task": "b", "preview": True}
     assert run(hub, "fork", "c-1").exit_code == 2
     assert run(hub, "fork", "c-1", "--task", "b", "--version", "2").exit_code == 2
     assert run(hub, "fork", "c-1", "--task", "b", "-i", "n=5").exit_code == 2

@@ -31,6 +31,7 @@ def an_item(title: str, value: Any) -> AnswerPart:
         "bytes": 0,
         "media": None,
         "pointer": "",
+        "lacks": "",
         "checked": False,
         "from": source,
     }
@@ -116,4 +117,17 @@ def test_empty_parts_are_one_line() -> None:
         "Found  (a)",
         "  three",
         "Nothing in: Errors, Links, Copies",
+    ]
+
+
+def test_a_part_without_a_value_says_so_in_words() -> None:
+    lacking: AnswerPart = {**an_item("Rows", None), "lacks": "first (failed)"}
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(answer_lines(an_answer(sentence="Done.", items=[an_item("Sum", None), lacking]), {}))
+    assert console.export_text().splitlines() == [
+        "Done.",
+        "Sum  (a)",
+        "  no value",
+        "Rows  (a)",
+        "  no value: it waited for first (failed)",
     ]

@@ -360,3 +360,17 @@ def test_a_constellation_ends_though_a_task_that_had_run_was_removed() -> None:
     driver.result(other, {})
     driver.receipt(other)
     assert driver.state() == "succeeded"
+
+
+@pytest.mark.parametrize("value", [{}, {"rows": None}])
+def test_a_part_without_a_value_names_what_its_task_waited_for(value: dict[str, object]) -> None:
+    driver = WatchedDriver("one")
+    waits = edge("first>then", Gate.FINISH)
+    shown = [ResultSpec(source="then", output="/rows", title="Rows")]
+    driver.submit(plan(task("first"), task("then"), waits, results=shown))
+    fail(driver, "first")
+    (then,) = driver.take()
+    driver.result(then, value)
+    driver.receipt(then)
+    assert driver.state() == "failed"
+    assert [item.lacks for item in answer(driver).items] == ["first (failed)"]

@@ -40,7 +40,9 @@ def written(name: str) -> ToolOffer:
 def moved_by(tools: list[ToolOffer], *parts: Any) -> Driver:
     """Return a driver whose one device with these tools has done the tasks."""
     driver = Driver()
-    driver.add_device("files", tools=[*TOOLS, *tools, written("fs.move"), written("fs.trash")], grants=["files:write"])
+    driver.add_device(
+        "files", tools=[*TOOLS, *tools, written("fs.restore"), written("fs.trash")], grants=["files:write"]
+    )
     driver.submit(plan(*parts))
     while taken := driver.take():
         for dispatch in taken:
@@ -121,7 +123,7 @@ def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:
 
 
 def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
-    driver = moved_by([written("fs.write")], task("a", tool="fs.write"), task("b", tool="fs.move"), edge("a>b"))
+    driver = moved_by([written("fs.write")], task("a", tool="fs.write"), task("b", tool="fs.restore"), edge("a>b"))
     found = driver.shard.constellations["c1"]
     answer = undo(driver)
     assert answer.value == {"version": 2, "undoing": ["a"], "cannot_be_undone": ["b"]}
@@ -140,8 +142,8 @@ def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
 
 
 def test_the_question_before_a_plan_says_what_no_undo_takes_back() -> None:
-    tools = [written(name) for name in ("fs.write", "fs.move")]
-    parts = [task("a", tool="fs.write"), task("b", tool="fs.move"), task("c", tool="fs.move", undo=BACK)]
+    tools = [written(name) for name in ("fs.write", "fs.restore")]
+    parts = [task("a", tool="fs.write"), task("b", tool="fs.restore"), task("c", tool="fs.restore", undo=BACK)]
     saved = task("d", tool="t.pure", files_out=[FileOut(output="/x", to="x")])
 
     def asked(*tasks: Any) -> str:

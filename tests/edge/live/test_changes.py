@@ -41,7 +41,19 @@ def test_an_event_names_the_lists_that_it_changes(stream: str, key: str, topic: 
     Changes(fanout, Refusals()).hear(event(stream, key))
     assert topic in topics(viewer)
     assert Topic.ACTIVITY in topics(viewer)
-    assert all(bytes(item.value) == b"null" for item in viewer.beside), "a change has no content"
+    known = {b'"c1"'} if stream == "c1" else {b"null"}
+    named = {bytes(item.value) for item in viewer.beside if item.about != Topic.ACTIVITY}
+    assert named == known, "a change names its constellation and has no content"
+
+
+def test_a_pace_that_was_learned_is_named_since_no_work_waits_for_it() -> None:
+    fanout, viewer = Fanout(), Viewer()
+    fanout.subscribe(viewer, feed.FLEET)
+    changes = Changes(fanout, Refusals())
+    for keys in (("pace/fs.find",), ("pace/fs.find", "device/d1")):
+        changes.hear(event("fleet", *keys))
+    said = [bytes(item.value) for item in viewer.beside if item.about == Topic.DEVICES]
+    assert said == [b'"pace"', b"null"]
 
 
 def test_a_refusal_with_a_join_code_is_said_and_any_other_is_not() -> None:

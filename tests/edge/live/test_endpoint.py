@@ -341,6 +341,21 @@ async def test_changed_lists_are_said_at_once_and_then_after_a_rest(
     await asyncio.gather(writing, return_exceptions=True)
 
 
+async def test_of_too_many_changed_parts_the_list_is_said_as_a_whole(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(endpoint, "BESIDE_MAX", 2)
+    client, _ = a_client(world)
+    client._streams["fleet"] = endpoint._Stream(seq=0, loading=False)
+    for name in ("c-1", "c-2", "c-2", "c-3", "c-4"):
+        change = Beside(about=Topic.TASKS, kind=CHANGED, stream="fleet", value=msgspec.Raw(json.dumps(name).encode()))
+        client.take_beside(change, msgspec.json.encode(change))
+    said = [json.loads(raw)["value"] for raw in client._take_changes()]
+    assert said == ["c-1", "c-2", None]
+    assert client._changes_rest is not None
+    client._changes_rest.cancel()
+
+
 def told(text: str) -> list[str]:
     return [item["about"] for item in json.loads(text)["items"]]
 

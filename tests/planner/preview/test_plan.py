@@ -45,6 +45,8 @@ def test_a_backup_by_contents_says_that_names_and_folders_are_not_kept() -> None
     found = planning(view).preview(plan_of(view, "photo-backup", source="demo-phone", target="demo-server"))
     (said,) = [one for one in found["warnings"] if "named by their contents" in one]
     assert "'Pictures'" in said
+    named = plan_of(view, "photo-backup", source="demo-phone", target="demo-server", names="path")
+    assert not [one for one in planning(view).preview(named)["warnings"] if "contents" in one]
     copying = plan_of(view, "copy-folder", source="demo-phone", target="demo-server", folder="Pictures")
     assert not [one for one in planning(view).preview(copying)["warnings"] if "contents" in one]
 
@@ -459,16 +461,17 @@ def test_a_preview_says_where_results_of_a_device_are_worked_on() -> None:
 
 def test_a_preview_says_what_no_undo_takes_back() -> None:
     def warned(tool: str, **more: Any) -> list[str]:
-        args = {"path": "a", "to": "b"} if tool != "fs.write" else {"path": "a", "text": "b", "on_clash": "replace"}
-        call = {"id": "work", "tool": tool, "device": {"name": "server"}, "args": args, **more}
+        args = {"fs.write": {"path": "a", "text": "b", "on_clash": "replace"}, "fs.restore": {"tickets": ["t"]}}
+        given = args.get(tool, {"path": "a", "to": "b"})
+        call = {"id": "work", "tool": tool, "device": {"name": "server"}, "args": given, **more}
         made = check_plan({"starloom": 1, "name": "Work", "tasks": [call]}).plan
         assert made is not None
         return planning(sample()).preview(made)["warnings"]
 
     said = "An undo will not take back the files of work."
-    assert said in warned("fs.move")
-    assert said not in warned("fs.move", undo={"tool": "fs.move", "args": {"path": "b", "to": "a"}})
-    assert said not in warned("fs.copy") + warned("fs.write")
+    assert said in warned("fs.restore")
+    assert said not in warned("fs.restore", undo={"tool": "fs.trash", "args": {"paths": ["a"]}})
+    assert said not in warned("fs.copy") + warned("fs.write") + warned("fs.move")
 
 
 def test_a_preview_says_that_values_stay_with_their_person() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import cast
 
@@ -15,14 +14,6 @@ from starloom.store.redis import keys
 from starloom.store.redis.sketches import open_sketches
 from starloom.store.redis.store import RedisStore
 from tests.store.harness import RedisWorld
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    world = RedisWorld(tmp_path)
-    await world.start()
-    yield world
-    await world.close()
 
 
 async def until_heard_by(world: RedisWorld, count: int) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -29,14 +29,6 @@ from tests.waiting import PATIENCE_S, REDIS_WAITS, SLOWER
 PATIENT = {"connect_within_s": PATIENCE_S, "reply_within_s": PATIENCE_S}
 P = ParamSpec("P")
 T = TypeVar("T")
-
-
-@pytest.fixture
-async def world(tmp_path: Path) -> AsyncIterator[RedisWorld]:
-    world = RedisWorld(tmp_path)
-    await world.start()
-    yield world
-    await world.close()
 
 
 async def opened(world: RedisWorld) -> RedisStore:

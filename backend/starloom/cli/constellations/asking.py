@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 
     from starloom.client.view import View
     from starloom_protocol.api.constellations import ConstellationRow
-    from starloom_protocol.api.previews import Created
+    from starloom_protocol.api.previews import Created, RequestPreview
     from starloom_protocol.stream.feed import Event
 
 ParamOption = Annotated[
@@ -216,17 +216,9 @@ def submit(
         )
     body = what_runs(request, file, recipe, param)
     if preview:
-        from starloom.cli.text.preview_text import preview_text
-        from starloom.client.exits import exit_of_preview
-
         if budget is not None:
             body["budget"] = budget
-        found = run.client.post(post_constellations_preview(), body)
-        if run.as_json:
-            run.emit(found)
-        else:
-            _print(preview_text(found), crop=False)
-        finish(exit_of_preview(found, approved=approve or ""))
+        print_preview(run, run.client.post(post_constellations_preview(), body), approved=approve or "")
         return
     if approve:
         body["plan_hash"] = approve
@@ -292,6 +284,18 @@ def _created(run: Invocation, body: dict[str, Any], key: str) -> Created:
         if problem.code == Code.MISSING_GRANT:
             problem.hint = f"{problem.hint} To let it wait for the grant, submit it with --anyway."
         raise
+
+
+def print_preview(run: Invocation, found: RequestPreview, *, approved: str = "") -> None:
+    """Print the plan that would run, and end with the code that carrying it out would begin with."""
+    from starloom.cli.text.preview_text import preview_text
+    from starloom.client.exits import exit_of_preview
+
+    if run.as_json:
+        run.emit(found)
+    else:
+        _print(preview_text(found), crop=False)
+    finish(exit_of_preview(found, approved=approved))
 
 
 def what_if(

@@ -6,11 +6,11 @@ import sys
 from codecs import iterdecode
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from starloom.cli.constellations.asking import WaitOption, watch_to_end
+from starloom.cli.constellations.asking import PreviewOption, WaitOption, print_preview, watch_to_end
 from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
 from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
@@ -32,6 +32,7 @@ from starloom_protocol.vocabulary import Code
 
 if TYPE_CHECKING:
     from starloom_protocol.api.history import ChainCheck, Replayed, Undone
+    from starloom_protocol.api.previews import RequestPreview
 
 PATIENCE_S = 600.0
 LAST_LOOKED_AT = 20
@@ -59,6 +60,7 @@ def fork(
     ] = None,
     name: Annotated[str, typer.Option("--name", help="The name of the fork.")] = "",
     confirm: ConfirmOption = None,
+    preview: PreviewOption = False,
     reason: ReasonOption = "",
 ) -> None:
     """Start a new constellation from a task on, or from a version; results before it are used again."""
@@ -75,6 +77,13 @@ def fork(
     }
     kept = {key: value for key, value in body.items() if value not in (None, "", [], {})}
     try:
+        if preview:
+            found = run.client.post(post_constellation_fork(chosen), kept | {"preview": True})["preview"]
+            if found["tasks"] or run.as_json:
+                print_preview(run, cast("RequestPreview", found))
+            else:
+                print("Nothing would run: every task keeps its result.")
+            return
         made = run.client.create(post_constellation_fork(chosen), kept)
     except Problem as problem:
         place = f"--task {quote(task)}" if task is not None else f"--version {version}"

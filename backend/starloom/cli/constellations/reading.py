@@ -146,6 +146,9 @@ def _is_of(name: str, task: str | None) -> bool:
 def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> None:
     """Print the output of one task, or of all, as it comes, until the constellation has ended.
 
+    It is asked for again and again: the events that `watch` waits for have no output, and the socket of the page, which
+    has it, leaves lines out for a reader that is slow.
+
     Raises:
         Problem: there is no such task.
     """

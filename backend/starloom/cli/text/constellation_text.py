@@ -269,8 +269,9 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         if item.pointer:
             file = f"too large to show here: its part {escaped(item.pointer)} of {file}; --save DIR saves it"
         return Text.assemble(heading, f"\n  {file}")
-    if item.value is None:
-        return Text.assemble(heading, "\n  -")
+    if item.value in (None, "null"):
+        why = f": it waited for {escaped(item.lacks)}" if item.lacks else ""
+        return Text.assemble(heading, f"\n  no value{why}")
     if _is_empty(item):
         return Text.assemble(heading, "\n  nothing")
     value = parse(item.value)
@@ -438,6 +439,7 @@ def _item(item: AnswerPart) -> AnswerItem:
         bytes=item["bytes"],
         checked=item["checked"],
         device=origin["device"],
+        lacks=item.get("lacks", ""),
         media=item["media"],
         pointer=item["pointer"],
         show=item["show"],

@@ -61,7 +61,8 @@ def preview_text(found: RequestPreview) -> RenderableType:
         parts.append(Text(said))
     if chance := found.get("budget"):
         parts.append(Text(chance["said"]))
-    parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
+    if found["plan_hash"]:
+        parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
 from starloom.core.answer.stated import tells_of_trouble
-from starloom.core.answer.story import failed_undos, may_state, sentence, so_far, statement, taken_back
+from starloom.core.answer.story import failed_undos, lacking, may_state, sentence, so_far, statement, taken_back
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
@@ -357,20 +357,22 @@ def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> li
         if constellation.groups[result.source].state == "failed":
             known = list(_found_by(constellation, result.source))
             whole = replace(result, output="")
-            kept = [_item(constellation, whole, step, f"{result.title}, {step}") for step in known]
+            kept = [_item(constellation, fleet, whole, step, f"{result.title}, {step}") for step in known]
             return [item for item in kept if item is not None]
         result = replace(result, source=goal_answer(result.source))
     if result.source in constellation.groups:
         last = _last_turn(constellation, result.source)
         if last is not None:
-            item = _item(constellation, result, last, result.title)
+            item = _item(constellation, fleet, result, last, result.title)
             return [] if item is None else [item]
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]
         titles = [f"{result.title}, {name}" for name in names]
-        made = [_item(constellation, result, child, title) for child, title in zip(children, titles, strict=False)]
+        made = [
+            _item(constellation, fleet, result, child, title) for child, title in zip(children, titles, strict=False)
+        ]
         return [item for item in made if item is not None]
-    item = _item(constellation, result, result.source, result.title)
+    item = _item(constellation, fleet, result, result.source, result.title)
     return [] if item is None else [item]
 
 
@@ -383,7 +385,7 @@ def _last_turn(constellation: Constellation, group: str) -> str | None:
     return made[-1] if made else None
 
 
-def _item(constellation: Constellation, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
+def _item(constellation: Constellation, fleet: Fleet, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
     """Return the item of one succeeded task, as a file where its value is a file or too long to be shown."""
     record = constellation.tasks.get(task)
     if record is None or record.state is not _SUCCEEDED:
@@ -410,7 +412,9 @@ def _item(constellation: Constellation, result: ResultSpec, task: str, title: st
         if attempt is not None and attempt.artifact is not None and (result.output == "" or _is_large(attempt, result)):
             file = replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
             return replace(file, pointer=result.output)
-        return common
+        return replace(common, lacks=lacking(constellation, fleet, task))
+    if found is None:
+        common = replace(common, lacks=lacking(constellation, fleet, task))
     text = canonical(found)
     if len(text) > _SHOWN_BYTES_MAX and result.output == "" and attempt is not None and attempt.artifact is not None:
         return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")

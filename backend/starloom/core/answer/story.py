@@ -342,6 +342,19 @@ def _named(names: list[str]) -> str:
     return f" on {listed(names)}"
 
 
+def lacking(constellation: Constellation, fleet: Fleet, task: str) -> str:
+    """Return the tasks and lists that a task waited for and that gave nothing, each with its state."""
+    named = []
+    for dependency in constellation.incoming.get(task, {}).values():
+        source = dependency.source
+        record, tally = constellation.record(source), constellation.tally.get(source)
+        if tally is not None and tally.children and not tally.succeeded:
+            named.append(f"{source} (none succeeded)")
+        elif record.state != "succeeded" and not has_successor(constellation, source):
+            named.append(f"{called(constellation, fleet, source)} ({record.state})")
+    return few(list(dict.fromkeys(named)), 3)
+
+
 def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
     return few([called(constellation, fleet, task) for task in tasks], 3)
 

@@ -103,7 +103,8 @@ def _apply(
     )
     fleet = work.shard.fleet
     check_edit(fleet, constellation, before, flows, operations, author=author, approves=True)
-    wider = wider_than_approved(fleet, constellation, before, flows)
+    binds = bool(work.shard.settings.binds_approvals)
+    wider = wider_than_approved(fleet, constellation, before, flows, binds=binds)
     return wider + needs_a_person(fleet, constellation, before, operations)
 
 

@@ -104,6 +104,9 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
     left = _remaining_plan(fork)
     check_plan(work.by, left, approves=item.approves)
+    if item.preview:
+        # Refused without a fault: its answer is all that stays.
+        raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, left)).decode()})
     ask(work, fork, list(fork.unasked))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
     approvals.ask_or_start(work, fork, left, approved=False, words=False)
@@ -390,3 +393,13 @@ def _remaining_plan(fork: Constellation) -> LoweredPlan:
         rules=list(fork.rules.values()),
         specs=open_tasks,
     )
+
+
+def _with_edges(fork: Constellation, left: LoweredPlan) -> LoweredPlan:
+    """Return the remaining work with the dependencies within it, as its other sources have their results.
+
+    It has no hash: no preview of a fork can be approved.
+    """
+    open_tasks = {spec.id for spec in left.specs}
+    edges = [one for task in open_tasks for one in fork.incoming.get(task, {}).values() if one.source in open_tasks]
+    return replace(left, dependencies=edges, hash="")

@@ -265,7 +265,8 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         )
         fleet = work.shard.fleet
         check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)
-        wider = wider_than_approved(fleet, constellation, before, flows)
+        binds = bool(work.shard.settings.binds_approvals)
+        wider = wider_than_approved(fleet, constellation, before, flows, binds=binds)
         wider += needs_a_person(fleet, constellation, before, item.operations)
         if wider:
             raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))

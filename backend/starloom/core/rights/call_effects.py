@@ -45,7 +45,7 @@ ASKING: Final = RISKY_EFFECTS | {Effect.REACH}
 CHANGING: Final = frozenset(Effect) - {Effect.READ, Effect.REACH}
 EVERY: Final = frozenset(Effect)
 
-PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "target", "tickets", "to", "under"})
+PLACES: Final = frozenset({"cwd", "folder", "path", "paths", "put_back", "target", "tickets", "to", "under"})
 """Arguments of built-in tools that name the places that a call changes."""
 _BESIDE: Final = frozenset({"any_exit", "device_name", "timeout_s"})
 """Arguments that change nothing about the work of a program."""

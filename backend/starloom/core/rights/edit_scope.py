@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from types import MappingProxyType
 from typing import Any, Final
 
 import msgspec
@@ -33,7 +34,7 @@ from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY
 from starloom_protocol.records.edits import EditOperation, Supersede
-from starloom_protocol.records.entities import Dependency, TaskSpec
+from starloom_protocol.records.entities import Dependency, TaskSpec, encode_entity
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.vocabulary import Code, Effect, Gate
 
@@ -53,10 +54,19 @@ class _Power:
 
 
 def wider_than_approved(
-    fleet: Fleet, constellation: Constellation, before: Mapping[str, TaskSpec], flows: Mapping[str, Dependency]
+    fleet: Fleet,
+    constellation: Constellation,
+    before: Mapping[str, TaskSpec],
+    flows: Mapping[str, Dependency],
+    *,
+    binds: bool = False,
 ) -> list[str]:
-    """Return, in words, the power of the present plan beyond `before` and `flows`; empty if there is none."""
-    was, now = Scope(fleet, before), Scope(fleet, constellation.specs)
+    """Return, in words, the power of the present plan beyond `before` and `flows`; empty if there is none.
+
+    `binds`: an approval binds the devices of a call, so no changed call that needs one follows labels of its own.
+    """
+    approved = constellation.approved
+    was, now = Scope(fleet, before, approved), Scope(fleet, constellation.specs, approved)
     changed: dict[str, TaskSpec] = {}
     for name, spec in constellation.specs.items():
         old = before.get(name)
@@ -68,7 +78,7 @@ def wider_than_approved(
         calls = {work_of(way) for spec in before.values() if not spec.look for way in ways_of(spec)}
         for spec in changed.values():
             for way in ways_of(spec):
-                wider += _beyond(now, way, allowed, calls)
+                wider += _beyond(now, way, allowed, calls, binds=binds)
     new = [
         edge
         for key, edge in constellation.deps.items()
@@ -85,12 +95,19 @@ class Scope:
     """The devices on which the calls of a plan may run, and their power there.
 
     Both are worked out once for all calls that differ in nothing that decides them: most tasks of a large plan call the
-    same few tools, and each of these may run on many devices.
+    same few tools, and each of these may run on many devices. `approved` has the devices that were approved for a tool
+    and a selector; others that have its labels by now are none of these.
     """
 
-    def __init__(self, fleet: Fleet, specs: Mapping[str, TaskSpec]) -> None:
+    def __init__(
+        self,
+        fleet: Fleet,
+        specs: Mapping[str, TaskSpec],
+        approved: Mapping[tuple[str, bytes], frozenset[str]] = MappingProxyType({}),
+    ) -> None:
         self.fleet = fleet
         self._specs = specs
+        self._approved = approved
         self._where: dict[tuple[str, bytes], tuple[str, ...]] = {}
         self._by_args: dict[str, bool] = {}
         self._reached: dict[str, tuple[str, ...]] = {}
@@ -134,8 +151,15 @@ class Scope:
         selector = selector_of(way, self._specs)
         place = way.tool or "", b"" if selector is ANY else _encode(selector)
         if place not in self._where:
-            self._where[place] = tuple(within(self.fleet, place[0], selector))
+            found = within(self.fleet, place[0], selector)
+            bound = self._approved.get((place[0], encode_entity(selector)))
+            self._where[place] = tuple(found if bound is None else (device for device in found if device in bound))
         return place
+
+    def is_bound(self, way: TaskSpec) -> bool:
+        """Tell whether no label that changes leads a call to another device."""
+        selector = selector_of(way, self._specs)
+        return bool(selector.id or selector.name) or (way.tool or "", encode_entity(selector)) in self._approved
 
     def _deciding(self, way: TaskSpec) -> tuple[Any, ...]:
         """Return all that decides the power of a call on a device, beside its tool."""
@@ -165,7 +189,9 @@ def same_work(old: TaskSpec, new: TaskSpec) -> bool:
     return work_of(old) == work_of(new) and all(getattr(old, name) == getattr(new, name) for name in _SAME_WAY)
 
 
-def _beyond(scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: set[tuple[Any, ...]]) -> list[str]:
+def _beyond(
+    scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: set[tuple[Any, ...]], *, binds: bool
+) -> list[str]:
     fleet = scope.fleet
     if spec.goal is not None:
         return [f"the goal {spec.id} would get another envelope"]
@@ -194,6 +220,8 @@ def _beyond(scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: 
             wider.append(f"{spec.id} would change {', '.join(places)} on {name}")
         elif power.kinds & ASKING and (work_of(spec) not in calls or spec.inputs):
             wider.append(f"{spec.id} would call {spec.tool} with arguments that nobody approved")
+        elif power.kinds & ASKING and binds and not scope.is_bound(spec):
+            wider.append(f"{spec.id} would go wherever labels lead it later, unless it names its device")
     return wider
 
 

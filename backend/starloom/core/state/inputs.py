@@ -625,7 +625,7 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
     """A new constellation from the state of `origin` after its event `seq` (`records`, by key), at `version`.
 
     With `task`, that task and its dependents run again. `args` are whole arguments of tasks, as canonical text;
-    `confirm` names work that a person allows to run again.
+    `confirm` names work that a person allows to run again. `preview`: only the plan of what would run is wanted.
     """
 
     approves: bool = True
@@ -636,6 +636,7 @@ class ForkRequested(Input, frozen=True, kw_only=True, tag="fork"):
     idempotency: tuple[str, str] | None = None
     name: str = ""
     origin: str
+    preview: bool = False
     reason: str = ""
     records: dict[str, msgspec.Raw]
     seq: int

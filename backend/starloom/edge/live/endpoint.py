@@ -213,7 +213,7 @@ class LiveClient:
         self._overflowed = False
         self._progress: OrderedDict[tuple[str, str, int], bytes] = OrderedDict()
         self._lines: list[bytes] = []
-        self._changed: dict[str, bytes] = {}  # by topic, of which there are few
+        self._changed: dict[tuple[str, bytes], bytes] = {}  # by topic and by the part of it that is named
         self._changes_rest: asyncio.TimerHandle | None = None
         self._wake = asyncio.Event()
         self._cut: Refused | None = None
@@ -368,7 +368,11 @@ class LiveClient:
         known = self._streams.get(item.stream)
         if known is not None and item.kind == feed.CHANGED:
             # Never left out, not even while the snapshot is read: nothing later would make up for it.
-            self._changed[item.about] = raw
+            key = (item.about, bytes(item.value))
+            if len(self._changed) >= BESIDE_MAX and key not in self._changed:
+                # Then no part of a list is named any more.
+                key, raw = (item.about, b""), msgspec.json.encode(replace(item, value=msgspec.Raw(b"null")))
+            self._changed[key] = raw
             self._wake.set()
             return
         if known is None or known.loading:

@@ -313,6 +313,7 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> Answer
             "bytes": item.bytes,
             "media": item.media,
             "pointer": item.pointer,
+            "lacks": item.lacks,
             "checked": item.checked,
             "from": {
                 "task": item.task,

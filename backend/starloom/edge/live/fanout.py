@@ -237,10 +237,12 @@ class Changes:
         if not self._fanout.has_viewers(FLEET):  # almost all events of a hub that nobody looks at
             return
         kinds = {key.partition("/")[0] for key in event.puts}
+        # Nearly every result teaches a pace, and no device can do more or less by it.
+        of = event.stream if event.stream != FLEET else "pace" if kinds == {"pace"} else None
         for topic in sorted({OF_ENTITY[kind] for kind in kinds if kind in OF_ENTITY}):
-            self.say(topic)
+            self.say(topic, of)
         if event.stream == FLEET:
-            self.say(Topic.DEVICES)
+            self.say(Topic.DEVICES, of)
         self.say(Topic.ACTIVITY)
 
     def hear_refusal(self, refused: DeviceRefusal) -> None:
@@ -248,7 +250,8 @@ class Changes:
         if refused.enrollment:
             self.say(Topic.REFUSALS)
 
-    def say(self, topic: Topic) -> None:
-        """Tell every page that a list has changed."""
+    def say(self, topic: Topic, of: str | None = None) -> None:
+        """Tell every page that a list has changed; `of` names the constellation in it, or the kind of entity."""
         if self._fanout.has_viewers(FLEET):
-            self._fanout.beside_here(Beside(about=topic, kind=CHANGED, stream=FLEET, value=_NOTHING))
+            value = _NOTHING if of is None else msgspec.Raw(msgspec.json.encode(of))
+            self._fanout.beside_here(Beside(about=topic, kind=CHANGED, stream=FLEET, value=value))

@@ -151,13 +151,17 @@ class Edit(Body):
 
 
 class Fork(Body):
-    """A fork from a version or a task; `inputs`: new arguments by task and name; `confirm`: work that may run again."""
+    """A fork from a version or a task; `inputs`: new arguments by task and name; `confirm`: work that may run again.
+
+    `preview` only tells the plan that would run.
+    """
 
     from_version: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
     from_task: Name | None = None
     inputs: Annotated[dict[Name, dict[str, Any]], Field(max_length=100)] = {}
     confirm: Annotated[list[Name], Field(max_length=10_000)] = []
     name: Name = ""
+    preview: bool = False
     reason: Reason = ""
 
 

@@ -7,9 +7,12 @@ that has never told its tools are no such faults: they end without a change of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Final
+
+import msgspec
 
 from starloom.core.placement.selection import Candidate, able
 from starloom.core.state.model import Fleet
@@ -17,7 +20,7 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.previews import PreviewFault
 from starloom_protocol.codes import Code
 from starloom_protocol.plan import taken_by
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, Reassign, UpdateTask
 from starloom_protocol.records.entities import Selector, TaskSpec, ToolOffer
 from starloom_protocol.text.wording import few, is_agent_line
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
@@ -109,6 +112,21 @@ def misfit(spec: TaskSpec, offer: ToolOffer) -> str:
     given = [*parse(spec.args), *(item.name for item in spec.inputs)]
     told = [("takes no", takes.unknown(given)), ("needs", takes.missing(given))]
     return " and ".join(f"{verb} {few([f'`{name}`' for name in names], _NAMED_MOST)}" for verb, names in told if names)
+
+
+def calls_after(operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[TaskSpec]:
+    """Return the tasks that an edit adds, and those of `tasks` that it changes, as it leaves them."""
+    found: dict[str, TaskSpec] = {}
+    for one in operations:
+        if isinstance(one, AddTask):
+            found[one.spec.id] = one.spec
+        elif isinstance(one, (UpdateTask, Reassign)) and (spec := found.get(one.id) or tasks.get(one.id)):
+            changes = one.changes if isinstance(one, UpdateTask) else {"device": one.device}
+            whole = msgspec.json.encode({**msgspec.to_builtins(spec), **changes})
+            # The core names the field that is of another kind.
+            with suppress(msgspec.ValidationError):
+                found[one.id] = msgspec.json.decode(whole, type=TaskSpec)
+    return list(found.values())
 
 
 def versions(fleet: Fleet, tool: str, devices: Iterable[str]) -> list[tuple[ToolOffer, list[str]]]:

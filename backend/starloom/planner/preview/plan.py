@@ -285,7 +285,7 @@ def _named_by_contents(spec: TaskSpec) -> str:
         return ""
     return (
         f"{spec.id} keeps equal files once: they lie side by side in {quoted(args.get('under', '.'))}, named by their "
-        "contents and not by their names. To keep names and folders, copy the folder instead."
+        "contents and not by their names. To keep names and folders, choose *path* for the names, or copy the folder."
     )
 
 

@@ -1,8 +1,9 @@
-"""The undo of a write: an item goes to the trash only while it is as the call made it.
+"""The undo of a write or a move: an item goes to the trash, or back, only while it is as the call left it.
 
 A file is compared by its hash: programs keep size and time of a file that they change, and others touch one that they
 leave alone. A folder that was made empty may hold folders by now, but nothing else; one that came with its files may
-hold these and no others. One that was made on the way to a file stays alone where it holds something.
+hold these and no others. One that was made on the way to a file stays alone where it holds something. Moved files are
+compared by sizes and times: their bytes are not read, and no undo of a move loses any.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove, restore
 from starloom_agent.toolkit.files.walking import Walk, shown_name
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
-from starloom_agent.toolkit.refs import AddedRef
+from starloom_agent.toolkit.refs import AddedRef, MovedRef
 from starloom_protocol.vocabulary import Code
 
 _DEPTH_MOST: Final = 64
@@ -32,6 +33,44 @@ def hash_of_files(hashes: Mapping[str, str]) -> str:
     """Return the hash of the files of a folder, given by their names below it, as they are shown."""
     rows = (f"{len(name)} {name} {found}\n" for name, found in sorted(hashes.items()))
     return hashlib.sha256("".join(rows).encode()).hexdigest()
+
+
+def state_of(files: Beneath, at: Path) -> str:
+    """Return a text that changes with the names, sizes or times of a file, or of the files of a folder; "" of nothing.
+
+    Raises:
+        OSError: it cannot be looked at.
+    """
+    about = files.status(at)
+    if about is None:
+        return ""
+    if not stat.S_ISDIR(about.st_mode):
+        return hash_of_files({"": f"{stat.S_IFMT(about.st_mode)} {about.st_size} {int(about.st_mtime)}"})
+    walk = Walk(files, at, hidden=True, trash=True, any_name=True)
+    found = {shown_name(one.below): f"{one.bytes} {one.mtime_s}" for one in walk}
+    others = {shown_name(below): "" for below in (*walk.links, *walk.empty, *(one.below for one in walk.missed))}
+    return hash_of_files(found | others)
+
+
+def way_to_put_back(context: ToolContext, item: MovedRef, folder: Path | None) -> tuple[Path, Path, bool]:
+    """Return the places of a moved item, now and before, and whether it is still to go back.
+
+    Raises:
+        ToolFailed: a place is not below `folder`, the item is gone or was changed, or its old place is taken.
+    """
+    at, was = context.resolve_write(item.path), context.resolve_write(item.was)
+    if folder is not None and not (at.is_relative_to(folder) and was.is_relative_to(folder)):
+        raise ToolFailed(Code.FORBIDDEN, f"{item.path} or {item.was} is not in {folder}: nothing was moved")
+    with plain(at, "looking at"):
+        state, taken = state_of(context.files, at), context.files.exists(was)
+    if not state and taken:
+        return at, was, False
+    if not state or state != item.state:
+        why = "was changed since it was moved" if state else "is not there any more"
+        raise ToolFailed(Code.CONFLICT, f"{item.path} {why}. Nothing was moved back; its place was {item.was}")
+    if taken:
+        raise ToolFailed(Code.CONFLICT, f"{item.was} exists again, so {item.path} stays. Nothing was moved back")
+    return at, was, True
 
 
 def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Path]]) -> dict[Path, os.stat_result]:

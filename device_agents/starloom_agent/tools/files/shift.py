@@ -11,6 +11,8 @@ import stat
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
+import msgspec
+
 from starloom_agent.toolkit.faults import before_any_change, plain
 from starloom_agent.toolkit.files.comparing import hold_the_same, sha256_of
 from starloom_agent.toolkit.files.placing import (
@@ -24,11 +26,17 @@ from starloom_agent.toolkit.files.placing import (
 )
 from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of
 from starloom_agent.toolkit.files.trash import restore as bring_back
-from starloom_agent.toolkit.files.undoing import remove_as_written, require_as_written, why_changed
+from starloom_agent.toolkit.files.undoing import (
+    remove_as_written,
+    require_as_written,
+    state_of,
+    way_to_put_back,
+    why_changed,
+)
 from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.refs import AddedRef
-from starloom_agent.toolkit.results import Added, LeftOut, added_as
+from starloom_agent.toolkit.refs import AddedRef, MovedRef
+from starloom_agent.toolkit.results import Added, LeftOut, MovedFrom, added_as
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _CHUNK_BYTES = 1024 * 1024
@@ -142,10 +150,11 @@ class Move(Args, frozen=True, kw_only=True):
 
 
 class Moved(TypedDict):
-    """Not `moved`: an earlier attempt had done it."""
+    """Not `moved`: an earlier attempt had done it. `put_back` is what `fs.restore` takes to undo it."""
 
     moved: bool
     path: str
+    put_back: list[MovedFrom]
 
 
 def move(context: ToolContext, args: Move) -> Moved:
@@ -158,7 +167,7 @@ def move(context: ToolContext, args: Move) -> Moved:
         there, taken, folder = files.exists(source), files.exists(target), files.is_folder(target)
     if not there:
         if taken:
-            return {"path": to, "moved": False}  # an earlier attempt has done it
+            return {"path": to, "moved": False, "put_back": []}  # an earlier attempt has done it
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
     if taken:
         way_out = f"; to move it into that folder, write {to}/" if folder else "; choose another name"
@@ -166,7 +175,7 @@ def move(context: ToolContext, args: Move) -> Moved:
     with plain(source, "moving"):
         files.make_folder(target.parent)
         files.move(source, target)
-    return {"path": to, "moved": True}
+    return {"path": to, "moved": True, "put_back": [{"path": to, "was": args.path, "state": state_of(files, target)}]}
 
 
 class FoundRef(AddedRef, frozen=True, kw_only=True, omit_defaults=True):
@@ -283,12 +292,13 @@ def _why_left(context: ToolContext, file: FoundRef, at: Path) -> str:
 
 
 class Restore(Args, frozen=True, kw_only=True):
-    """Bring back what `fs.trash` took, by its tickets, below `under` alone; a place that is taken is an error.
+    """Bring back what `fs.trash` took, by its tickets, and `put_back` of a move, below `under` alone.
 
-    A ticket that was restored before succeeds again and changes nothing (`moved` is false).
+    A taken place is an error, as is a moved file that was changed since. What is back already is not `moved` again.
     """
 
-    tickets: list[str]
+    tickets: list[str] = msgspec.field(default_factory=list)
+    put_back: list[MovedRef] = msgspec.field(default_factory=list)
     under: str = ""
 
 
@@ -297,7 +307,7 @@ class RestoredItem(TypedDict):
 
     moved: bool
     path: str
-    ticket: str
+    ticket: NotRequired[str]
 
 
 class Restored(TypedDict):
@@ -312,7 +322,14 @@ def restore(context: ToolContext, args: Restore) -> Restored:
             origin = origin_of(context, ticket)
             if folder is not None and not origin.is_relative_to(folder):
                 raise ToolFailed(Code.FORBIDDEN, f"ticket {ticket} does not lead into {args.under}: nothing was moved")
+        ways = [(item, *way_to_put_back(context, item, folder)) for item in args.put_back]
     back: list[RestoredItem] = []
+    for item, at, was, there in ways:
+        if there:
+            with plain(at, "moving"):
+                context.files.make_folder(was.parent)
+                context.files.move(at, was)
+        back.append({"path": item.was, "moved": there})
     for ticket in args.tickets:
         target, moved = bring_back(context, ticket)
         back.append({"path": os.fspath(target), "ticket": ticket, "moved": moved})

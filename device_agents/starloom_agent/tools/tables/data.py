@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -27,6 +28,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENT_MOST_S = 253_402_300_799
 """The last second of the year 9999, the last that a date can name."""
+_SUM_MOST = 10**4000
+"""Python reads no number of many more digits."""
 _UNSEEN_MOST = 6
 _LED_MOST = 3
 """The most rows, or names of rows that say the same, in the one line above a table."""
@@ -72,17 +75,41 @@ def merge(_context: ToolContext, args: Merge) -> Rows:
                     Code.BAD_ARGUMENTS, f"a row has no field {quoted(args.key)} to be merged by: {value_words(row)}"
                 )
             into = merged.setdefault(str(row[args.key]), {})
-            for name, value in row.items():
-                into[name] = _combined(into.get(name), value, name, args)
+            for name in row:
+                into[name] = plus(into.get(name), row, name) if name in args.add else _combined(into, row, name, args)
     return {"rows": [{**args.fill, **row} for row in merged.values()], "count": len(merged)}
 
 
-def _combined(old: Any, new: Any, name: str, args: Merge) -> Any:
-    if name in args.add or name in args.most:
-        for value in (old, new):
-            if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-                raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but {quoted(value)} is not a number")
-        return (old or 0) + (new or 0) if name in args.add else max(old or 0, new or 0)
+def plus(total: float | None, row: Row, name: str) -> float:
+    """Return a sum with this field of one more row; a field that the row lacks adds nothing.
+
+    Raises:
+        ToolFailed: `bad_arguments` with the row, for a field that is no number or makes the sum too large for one.
+    """
+    with suppress(OverflowError):
+        found = (total or 0) + _number(row, name)
+        if -_SUM_MOST < found < _SUM_MOST:
+            return found
+    raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but no number is so large{_of_row(row, name)}")
+
+
+def _number(row: Row, name: str) -> float:
+    value = row.get(name) or 0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        reason = f"{name} is to be added up, but {quoted(_shown(value))} is not a number{_of_row(row, name)}"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason)
+    return value
+
+
+def _of_row(row: Row, name: str) -> str:
+    others = {field: value for field, value in row.items() if field != name}
+    return f": see the row {_shown(others)}"
+
+
+def _combined(into: Row, row: Row, name: str, args: Merge) -> Any:
+    old, new = into.get(name), row[name]
+    if name in args.most:
+        return max(old or 0, _number(row, name))
     if name in args.join:
         return args.separator.join(str(part) for part in (old, new) if part not in (None, ""))
     return new

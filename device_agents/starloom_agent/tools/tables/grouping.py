@@ -12,6 +12,7 @@ import msgspec
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import Row
 from starloom_agent.toolkit.results import OPEN_ENDED
+from starloom_agent.tools.tables.data import plus
 from starloom_protocol.text.wording import quoted, value_words
 from starloom_protocol.vocabulary import Code, Repeatability
 
@@ -53,7 +54,7 @@ def group(_context: ToolContext, args: Group) -> Annotated[Groups, OPEN_ENDED]:
         found.setdefault(tuple(repr(row[name]) for name in args.by), []).append(row)
     kept = [members for members in found.values() if len(members) >= args.at_least]
     rows = [_row(members, args) for members in kept]
-    totals = {f"extra_{name}": sum(row[f"extra_{name}"] for row in rows) for name in args.add}
+    totals = {f"extra_{name}": _sum(rows, f"extra_{name}") for name in args.add}
     answer: Groups = {"rows": rows, "count": len(rows), "rest": [row for members in kept for row in members[1:]]}
     return cast(Groups, {**answer, **totals})
 
@@ -61,19 +62,21 @@ def group(_context: ToolContext, args: Group) -> Annotated[Groups, OPEN_ENDED]:
 def _row(members: list[Row], args: Group) -> Row:
     made = {**members[0], "count": len(members)}
     for name in args.add:
-        numbers = [member.get(name) or 0 for member in members]
-        if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
-            raise ToolFailed(
-                Code.BAD_ARGUMENTS, f"{name} is to be added up, but {value_words(numbers)} are not all numbers"
-            )
-        made[f"total_{name}"] = sum(numbers)
-        made[f"extra_{name}"] = sum(numbers[1:])
+        made[f"total_{name}"] = _sum(members, name)
+        made[f"extra_{name}"] = _sum(members[1:], name)
     for name in args.collect:
         values = list(dict.fromkeys(str(member[name]) for member in members if member.get(name) not in (None, "")))
         more = len(values) - _SHOWN_MOST
         shown = args.separator.join(values[:_SHOWN_MOST])
         made[f"each_{name}"] = f"{shown}{args.separator}and {more} more" if more > 0 else shown
     return made
+
+
+def _sum(rows: list[Row], name: str) -> float:
+    total: float = 0
+    for row in rows:
+        total = plus(total, row, name)
+    return total
 
 
 TOOLS = (

@@ -64,7 +64,10 @@ describe("undoing work", () => {
     expect(asked(written({ tool: "fs.trash" }))).toBe(
       "It brings the files of store back from the trash of Speicher, to where they were.",
     );
-    expect(asked(written({ tool: "fs.move" }))).toBeUndefined();
+    expect(asked(written({ tool: "fs.move" }))).toBe(
+      "It moves back what store moved, where nobody has changed it since.",
+    );
+    expect(asked(written({ tool: "fs.restore" }))).toBeUndefined();
     expect(asked(written({ files_out: [{ output: "/x", to: "x" }] }))).toBeUndefined();
   });
 

@@ -66,11 +66,15 @@ function asksOf(found: readonly TaskView[]): string {
   const parts: string[] = [];
   const trashed = eachOf(by(TRASH), "into");
   if (trashed) parts.push(`It puts ${trashed}; from there they can be taken back.`);
-  const restored = eachOf(by(RESTORE), "back from");
+  const [moved, trash] = [true, false].map((put) => by(RESTORE).filter((view) => put === putsBack(view)));
+  const restored = eachOf(trash ?? [], "back from");
   if (restored) parts.push(`It brings ${restored}, to where they were.`);
+  if (moved?.length) parts.push(`It moves back what ${namesOf(moved)} moved, where nobody has changed it since.`);
   if (others.length) parts.push(`It runs ${callsOf(others)} for ${namesOf(others)}, which cannot be undone itself.`);
   return parts.join(" ");
 }
+
+const putsBack = (view: TaskView): boolean => "put_back" in (wayBack(view.spec)?.outputs ?? {});
 
 const TRASH = "fs.trash";
 const RESTORE = "fs.restore";

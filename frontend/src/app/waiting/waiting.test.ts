@@ -1,6 +1,9 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { StreamModel } from "../../model/stream/stream.ts";
 import type { WhyRow } from "../../model/types.ts";
-import { isStuck, stoppedOf } from "./waiting.ts";
+import { Changes } from "../workspace/changes.ts";
+import type { Workspace } from "../workspace/workspace.ts";
+import { isStuck, readStopped, stoppedOf } from "./waiting.ts";
 
 const ROW = { id: "c-1", name: "Nightly backup" };
 const why = (more: Partial<WhyRow>): WhyRow => ({
@@ -97,4 +100,20 @@ describe("what of a constellation waits for a hand elsewhere", () => {
   it("goes by its id where it has no name", () => {
     expect(stoppedOf({ id: "c-1", name: "" }, [why({ reason: "missing_grant" })])[0]?.name).toBe("c-1");
   });
+});
+
+it("asks why a constellation stands still only once it has changed itself", async () => {
+  const whyAll = vi.fn(async (id: string) => ({ items: [why({ task: id, reason: "missing_grant" })], attention: [] }));
+  const rows = ["c-1", "c-2"].map((id) => ({ id, name: id, state: "active", attention: ["missing_grant"] }));
+  const hub = { constellations: async () => ({ items: rows, next: null }), whyAll };
+  const changes = new Changes();
+  const workspace = { hub, fleet: new StreamModel("fleet"), changes, now: () => 0 } as unknown as Workspace;
+  const changed = (value: string) => changes.take([{ about: "tasks", kind: "changed", stream: "fleet", value }]);
+  await readStopped(workspace);
+  changed("c-3");
+  await readStopped(workspace);
+  expect(whyAll.mock.calls.map(([id]) => id)).toEqual(["c-1", "c-2"]);
+  changed("c-2");
+  await readStopped(workspace);
+  expect(whyAll.mock.calls.map(([id]) => id)).toEqual(["c-1", "c-2", "c-2"]);
 });

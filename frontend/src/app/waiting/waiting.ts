@@ -201,17 +201,33 @@ export const sleeping = (fleet: StreamModel): string[] =>
     .map((view) => view.device.id)
     .sort();
 
-/** Reads what waits once; constellations that lack nothing are asked only while a phone sleeps. */
+/** The stopped tasks of each constellation as a page has read them, and the mark of that moment. */
+const known = new WeakMap<Workspace, Map<string, { mark: string; found: Stopped[] }>>();
+
+/**
+ * Reads what waits once; constellations that lack nothing are asked only while a phone sleeps, and none again before it
+ * has changed itself.
+ */
 export async function readStopped(workspace: Workspace): Promise<void> {
-  const { hub, fleet } = workspace;
-  const sleeps = sleeping(fleet).length > 0;
+  const { hub, fleet, changes } = workspace;
+  const asleep = sleeping(fleet).join();
+  const sleeps = asleep !== "";
   const page = await hub.constellations({});
   const live = page.items.filter((row) => !FINAL.has(row.state));
   const asked = live.filter((row) => sleeps || isStuck(row.attention));
   const found: Stopped[] = [];
+  const before = known.get(workspace);
+  const now = new Map<string, { mark: string; found: Stopped[] }>();
   for (const row of asked.slice(0, LOOKED_AT_MOST)) {
-    const { items, attention } = await hub.whyAll(row.id);
-    found.push(...stoppedOf(row, items, attention));
+    const mark = `${changes.markOf(row.id)} ${asleep}`;
+    let read = before?.get(row.id);
+    if (read?.mark !== mark) {
+      const { items, attention } = await hub.whyAll(row.id);
+      read = { mark, found: stoppedOf(row, items, attention) };
+    }
+    now.set(row.id, read);
+    found.push(...read.found);
   }
+  known.set(workspace, now);
   useStore.getState().set(found, unplannedOf(page.items, workspace.now()));
 }

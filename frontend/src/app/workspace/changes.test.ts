@@ -61,3 +61,20 @@ it("reads everything once when the link is back, and nothing after its end", () 
   changes.sayAll();
   expect(run).toHaveBeenCalledTimes(1);
 });
+
+it("marks a constellation anew when it was named, or when any may have changed", () => {
+  const changes = new Changes();
+  const named = (value: string | null, about = "tasks") =>
+    changes.take([{ about, kind: "changed", stream: "fleet", value }]);
+  const marks = [changes.markOf("c-1")];
+  const note = () => marks.push(changes.markOf("c-1"));
+  for (const value of ["c-2", "pace"]) named(value);
+  named(null, "activity");
+  note();
+  expect(new Set(marks).size).toBe(1);
+  for (const change of [() => named("c-1"), () => named(null), () => named(null, "devices"), () => changes.sayAll()]) {
+    change();
+    note();
+  }
+  expect(new Set(marks).size).toBe(5);
+});

@@ -7,12 +7,27 @@ import type { BesideItem, Topic } from "../../model/types.ts";
 /** The least time between two readings of one list: a busy hub changes it with every task. */
 const PAUSE_MS = 1000;
 
+const OF_WORK: ReadonlySet<string> = new Set<Topic>(["constellations", "tasks", "devices"]);
+
 export class Changes {
   private readonly listeners = new Map<Topic, Set<() => void>>();
+  /** How often each constellation was named as changed, and how often work was without a name. */
+  private readonly named = new Map<string, number>();
+  private unnamed = 0;
 
   /** Takes what came beside the fleet's stream. */
   take(items: readonly BesideItem[]): void {
-    for (const item of items) if (item.kind === "changed") this.say(item.about as Topic);
+    for (const item of items) {
+      if (item.kind !== "changed") continue;
+      if (typeof item.value === "string") this.named.set(item.value, (this.named.get(item.value) ?? 0) + 1);
+      else if (OF_WORK.has(item.about)) this.unnamed += 1;
+      this.say(item.about as Topic);
+    }
+  }
+
+  /** A text that is another one once a constellation, or what any may wait for, has changed. */
+  markOf(constellation: string): string {
+    return `${this.named.get(constellation) ?? 0}/${this.unnamed}`;
   }
 
   say(topic: Topic): void {
@@ -21,6 +36,7 @@ export class Changes {
 
   /** The link is back: whatever changed meanwhile was said to nobody. */
   sayAll(): void {
+    this.unnamed += 1;
     for (const hear of new Set([...this.listeners.values()].flatMap((found) => [...found]))) hear();
   }
 

@@ -163,7 +163,7 @@ function Contents({ part }: { part: AnswerPart }) {
     if (files.length === 1 && first) return <FilePreview file={first} />;
     return kind === "picture" ? <Gallery files={files} /> : <FileList files={files} />;
   }
-  if (text === null) return <p className="dim">It gave no value.</p>;
+  if (text === null) return <p className="dim">It gave no value{part.lacks && `: it waited for ${part.lacks}`}.</p>;
   const value = parsed(text);
   const change = kind === "change" ? changeIn(value) : null;
   const plain = <ValueView text={text} table={kind === "table"} />;

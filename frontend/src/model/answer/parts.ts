@@ -24,6 +24,8 @@ export interface AnswerPart {
   files: FileRef[] | null;
   /** Canonical text; null for files. */
   text: string | null;
+  /** Where there is no value: the tasks that it waited for and that gave nothing. */
+  lacks: string;
   /** How many results of a group it holds, and how many the group has; 0 for the result of one task. */
   shown: number;
   of: number;
@@ -91,7 +93,7 @@ function runsOf(items: readonly AnswerItem[], specs: Specs): AnswerItem[][] {
 
 function partOf(item: AnswerItem, key: string): AnswerPart {
   const files = filesOf(item);
-  const text = files ? null : (item.value ?? null);
+  const text = files || item.value === "null" ? null : (item.value ?? null);
   return {
     key,
     title: item.title,
@@ -101,6 +103,7 @@ function partOf(item: AnswerItem, key: string): AnswerPart {
     empty: files ? files.length === 0 : isNothing(parsed(text ?? "null")),
     files,
     text,
+    lacks: item.lacks ?? "",
     shown: 0,
     of: 0,
   };
@@ -121,6 +124,7 @@ function folded(run: AnswerItem[], group: string, key: string, specs: Specs): An
     empty: files?.length === 0,
     files,
     text: files ? null : JSON.stringify(run.map((item) => rowOf(item, title))),
+    lacks: "",
     shown: run.length,
     of: Math.max(run.length, children),
   };

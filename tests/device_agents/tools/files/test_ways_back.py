@@ -115,10 +115,48 @@ def test_what_was_trashed_or_made_is_taken_back(write: Callable[[Device], Call],
     assert not (filled.folder / "made/empty").exists()
 
 
+@pytest.mark.parametrize(("path", "to"), [("in/file", "new/name"), ("more", "in/"), ("from", "in/")])
+def test_what_was_moved_goes_back_while_it_is_as_it_was_left(path: str, to: str, filled: Device) -> None:
+    before = outside_the_trash(filled)
+    result = filled.call("fs.move", path=path, to=to)
+    assert outside_the_trash(filled) != before
+    assert filled.call("fs.move", path=path, to=to)["put_back"] == []
+    told = [undone(filled, "fs.move", result)["items"] for _ in range(2)]
+    assert told == [[{"path": path, "moved": True}], [{"path": path, "moved": False}]]
+    assert outside_the_trash(filled) == before
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "why"),
+    [
+        ({"in/more/other": "longer than before"}, "was changed since it was moved"),
+        ({"in/more/new": ""}, "was changed since it was moved"),
+        ({"more": "taken"}, "exists again"),
+        (None, "is not there any more"),
+    ],
+)
+def test_what_was_touched_after_a_move_stays(meanwhile: dict[str, str] | None, why: str, filled: Device) -> None:
+    result = filled.call("fs.move", path="more", to="in/")
+    for path, text in (meanwhile or {}).items():
+        filled.write(path, text)
+    if meanwhile is None:
+        filled.call("fs.trash", paths=["in/more"])
+    before = outside_the_trash(filled)
+    with pytest.raises(ToolFailed, match=why):
+        undone(filled, "fs.move", result)
+    assert outside_the_trash(filled) == before
+
+
+def test_a_move_back_stays_below_the_folder_that_bounds_it(filled: Device) -> None:
+    moved = filled.call("fs.move", path="more", to="in/")["put_back"]
+    with pytest.raises(ToolFailed, match="is not in"):
+        filled.call("fs.restore", put_back=moved, under="in")
+
+
 def test_each_tool_that_changes_files_has_a_way_back_or_is_named_here() -> None:
-    """A move that an earlier attempt had done tells nothing, and an undo of a restore would trash what it gave back."""
+    """An undo of a restore would trash what it gave back."""
     changing = {tool.name for tool in all_tools() if tool.grant == "files:write" and Effect.WRITE in tool.effects}
-    assert changing - set(OF_TOOLS) == {"fs.move", "fs.restore"}
+    assert changing - set(OF_TOOLS) == {"fs.restore"}
     assert set(OF_TOOLS) <= changing
 
 

@@ -45,7 +45,7 @@ def test_many_different_values_are_cut(device: Device) -> None:
 
 @pytest.mark.parametrize(
     ("args", "word"),
-    [({"by": ["nothing"]}, "no field 'nothing'"), ({"by": ["sha"], "add": ["path"]}, "not all numbers")],
+    [({"by": ["nothing"]}, "no field 'nothing'"), ({"by": ["sha"], "add": ["path"]}, "is not a number")],
 )
 def test_what_cannot_be_grouped_is_refused(device: Device, args: dict[str, Any], word: str) -> None:
     with pytest.raises(ToolFailed, match=word):

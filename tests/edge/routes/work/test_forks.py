@@ -49,6 +49,21 @@ async def test_a_fork_from_a_task_uses_the_results_before_it(world: World) -> No
     assert attempts == {"t0": origin, "t1": None}
 
 
+async def test_a_preview_of_a_fork_tells_what_would_run_and_makes_nothing(world: World) -> None:
+    origin, agent = await done(world, "t.one", "t.two", "t.three")
+    body = {"from_task": "t1", "inputs": {"t1": {"n": 5}}}
+    before = await get(world, C)
+    status, made = await post(world, f"{C}/{origin}/fork", {**body, "preview": True}, **{"Idempotency-Key": "k"})
+    assert (status, made["id"], made["preview"]["plan_hash"]) == (200, "", "")
+    told = [(task["id"], task["tool"], task["after"]) for task in made["preview"]["tasks"]]
+    assert told == [("t1", "t.two", []), ("t2", "t.three", ["t1"])]
+    assert await get(world, C) == before
+    status, problem = await post(world, f"{C}/{origin}/fork", {"from_task": "nobody", "preview": True})
+    assert (status, problem["code"]) == (422, "unknown_task")
+    assert (await post(world, f"{C}/{origin}/fork", body))[0] == 202
+    assert (await agent.next(f.Dispatch)).at.task == "t1"
+
+
 async def test_a_fork_from_a_version_and_what_is_wrong_with_one(world: World) -> None:
     origin, agent = await done(world, "t.one", "t.two")
     status, made = await post(world, f"{C}/{origin}/fork", {"from_version": 1})

@@ -30,6 +30,7 @@ VALUES: dict[str, Any] = {
     "target": {"name": "server"},
     "sheet_on": {"name": "desktop"},
     "folder": "Pictures",
+    "names": "hash",
     "sheet": True,
 }
 

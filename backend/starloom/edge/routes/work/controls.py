@@ -27,22 +27,22 @@ from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom_protocol.api.constellations import Closed, Controlled, DraftRow, Edited, Stop, Stopped
 from starloom_protocol.plan import check_edit
 from starloom_protocol.records.edits import EditOperation
-from starloom_protocol.records.entities import TaskSpec, decode_entity
+from starloom_protocol.records.entities import Fault, TaskSpec, decode_entity
 from starloom_protocol.stream.authors import who
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
 _C = V1 + "/constellations/{constellation}"
-_CALL = frozenset({"args", "inputs", "set"})
+_CALL = frozenset({"args", "device", "inputs", "set", "tool"})
 _NAMES_MOST: Final = 1000
 """So many tasks are looked at for the name that was meant: an edit of a large plan must not hold up others."""
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release", "hint"]
 
 
 def specs_changed(operations: list[Any]) -> list[str]:
-    """Return the keys of the tasks that get other arguments by an edit."""
-    bodies = [one.get("update_task") for one in operations if isinstance(one, dict)]
+    """Return the keys of the tasks that get another call or device by an edit."""
+    bodies = [one.get(kind) for one in operations if isinstance(one, dict) for kind in ("update_task", "reassign")]
     names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
     return [f"spec/{name}" for name in names if isinstance(name, str)]
 
@@ -91,17 +91,19 @@ class Controls:
             asked = base, body.reason, "edit"
             if body.retry and not body.operations:
                 return await self._propose(request, constellation, [], *asked, body.retry, body.confirm)
-            faults, operations = await hub.computing.run(
-                request,
-                large,
-                lambda: check_edit(
+            still = hub.planner.still()
+
+            def check() -> tuple[list[Fault], list[EditOperation]]:
+                faults, operations = check_edit(
                     body.operations,
                     known_devices=devices,
                     known_tools=tools,
                     known_signatures=signatures,
                     known_tasks=tasks,
-                ),
-            )
+                )
+                return faults or still.unfit(operations, tasks), operations
+
+            faults, operations = await hub.computing.run(request, large, check)
             if faults:
                 raise problem_of_faults(faults, more=await self._current(constellation))
             return await self._propose(request, constellation, operations, *asked, body.retry, body.confirm)

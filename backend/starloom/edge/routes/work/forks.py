@@ -23,9 +23,10 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
-from starloom_protocol.api.history import BlameLine, BlameRow, Forked, Undone
+from starloom_protocol.api.history import BlameLine, BlameRow, Undone
+from starloom_protocol.api.previews import Forked
 from starloom_protocol.api.service import Items
-from starloom_protocol.records.edits import EditOperation
+from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import Dependency, Head, TaskSpec, Version, decode_entity
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Code
@@ -68,6 +69,7 @@ class Forks:
                 idempotency=await asked_once(request),
                 name=body.name,
                 origin=constellation,
+                preview=body.preview,
                 reason=body.reason,
                 records={key: msgspec.Raw(raw) for key, raw in records.items()},
                 scope=caller.role,
@@ -75,7 +77,14 @@ class Forks:
                 task=body.from_task,
                 version=head.version,
             )
-            value: Forked = accepted(await self._hub.inbox.ask(requested))
+            value: Any = accepted(await self._hub.inbox.ask(requested))
+            if body.preview:
+                left = msgspec.json.decode(value["plan"], type=LoweredPlan)
+                planner = self._hub.planner.still()
+                shown = await self._hub.computing.run(
+                    request, True, lambda: planner.preview(left, words=False, by=caller.by, approves=caller.approves)
+                )
+                return json_reply({"id": "", "preview": shown})
             return json_reply(value, 202, {"Location": f"{V1}/constellations/{value['id']}"})
 
         return await self._repeats.once(request, make)
