@@ -61,4 +61,11 @@ GIVEN_THREATS = (
         "times are compared as whole numbers; a time that the disk does not take is said beside the file",
         ("tests/guard/test_odd_contents.py::test_t263_",),
     ),
+    Threat(
+        "T264",
+        "a file beside the backups, or a night with a wrong clock, has a date in its name that is none or far ahead:"
+        " a rotation keeps it, and moves the real backups to the trash, the new one, too",
+        "a name without a real date is no backup; one that is dated after the new one stays and does not count",
+        ("tests/guard/test_odd_contents.py::test_t264_",),
+    ),
 )
