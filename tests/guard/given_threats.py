@@ -68,4 +68,19 @@ GIVEN_THREATS = (
         "a name without a real date is no backup; one that is dated after the new one stays and does not count",
         ("tests/guard/test_odd_contents.py::test_t264_",),
     ),
+    Threat(
+        "T265",
+        "a device reports on, or a person asks about, a constellation that is called as the records of the fleet or of"
+        " access are: while the history is behind, these are loaded from it, and a revocation, a join or a narrowed"
+        " right is undone",
+        "the records of fleet and access never leave memory, and no input loads them",
+        ("tests/guard/test_named_streams.py::test_t265_",),
+    ),
+    Threat(
+        "T266",
+        "a device reports on a constellation whose name PostgreSQL does not take, or is megabytes long: it waits"
+        " for ever, and nobody can look at or control what has left memory",
+        "the name of a constellation in a frame has at most 200 characters and no NUL; another one ends the connection",
+        ("tests/guard/test_counted_frames.py::test_t266_",),
+    ),
 )

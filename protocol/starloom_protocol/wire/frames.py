@@ -28,13 +28,15 @@ class Frame(Part, frozen=True, kw_only=True, tag_field="t"):
 
 Counter = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """Both ends keep it: in a column of 64 bits, and as a number of JavaScript."""
+StreamName = Annotated[str, msgspec.Meta(max_length=200, pattern=r"^[^\x00]*$")]
+"""The hub looks for it in its history: no database takes each text, and while one is away the names wait in memory."""
 
 
 class LeaseRef(Part, frozen=True, kw_only=True):
     """Names one attempt; (incarnation, attempt) is its fence."""
 
     attempt: Counter
-    constellation: str
+    constellation: StreamName
     incarnation: Counter
     task: str
 
