@@ -83,4 +83,11 @@ GIVEN_THREATS = (
         "the name of a constellation in a frame has at most 200 characters and no NUL; another one ends the connection",
         ("tests/guard/test_counted_frames.py::test_t266_",),
     ),
+    Threat(
+        "T267",
+        "the words of a request, or a name, have a NUL character: PostgreSQL takes no commit with them, and the history"
+        " of everybody stands still, after each new start, too",
+        "the columns that are searched have another sign in its place; the history keeps the words as they are",
+        ("tests/store/contract.py::test_t267_", "tests/store/sql/test_history_postgres.py"),
+    ),
 )
