@@ -72,6 +72,23 @@ def test_t176_a_small_picture_of_many_scans_is_not_decoded(device: Device) -> No
     assert small_version(progressive(90), 100)[2] == 100
 
 
+@pytest.mark.parametrize(
+    "filled",
+    [b"\xff\xe0\x00\x02" * 5_000_000, b"\xff" * 20_000_000, bytes(20_000_000), b"\xff\xf0\xff\xf0" * 5_000_000],
+    ids=["parts", "filled", "junk", "no length"],
+)
+@pytest.mark.parametrize("end", [b"", b"\xff\xd9"], ids=["open", "ended"])
+def test_t176_a_head_without_end_is_not_looked_at(device: Device, filled: bytes, end: bytes) -> None:
+    """Each byte of it is read by itself: a second for each megabyte of a file that is no picture."""
+    whole = progressive(0)
+    for name, data in (("a.jpg", whole[:2] + end + filled), ("b.jpg", whole[:2] + end + filled + whole[2:])):
+        device.write(name, data)
+        found = device.call("image.check", files=[{"path": name}])
+        assert [row["why"] for row in found["bad"]] == ["its JPEG data is broken"]
+        with pytest.raises(NotReadable, match="its JPEG data is broken"):
+            small_version(data, 100)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no such name is possible there")
 @pytest.mark.parametrize(
     "name", ["..\\..\\evil.bat", "x\\..\\..\\evil", "C:evil", "C:\\evil", "\\evil", "\\\\host\\share\\e"]
