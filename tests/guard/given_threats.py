@@ -88,6 +88,6 @@ GIVEN_THREATS = (
         "the words of a request, or a name, have a NUL character: PostgreSQL takes no commit with them, and the history"
         " of everybody stands still, after each new start, too",
         "the columns that are searched have another sign in its place; the history keeps the words as they are",
-        ("tests/store/contract.py::test_t267_", "tests/store/sql/test_history_postgres.py"),
+        ("tests/store/test_contract.py", "tests/store/sql/test_history_postgres.py"),
     ),
 )
