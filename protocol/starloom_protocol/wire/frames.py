@@ -15,6 +15,7 @@ import msgspec
 
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer
+from starloom_protocol.stream.feed import StreamName
 from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome, Profile
 
 
@@ -28,8 +29,6 @@ class Frame(Part, frozen=True, kw_only=True, tag_field="t"):
 
 Counter = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """Both ends keep it: in a column of 64 bits, and as a number of JavaScript."""
-StreamName = Annotated[str, msgspec.Meta(max_length=200, pattern=r"^[^\x00]*$")]
-"""The hub looks for it in its history: no database takes each text, and while one is away the names wait in memory."""
 
 
 class LeaseRef(Part, frozen=True, kw_only=True):
