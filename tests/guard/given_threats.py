@@ -90,4 +90,11 @@ GIVEN_THREATS = (
         "the columns that are searched have another sign in its place; the history keeps the words as they are",
         ("tests/store/test_contract.py", "tests/store/sql/test_history_postgres.py"),
     ),
+    Threat(
+        "T268",
+        "a device reports on constellations that have left memory, or never were, while the history is away: each of"
+        " these results waits in memory",
+        "so many wait and no more; a device sends a further one again when it connects",
+        ("tests/guard/test_named_streams.py::test_t268_",),
+    ),
 )

@@ -1,6 +1,7 @@
 """The fleet and the access of people are streams as constellations are, and no input takes them back (T265).
 
-An input about a constellation that has left memory loads it from the history, which may be some commits behind.
+An input about a constellation that has left memory loads it from the history, which may be some commits behind, or
+away: then late results wait for it (T268).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import pytest
 
 from starloom.core.clock.eviction import missing
 from starloom.core.state import inputs as i
+from starloom.engine.retention.retiring import WAITING_MOST
 from starloom.store.port import Unavailable
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.vocabulary import Outcome
@@ -19,9 +21,9 @@ from tests.engine.retention.test_retiring import control, hub
 from tests.engine.test_loop import Hub, settle
 
 
-def reported(name: str) -> i.AnyInput:
+def reported(name: str, report: int = 9) -> i.AnyInput:
     at = LeaseRef(attempt=1, constellation=name, incarnation=1, task="a")
-    frame = ResultFrame(at=at, outcome=Outcome.OK, report=9, value="1")
+    frame = ResultFrame(at=at, outcome=Outcome.OK, report=report, value="1")
     return i.ResultReported(by="device:d-one", device="d-one", frame=frame, id="lie")
 
 
@@ -55,3 +57,12 @@ async def test_t265_no_input_takes_the_fleet_back(
         assert (found.engine.shard.fleet.seq, found.redis.heads[FLEET]) == (last, last)
         assert found.engine.shard.fleet.devices["d-two"].revoked
         assert missing(found.engine.shard, [lie(FLEET), lie(ACCESS), lie("c9")]) == ["c9"]
+
+
+async def test_t268_late_results_that_wait_for_the_history_are_bounded() -> None:
+    async with hub() as found:
+        found.history.down = True
+        for number in range(2 * WAITING_MOST):
+            found.engine.inbox.post(reported(f"c{number}", number))
+        await settle()
+        assert len(found.engine.retiring.take_waiting()) == WAITING_MOST
