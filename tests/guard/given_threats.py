@@ -61,4 +61,40 @@ GIVEN_THREATS = (
         "times are compared as whole numbers; a time that the disk does not take is said beside the file",
         ("tests/guard/test_odd_contents.py::test_t263_",),
     ),
+    Threat(
+        "T264",
+        "a file beside the backups, or a night with a wrong clock, has a date in its name that is none or far ahead:"
+        " a rotation keeps it, and moves the real backups to the trash, the new one, too",
+        "a name without a real date is no backup; one that is dated after the new one stays and does not count",
+        ("tests/guard/test_odd_contents.py::test_t264_",),
+    ),
+    Threat(
+        "T265",
+        "a device reports on, or a person asks about, a constellation that is called as the records of the fleet or of"
+        " access are: while the history is behind, these are loaded from it, and a revocation, a join or a narrowed"
+        " right is undone",
+        "the records of fleet and access never leave memory, and no input loads them",
+        ("tests/guard/test_named_streams.py::test_t265_",),
+    ),
+    Threat(
+        "T266",
+        "a device reports on a constellation whose name PostgreSQL does not take, or is megabytes long: it waits"
+        " for ever, and nobody can look at or control what has left memory",
+        "the name of a constellation in a frame has at most 200 characters and no NUL; another one ends the connection",
+        ("tests/guard/test_counted_frames.py::test_t266_",),
+    ),
+    Threat(
+        "T267",
+        "the words of a request, or a name, have a NUL character: PostgreSQL takes no commit with them, and the history"
+        " of everybody stands still, after each new start, too",
+        "the columns that are searched have another sign in its place; the history keeps the words as they are",
+        ("tests/store/test_contract.py", "tests/store/sql/test_history_postgres.py"),
+    ),
+    Threat(
+        "T268",
+        "a device reports on constellations that have left memory, or never were, while the history is away: each of"
+        " these results waits in memory",
+        "so many wait and no more; a device sends a further one again when it connects",
+        ("tests/guard/test_named_streams.py::test_t268_",),
+    ),
 )

@@ -247,16 +247,17 @@ MIND_THREATS = (
     ),
     Threat(
         "T129",
-        "a device connects again and again, so that its changes of its offer and its condition, of which each is an "
-        "event, are counted from nought each time and fill the log",
-        "changes are counted by device over all of its connections; a connection that changes too much ends, and a "
-        "report that says what the one before said is no change",
+        "a device connects again and again, so that its coming and going, or its changes of offer and condition,"
+        " of which each is an event and was counted from nought each time, fill the log",
+        "connections and changes are counted by device over all of its connections; one too many is refused for a time,"
+        " a connection that changes too much ends, and a report that says what the one before said is no change",
         (
             _OFFERS + "test_t129_a_device_that_connects_again_and_again_changes_its_offer_no_more_often",
             _OFFERS + "test_t129_a_device_that_connects_again_and_again_with_one_offer_is_taken",
             _OFFERS + "test_t129_a_condition_is_counted_by_device_too",
+            _OFFERS + "test_t129_a_device_that_comes_and_goes_without_pause_fills_no_log",
         ),
-        part="each connection writes that the device came and went; a restart of the hub begins the count anew",
+        part="a restart of the hub begins the count anew",
     ),
     Threat(
         "T134",

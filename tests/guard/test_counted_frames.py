@@ -1,4 +1,4 @@
-"""Numbers of a device that no disk, page or reader can take: in its frames (T258), in its values (T259, T260)."""
+"""What no disk, page, reader or database can take of a device: in its frames (T258, T266), its values (T259, T260)."""
 
 from __future__ import annotations
 
@@ -68,6 +68,16 @@ async def test_t258_a_number_that_is_no_count_ends_the_connection(world: World, 
     assert world.hub.fleet.devices[liar.id].link == "offline"
     assert faults == []
     assert (log.status_code, log.json()["end"]) == (200, 0)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a" * 201], ids=["no text of PostgreSQL", "long"])
+async def test_t266_a_name_that_no_history_can_look_for_ends_the_connection(world: World, name: str) -> None:
+    """Each such result waited for ever, and with it whatever was asked about constellations that had left memory."""
+    liar = await world.online("liar")
+    async with world.client() as http:
+        _, at = await leased(http, liar)
+    await say(liar, {**FRAMES["bytes"], "at": {**at, "constellation": name}})
+    assert world.hub.fleet.devices[liar.id].link == "offline"
 
 
 async def test_t258_the_largest_count_is_taken(world: World) -> None:

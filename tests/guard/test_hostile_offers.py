@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from starloom.edge.agents.offer_bounds import (
     CHARS_MOST,
     CONDITIONS,
+    CONNECTIONS,
     ENTRIES_MOST,
     OFFERS,
     SLOTS_MOST,
@@ -96,6 +97,24 @@ async def test_t129_a_device_that_connects_again_and_again_with_one_offer_is_tak
     for _ in range(OFFERS.burst + 10):
         await honest.connect(world)
     assert world.hub.fleet.devices[honest.id].link == "online"
+
+
+async def test_t129_a_device_that_comes_and_goes_without_pause_fills_no_log(world: World) -> None:
+    liar, honest = await world.join("liar"), await world.join("srv")
+    before = world.engine.shard.fleet.seq
+    for _ in range(CONNECTIONS.burst):
+        await liar.connect(world)
+    assert world.hub.fleet.devices[liar.id].link == "online"
+    after = world.engine.shard.fleet.seq
+    for _ in range(20):
+        await liar.dial(world)
+        await liar.send(liar.hello())
+        await liar.send(liar.prove(await liar.next(f.Challenge)))
+        assert 0 < (await liar.next(f.Refuse)).retry_after_s <= CONNECTIONS.every_s
+    assert world.engine.shard.fleet.seq == after <= before + 3 * CONNECTIONS.burst
+    await honest.connect(world)
+    await world.clock.advance(int(1000 * CONNECTIONS.every_s))
+    await liar.connect(world)
 
 
 async def test_t129_a_condition_is_counted_by_device_too(world: World) -> None:

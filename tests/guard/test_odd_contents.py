@@ -1,4 +1,7 @@
-"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176), copy (T254, T263)."""
+"""What is in a file, and how it is called, holds up no search, packing, check of pictures (T176), copy (T254, T263).
+
+Nor does it push out a backup (T264).
+"""
 
 from __future__ import annotations
 
@@ -18,6 +21,7 @@ from starloom_agent.toolkit.text.moments import moment_of
 from starloom_agent.tools.files.find import fold
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
+from tests.device_agents.tools.files.test_archives import archive_of
 
 SECOND_2413 = 14_000_000_000
 """A file system keeps such a time; a ZIP file has no year after 2107."""
@@ -66,6 +70,23 @@ def test_t176_a_small_picture_of_many_scans_is_not_decoded(device: Device) -> No
     with pytest.raises(NotReadable, match="more scans"):
         small_version(progressive(20_000), 100)
     assert small_version(progressive(90), 100)[2] == 100
+
+
+@pytest.mark.parametrize(
+    "filled",
+    [b"\xff\xe0\x00\x02" * 5_000_000, b"\xff" * 20_000_000, bytes(20_000_000), b"\xff\xf0\xff\xf0" * 5_000_000],
+    ids=["parts", "filled", "junk", "no length"],
+)
+@pytest.mark.parametrize("end", [b"", b"\xff\xd9"], ids=["open", "ended"])
+def test_t176_a_head_without_end_is_not_looked_at(device: Device, filled: bytes, end: bytes) -> None:
+    """Each byte of it is read by itself: a second for each megabyte of a file that is no picture."""
+    whole = progressive(0)
+    for name, data in (("a.jpg", whole[:2] + end + filled), ("b.jpg", whole[:2] + end + filled + whole[2:])):
+        device.write(name, data)
+        found = device.call("image.check", files=[{"path": name}])
+        assert [row["why"] for row in found["bad"]] == ["its JPEG data is broken"]
+        with pytest.raises(NotReadable, match="its JPEG data is broken"):
+            small_version(data, 100)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such name is possible there")
@@ -118,3 +139,20 @@ def test_t263_a_time_that_no_disk_takes_keeps_no_other_file_back(device: Device,
     written = device.call("fs.write", files=[odd, device.store.take(b"good", name="good")], under="in")
     assert written["written"] == 2
     assert {"file": "odd", "path": "in/odd", "why": "this device does not keep its time"} in written["changed"]
+
+
+@pytest.mark.parametrize("stamp", ["99999999T999999Z", "20260101T250000Z", "٢" * 8 + "T000000Z", "99991231T235959Z"])
+def test_t264_an_odd_date_in_a_name_pushes_out_no_backup(device: Device, stamp: str) -> None:
+    """Each of them stood before every real one, which went to the trash: the new one, too."""
+    nights = [f"box-Docs-2026010{night}T000000Z.tar.gz" for night in (1, 2, 3)]
+    for name in (*nights, f"box-Docs-{stamp}.tar.gz"):
+        device.write(f"Out/{name}", archive_of(name))
+    found = device.call("archive.rotate", under="Out", files=[{"name": nights[2]}], keep=2)
+    assert {row["archive"]: row["state"] for row in found["rows"] if stamp not in row["archive"]} == {
+        nights[2]: "new",
+        nights[1]: "kept",
+        nights[0]: "in the trash",
+    }
+    assert (device.folder / f"Out/box-Docs-{stamp}.tar.gz").exists()
+    beyond = [row["state"] for row in found["rows"] if stamp in row["archive"]]
+    assert beyond == (["dated after the new one, does not count"] if stamp == "99991231T235959Z" else [])

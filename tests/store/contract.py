@@ -58,6 +58,16 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         many = await store.live_entities(["nobody", *(f"n{number}" for number in range(100)), "c1", "fleet"])
         assert many == {"c1": (2, loaded.entities["c1"]), "fleet": (1, loaded.entities["fleet"])}
 
+    async def test_t267_words_with_a_nul_hold_up_no_history(self, world: World) -> None:
+        store = await world.store()
+        own = await store.take("a", 1)
+        said = head("c1", name="Look\0", request="look \0 here")
+        await store.commit(commit(own, 1, [("c1", 1, {"head": said})]))
+        assert await store.watermark(0) == 1
+        assert await store.headline("c1") == (said, None)
+        rows = await store.constellations(state=None, text="look", device=None, before=None, limit=9)
+        assert [row.id for row in rows] == ["c1"]
+
     async def test_the_outbox_begins_after_what_was_sent(self, world: World) -> None:
         store = await world.store()
         own = await store.take("a", 1)

@@ -48,8 +48,8 @@ class Beside(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     value: msgspec.Raw
 
 
-_Name = Annotated[str, msgspec.Meta(pattern="^[!-~]*$")]
-"""A database takes neither every sign nor numbers beyond 64 bits."""
+StreamName = Annotated[str, msgspec.Meta(max_length=200, pattern="^[!-~]*$")]
+"""A database takes neither every sign nor numbers beyond 64 bits, and while it is away such names wait in memory."""
 
 
 class Ticket(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="ticket"):
@@ -66,11 +66,11 @@ class Subscribe(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, t
 
     after_seq: Annotated[int, msgspec.Meta(ge=-1, le=2**53)] = -1
     parts: bool = False
-    stream: _Name
+    stream: StreamName
 
 
 class Unsubscribe(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="unsubscribe"):
-    stream: _Name
+    stream: StreamName
 
 
 class LivePing(msgspec.Struct, frozen=True, kw_only=True, tag_field="t", tag="ping"):

@@ -15,6 +15,7 @@ import msgspec
 
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer
+from starloom_protocol.stream.feed import StreamName
 from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome, Profile
 
 
@@ -34,7 +35,7 @@ class LeaseRef(Part, frozen=True, kw_only=True):
     """Names one attempt; (incarnation, attempt) is its fence."""
 
     attempt: Counter
-    constellation: str
+    constellation: StreamName
     incarnation: Counter
     task: str
 

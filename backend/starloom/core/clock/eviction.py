@@ -14,6 +14,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state import queues
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Constellation, Shard
+from starloom_protocol.stream.feed import ACCESS, FLEET
 
 
 def may_retire(shard: Shard, constellation: Constellation) -> bool:
@@ -54,7 +55,9 @@ def prune_demands(shard: Shard) -> None:
 def missing(shard: Shard, items: Iterable[AnyInput]) -> list[str]:
     """Return the constellations that these inputs are about and the shard does not hold, each once, in order.
 
-    Of reports only results count: of a finished constellation only a late result leaves a trace (I4).
+    Of reports only results count: of a finished constellation only a late result leaves a trace (I4). The streams of
+    the fleet and of access, which a device or a person may name as well, never left: loading them would take them back
+    to what the history has of them.
     """
     found: dict[str, None] = {}
     held = shard.constellations
@@ -62,7 +65,7 @@ def missing(shard: Shard, items: Iterable[AnyInput]) -> list[str]:
         about = _ABOUT.get(type(item))
         if about is not None:
             name = about(shard, item)
-            if name is not None and name not in held:
+            if name is not None and name not in held and name not in (ACCESS, FLEET):
                 found[name] = None
     return list(found)
 

@@ -267,6 +267,9 @@ class Connection:
 
     async def _welcome(self, hello: f.Hello) -> None:
         link, timings = self._link, self._parts.timings
+        if wait_s := self._parts.changes.comes_too_often(self._device):
+            fix, reason = CODES[Code.OVERLOADED].hint, "it connects more often than any device does"
+            raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=reason, retry_after_s=wait_s))
         connected = inputs.DeviceConnected(
             by=self._by,
             device=self._device,

@@ -1,4 +1,4 @@
-"""The bounds of what a device says of itself: the form of its offer, and how often offer and condition change.
+"""The bounds of what a device says of itself: the form of its offer, how often it comes, and how often that changes.
 
 Each change becomes an event, part of the state of the fleet, and is read for each preview. Judges form and rate alone:
 what a tool may do is the device's word, and what its owner allowed is cut by the core.
@@ -32,11 +32,12 @@ _SHOWN: Final = 40
 
 
 class Changing(StrEnum):
-    """A report of a device that may change."""
+    """A report of a device that may change, or that it came."""
 
     OFFER = "offer"
     ASKS = "asks"
     CONDITION = "condition"
+    LINK = "link"
 
 
 OFFERS: Final = Rate(120, 10.0)
@@ -45,7 +46,14 @@ CONDITIONS: Final = Rate(60, 1.0)
 """A disk that fills up now and then sends a few."""
 ASKS: Final = Rate(240, 1.0)
 """Each call that asks, is answered or gives up changes them; a device with many slots asks for many at once."""
-RATES: Final[dict[str, Rate]] = {Changing.ASKS: ASKS, Changing.CONDITION: CONDITIONS, Changing.OFFER: OFFERS}
+CONNECTIONS: Final = Rate(360, 10.0)
+"""A link that breaks is tried again after a second at the least, and more and more seldom."""
+RATES: Final[dict[str, Rate]] = {
+    Changing.ASKS: ASKS,
+    Changing.CONDITION: CONDITIONS,
+    Changing.LINK: CONNECTIONS,
+    Changing.OFFER: OFFERS,
+}
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -99,6 +107,10 @@ class ChangeRates:
             return True
         self._last[kind, device] = said
         return False
+
+    def comes_too_often(self, device: str) -> float:
+        """Count a connection, of which each is two events; return 0, or after how many seconds the next is taken."""
+        return self._limits.failed(Changing.LINK, device)
 
     def forget(self, device: str) -> None:
         """Forget a device that was revoked."""

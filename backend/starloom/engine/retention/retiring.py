@@ -89,6 +89,10 @@ class Finished:
 THREAD_ABOVE_ENTITIES = 2_000
 DOUBTS_MOST = 10_000
 """The most constellations in doubt; any further ones stay in Redis until the shard is taken again."""
+WAITING_MOST = 500
+"""Late results that wait for the history, of up to a megabyte each. They only leave a trace; a device that is not told
+that one arrived sends it again when it connects.
+"""
 log = logging.getLogger("starloom.engine")
 
 
@@ -231,7 +235,8 @@ class Retiring:
                     future.set_result(Reply(faults=[lost]))
             elif isinstance(item, REPORTS) and not isinstance(error, Damaged):
                 self._acks.hold(item.device, item.frame.report)
-                self._waiting[item.device, item.frame.report] = item
+                if len(self._waiting) < WAITING_MOST:
+                    self._waiting[item.device, item.frame.report] = item
             else:
                 rest.append((item, future))
         return rest

@@ -219,11 +219,16 @@ def _head_row(raw: bytes) -> dict[str, Any]:
         "created_ms": head.created_ms,
         "ended_ms": head.ended_ms,
         "head": raw,
-        "name": head.name,
-        "request": head.request,
+        "name": _searched(head.name),
+        "request": _searched(head.request),
         "state": str(head.state),
         "version": head.version,
     }
+
+
+def _searched(text: str) -> str:
+    """Return a text of a head for the column that is searched; PostgreSQL takes no NUL, and would take no commit."""
+    return text.replace("\0", "\ufffd")
 
 
 def write_commits(connection: Connection, rows: Projected, term: int) -> None:

@@ -11,11 +11,12 @@ import warnings
 from typing import Final
 
 from starloom_agent.toolkit.pictures import png
-from starloom_agent.toolkit.pictures.headers import has_many_scans, measure
+from starloom_agent.toolkit.pictures.headers import SCANS_MOST, measure, scans_of
 from starloom_agent.toolkit.pictures.png import NotReadable
 
 FORMATS: Final = ("BMP", "GIF", "JPEG", "TIFF", "WEBP")
 """No other decoder of the library is ever called: each is code that reads what a stranger wrote."""
+_JPEG: Final = b"\xff\xd8"
 _QUALITY: Final = 85
 """A small picture is looked at and not edited: above this JPEG grows without a visible gain."""
 
@@ -26,8 +27,8 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
     Raises:
         NotReadable: Pillow is not installed, the data is broken or of another format, or it has too many pixels.
     """
-    if _is_endless(data):
-        raise NotReadable("it has more scans than this device decodes")
+    if data.startswith(_JPEG) and not 0 < (scans := scans_of(data)) <= SCANS_MOST:
+        raise NotReadable("it has more scans than this device decodes" if scans else "its JPEG data is broken")
     measured = measure(data)
     kind = measured.kind.upper() if measured is not None else "picture's"
     try:
@@ -61,7 +62,7 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
 _RAW: Final = frozenset({"raw", "dng", "cr2", "nef", "arw"})
 """Endings of files of cameras. Most begin as TIFF does."""
 _BEGINNINGS: Final = (
-    (b"\xff\xd8", "JPEG"),
+    (_JPEG, "JPEG"),
     (b"GIF8", "GIF"),
     (b"BM", "BMP"),
     (b"II*\0", "TIFF"),
@@ -96,7 +97,10 @@ def require_whole(data: bytes, ending: str) -> None:
         png.require_whole(data)
         return
     kind = _kind_of(data, ending)
-    if _is_endless(data):
+    scans = scans_of(data) if kind == "JPEG" else 1
+    if not scans:
+        raise NotReadable("its JPEG data is broken")
+    if scans > SCANS_MOST:
         raise NoDecoder("it has more scans than this device decodes")
     try:
         from PIL import Image, UnidentifiedImageError, features
@@ -118,10 +122,6 @@ def require_whole(data: bytes, ending: str) -> None:
         if "not available" in str(error):
             raise NoDecoder(f"this device has no decoder for its {kind} data") from None
         raise NotReadable(f"its {kind} data is broken or cut short") from None
-
-
-def _is_endless(data: bytes) -> bool:
-    return data.startswith(b"\xff\xd8") and has_many_scans(data)
 
 
 def _kind_of(data: bytes, ending: str) -> str:

@@ -9,10 +9,14 @@ from dataclasses import dataclass
 from starloom_agent.toolkit.pictures import png
 
 _SIZES_IN = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xC5, 0xC6, 0xC7, 0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF})
-_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
+_MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xf0-\xfd\xff]")
 """A marker with a length after it, and the end; in the data of a scan 0xFF stands before 0x00 or is a restart."""
 _SCAN, _END = 0xDA, 0xD9
 SCANS_MOST = 100
+_PARTS_MOST = 4096
+"""Parts before the first scan; a colour profile has up to 255."""
+_BETWEEN_BYTES_MOST = 64 * 1024
+"""Bytes between these parts, of which a picture has none, or some to fill up."""
 HEAD_BYTES = 512 * 1024
 """More than the parts before the picture data, the preview of a camera among them (64 KiB each)."""
 
@@ -58,21 +62,22 @@ def _segments(data: bytes) -> list[tuple[int, bytes]]:
     return found
 
 
-def has_many_scans(data: bytes) -> bool:
-    """Tell whether a JPEG goes over its pixels more often than any camera or program makes it do.
+def scans_of(data: bytes) -> int:
+    """Return how often a JPEG goes over its pixels, counted to one more than any camera or program makes it do.
 
-    A scan of some bytes takes as long as one of some megabytes, so a small file could keep a decoder for days.
+    A scan of some bytes takes as long as one of some megabytes, so a small file could keep a decoder for days. None
+    counts behind a head that is none: a decoder looks at that byte by byte.
     """
-    position, scans = 2, 0
-    while found := _MARKER.search(data, position):
+    position, scans, parts, between = 2, 0, 0, 0
+    while scans <= SCANS_MOST and (found := _MARKER.search(data, position)):
+        if not scans:
+            parts, between = parts + 1, between + found.start() - position
         position, marker = found.end(), data[found.end() - 1]
-        if marker == _END:
+        if marker == _END or parts > _PARTS_MOST or between > _BETWEEN_BYTES_MOST:
             break
         scans += marker == _SCAN
-        if scans > SCANS_MOST:
-            return True
         position += int.from_bytes(data[position : position + 2], "big")
-    return False
+    return scans
 
 
 def _measure_jpeg(data: bytes) -> Measured | None:

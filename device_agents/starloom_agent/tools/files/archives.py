@@ -32,7 +32,8 @@ from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _STAMP = "%Y%m%dT%H%M%SZ"
-_NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>\d{8}T\d{6}Z)(?: \(\d+\))?\.tar\.gz")
+_NAMED = re.compile(r"(?P<series>.+)-(?P<stamp>[0-9]{8}T[0-9]{6}Z)(?: \([0-9]+\))?\.tar\.gz")
+_BEYOND = "dated after the new one, does not count"
 _WRONG_SHOWN = 100
 _WHY_SHOWN = 5
 """A person reads the first of them; the count says how many there are."""
@@ -433,8 +434,9 @@ class Rotate(Args, frozen=True, kw_only=True):
 
     A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
     touched, and `fs.restore` brings it back from the trash. An archive counts only if it can be read to its end
-    and is as its list says; one that cannot stays and is named. A new archive that equals the one before it takes its
-    place among the kept ones: a folder that nobody changed does not push out older states.
+    and is as its list says, and if its name does not say that it is newer than the newest of `files`, as after a night
+    with a wrong clock; one that does not count stays and is named. A new archive that equals the one before it takes
+    its place among the kept ones: a folder that nobody changed does not push out older states.
     """
 
     files: tuple[FileRef, ...]
@@ -474,24 +476,39 @@ class _Series:
     twin: Path | None
 
 
+def _stamped(name: str) -> tuple[str, datetime] | None:
+    """Return the series and the time of an archive that `pack` may have named."""
+    found = _NAMED.fullmatch(name)
+    if found is None:
+        return None
+    try:
+        return found["series"], datetime.strptime(found["stamp"], _STAMP).replace(tzinfo=UTC)
+    except ValueError:
+        return None  # digits that are no date
+
+
 def rotate(context: ToolContext, args: Rotate) -> Rotated:
     folder = context.resolve_write(args.under)
     named: Named = {"device": args.device_name} if args.device_name else {}
     new = {Path(file.path).name or file.shown_name: file for file in args.files}
-    wanted = {found["series"] for name in new if (found := _NAMED.fullmatch(name))}
-    series: dict[str, list[tuple[str, Path]]] = {}
+    newest: dict[str, datetime] = {}
+    for name in new:
+        if stamped := _stamped(name):
+            newest[stamped[0]] = max(stamped[1], newest.get(stamped[0], stamped[1]))
+    series: dict[str, list[tuple[datetime, Path]]] = {}
     sizes: dict[Path, int] = {}
     with plain(folder, "listing"), contextlib.suppress(FileNotFoundError), context.files.scan(folder) as entries:
         for entry in entries:
-            found = _NAMED.fullmatch(entry.name)
-            if found is not None and found["series"] in wanted and entry.is_file(follow_symlinks=False):
-                series.setdefault(found["series"], []).append((found["stamp"], folder / entry.name))
+            stamped = _stamped(entry.name)
+            if stamped is not None and stamped[0] in newest and entry.is_file(follow_symlinks=False):
+                series.setdefault(stamped[0], []).append((stamped[1], folder / entry.name))
                 sizes[folder / entry.name] = entry.stat(follow_symlinks=False).st_size
     rows: list[RotatedArchive] = []
     bad = 0
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
-        sorted_out = _sorted_out(context, [path for _, path in archives], new, args.keep)
+        dated = [path for made, path in archives if made <= newest[name]]
+        sorted_out = _sorted_out(context, dated, new, args.keep)
         gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(sorted_out.old)]))
         tickets = {item["path"]: item["ticket"] for item in gone["items"]}
         bad += len(sorted_out.bad)
@@ -500,12 +517,12 @@ def rotate(context: ToolContext, args: Rotate) -> Rotated:
                 **named,
                 "series": name,
                 "archive": path.name,
-                "made_s": int(datetime.strptime(stamp, _STAMP).replace(tzinfo=UTC).timestamp()),
+                "made_s": int(made.timestamp()),
                 "bytes": sizes[path],
-                "state": _state(path, sorted_out, new),
+                "state": _state(path, sorted_out, new) if made <= newest[name] else _BEYOND,
                 "ticket": tickets.get(os.fspath(path), ""),
             }
-            for stamp, path in archives
+            for made, path in archives
             if os.fspath(path) not in gone["missing"]
         )
     trashed = sum(bool(row["ticket"]) for row in rows)

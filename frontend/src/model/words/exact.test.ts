@@ -18,3 +18,9 @@ it("leaves other numbers and all texts as they are", () => {
 it("refuses what is no JSON", () => {
   expect(() => parseExact("12345678901234567890 and more")).toThrow(SyntaxError);
 });
+
+it("refuses what nests deeper than the page can show", () => {
+  const nested = (depth: number) => `${'{"[":['.repeat(depth / 2)}"\\"[["${"]}".repeat(depth / 2)}`;
+  expect(parseExact(nested(128))).toEqual(JSON.parse(nested(128)));
+  for (const depth of [130, 200_000]) expect(() => parseExact(nested(depth))).toThrow(RangeError);
+});

@@ -44,8 +44,8 @@ export function FilePreview({ file }: { file: FileRef }) {
   if (why) return <p className="dim">{why}</p>;
   const shown = shownAs(file.media);
   const url = hub.artifactUrl(file.artifact, file.name, file.media, true);
-  if (shown === "image") return <img className="preview" src={url} alt={file.name} />;
-  if (shown === "pdf") return <Framed url={url} name={file.name} />;
+  if (shown === "image") return <img className="preview" src={url} alt={readable(file.name)} />;
+  if (shown === "pdf") return <Framed url={url} name={readable(file.name)} />;
   if (shown === "html" && (printing || low)) {
     return (
       <Suspense fallback={<Reading />}>
@@ -54,7 +54,7 @@ export function FilePreview({ file }: { file: FileRef }) {
       </Suspense>
     );
   }
-  if (shown === "html") return <Framed url={url} name={file.name} sandboxed />;
+  if (shown === "html") return <Framed url={url} name={readable(file.name)} sandboxed />;
   if (shown === "none") {
     return (
       <p className="dim">
@@ -117,7 +117,7 @@ function TextPreview({ file }: { file: FileRef }) {
 
 /** What the plan names of a value that was too large to be brought; a text is shown from its beginning. */
 function ValuePart({ text, pointer, show }: { text: string; pointer: string; show: string }) {
-  const found = useMemo(() => partAt(parseExact(text), pointer), [text, pointer]);
+  const found = useMemo(() => partOf(text, pointer), [text, pointer]);
   if (found === undefined) return <p className="dim">The value has no part {pointer}.</p>;
   if (typeof found !== "string") return <ValueView text={JSON.stringify(found)} table />;
   const media = show === "markdown" ? "text/markdown" : "text/plain";
@@ -132,6 +132,15 @@ function ValuePart({ text, pointer, show }: { text: string; pointer: string; sho
       )}
     </>
   );
+}
+
+/** A device says that it is a value; it may be any file. */
+function partOf(text: string, pointer: string): unknown {
+  try {
+    return partAt(parseExact(text), pointer);
+  } catch {
+    return undefined;
+  }
 }
 
 function Contents({ text, whole, file }: { text: string; whole: boolean; file: FileRef }) {

@@ -14,6 +14,13 @@ const LISTING = {
 };
 
 describe("ValueView", () => {
+  it("shows the text of a file that nests without end", () => {
+    for (const text of ["[".repeat(100_000) + "]".repeat(100_000), '{"a":'.repeat(50_000)])
+      expect(renderToStaticMarkup(<ValueView text={text} table />)).toContain(
+        text.slice(0, 9).replaceAll('"', "&quot;"),
+      );
+  });
+
   it("shows a list of records in a value as a table with sizes and times", () => {
     const text = shown(LISTING);
     expect(text).toContain("<table>");
