@@ -60,4 +60,13 @@ PEOPLE_THREATS = (
         ("tests/guard/test_files_of_assistants.py::test_t280_",),
         part="a program in the cage writes in its own folder; copies beside what is there go unasked",
     ),
+    Threat(
+        "T281",
+        "an assistant changes or thins out the running plan of a person, says that its work has happened or skips it,"
+        " stops everybody's work, or pauses a person's schedule",
+        "an assistant adds tasks behind the plan of somebody else and may cancel it; all else is a person's, and nobody"
+        " but a person marks work",
+        ("tests/guard/test_work_of_others.py::test_t281_",),
+        part="an assistant cancels single constellations of others, as stopping harms least",
+    ),
 )

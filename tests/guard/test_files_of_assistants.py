@@ -105,3 +105,18 @@ def test_t280_the_calls_that_a_person_is_shown_have_each_way_and_a_written_undo(
     assert ("fs.trash", '{"paths":["app.py"]}' if "undo" in task else '{"paths":["a.txt"]}') in [
         (one.tool, one.args) for one in calls
     ]
+
+
+UNDOS = {
+    "copy over": {"tool": "fs.copy", "args": {"path": "a.csv", "to": "old.txt", "on_clash": "replace"}},
+    "move": {"tool": "fs.move", "args": {"path": "app.py", "to": "gone.py"}},
+    "of others": {"tool": "mcp.notes.save", "args": {"text": "x"}},
+}
+
+
+@pytest.mark.parametrize("undo", UNDOS.values(), ids=UNDOS)
+def test_t280_an_undo_of_a_look_is_a_call_as_well(undo: dict[str, Any]) -> None:
+    task = {**_call("fs.find", root="."), "undo": undo}
+    assert _submitted(task, by=ASSISTANT).state() == "awaiting_approval"
+    way_back = {"tool": "fs.trash", "outputs": {"paths": "/added"}}
+    assert _submitted({**ADDING["a copy"], "undo": way_back}, by=ASSISTANT).state() == "active"

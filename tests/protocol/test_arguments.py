@@ -34,7 +34,8 @@ def test_an_argument_has_its_type_unit_default_and_need() -> None:
 def test_the_words_of_a_schema_are_one_line_and_cut() -> None:
     assert "`name_by` name puts all files into `under` itself; `path` keeps" in about_in(SCHEMAS["fs.write"])
     assert about_in({"description": "  a\n\n  b " + "c" * 5000}) == "a b " + "c" * 1_996
-    assert [about_in(schema) for schema in ({}, {"description": 3}, [], None)] == [""] * 4
+    nothing: tuple[Any, ...] = ({}, {"description": 3}, [], None)
+    assert [about_in(schema) for schema in nothing] == [""] * 4
 
 
 @pytest.mark.parametrize("tool", sorted(SCHEMAS))

@@ -65,6 +65,11 @@ def is_person(author: str) -> bool:
     return author.startswith(f"{PrincipalKind.PERSON}:")
 
 
+def is_assistant(author: str) -> bool:
+    """Return whether an author asks for work in the words of a model and decides nothing."""
+    return author.startswith(f"{PrincipalKind.ASSISTANT}:")
+
+
 def is_model(author: str) -> bool:
     """Return whether a model chose the words: a planner's model, a reviewer's, or that of an assistant."""
-    return author == MODEL or author.startswith(f"{PrincipalKind.ASSISTANT}:")
+    return author == MODEL or is_assistant(author)

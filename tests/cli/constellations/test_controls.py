@@ -82,7 +82,7 @@ def test_a_name_that_two_devices_had_means_the_one_that_has_a_task(hub: StubHub,
 
 def test_blame_takes_a_task_by_its_device(hub: StubHub) -> None:
     hub.answers["GET", "/devices"] = (200, {"items": [KISTE], "next": None})
-    row = {"id": "run.d-kiste", "added": None, "changed": []}
+    row: dict[str, Any] = {"id": "run.d-kiste", "added": None, "changed": []}
     hub.answers["GET", f"/constellations/{SOME_ID}/blame"] = (200, {"items": [row]})
     code, said = starloom(hub, "blame", "run on Große Kiste", SOME_ID)
     assert (code, said) == (0, "run.d-kiste\n")

@@ -26,8 +26,8 @@ def test_a_device_that_is_slow_over_runs_is_told_and_stays_a_candidate() -> None
     index = index_of(driver.shard.fleet)
     assert slow_tools(index, "d-slow", TOOLS) == [("t.pure", 50)]
     assert slow_tools(index, "d-a", TOOLS) == []
-    told = slow_sentence(index, "d-slow", TOOLS)
-    assert told.startswith("It takes 5.0 times as long as others for t.pure over past runs.")
+    sentence = slow_sentence(index, "d-slow", TOOLS)
+    assert sentence.startswith("It takes 5.0 times as long as others for t.pure over past runs.")
     driver.submit(plan(task("x")))
     found = candidates_of(driver.shard, driver.shard.constellations["c1"], task("x"))
     told = {item.device: (item.fits, item.words) for item in found}

@@ -10,16 +10,16 @@ import pytest
 from starloom.client.exits import Exit, exit_of_plan, exit_of_refusal
 from starloom.core.people.approvals import plan_effects
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.preview.plan import core_fleet, preview
+from starloom.planner.preview.plan import core_fleet, preview, ungranted
 from starloom.planner.recipes.catalogue import RecipeBroken, load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.api.previews import PreviewFault, TaskPreviewRow
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Offer, ToolOffer
+from starloom_protocol.records.entities import Dependency, Offer, ToolOffer
 from starloom_protocol.text.folder_grants import POLICY_NOT_IN_FORCE
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, Gate, Repeatability
 from tests.cost import GROWTH_MOST, calls
 from tests.planner.fleets import GRANTS, device, fleet, offer, sample
 
@@ -38,6 +38,14 @@ def plan_of(view: FleetSnapshot, recipe: str, **params: Any) -> LoweredPlan:
 
 def shown(view: FleetSnapshot, plan: LoweredPlan) -> dict[str, TaskPreviewRow]:
     return {task["id"]: task for task in planning(view).preview(plan)["tasks"]}
+
+
+def test_what_is_not_granted_is_told_of_a_running_plan_whose_list_has_children() -> None:
+    view = sample()
+    made = plan_of(view, "photo-backup", source="demo-phone", target="demo-server")
+    (one, *_) = made.specs
+    child = Dependency(changed_in=0, gate=Gate.SUCCESS, source=one.id, target=f"{one.id}.d-1")
+    assert ungranted(made.specs, [*made.dependencies, child], view) == []
 
 
 def test_a_backup_by_contents_says_that_names_and_folders_are_not_kept() -> None:

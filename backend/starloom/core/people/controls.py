@@ -78,7 +78,7 @@ def on_control(work: Work, item: ControlRequested) -> None:
     """Carry out one control as a whole, or refuse it."""
     constellation = named_constellation(work, item.constellation)
     named = [item.task] if item.task is not None else []
-    check_control(work.shard.fleet, constellation, item.action, named, approves=item.approves)
+    check_control(work.shard.fleet, constellation, item.action, named, author=work.by, approves=item.approves)
     if item.task is None:
         action = _OF_CONSTELLATION.get(item.action)
         if action is None:
@@ -96,7 +96,7 @@ def on_edit(work: Work, item: EditProposed) -> None:
 
 def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> None:
     """Open one round for all tasks that an edit retries, with the checks of a retry of each."""
-    check_control(work.shard.fleet, constellation, "retry", item.retry, approves=item.approves)
+    check_control(work.shard.fleet, constellation, "retry", item.retry, author=work.by, approves=item.approves)
     starts: dict[str, None] = {}
     for name in item.retry:
         if name not in constellation.specs:

@@ -11,15 +11,22 @@ from msgspec.structs import replace
 from starloom.core.people import controls
 from starloom.core.state.inputs import ControlRequested, StopAllRequested
 from starloom.core.state.model import Shard
-from starloom.core.state.work import Put, Work
+from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.fleet import Stopping
-from starloom_protocol.stream.authors import ENGINE
+from starloom_protocol.stream.authors import ENGINE, is_assistant
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import ConstellationState
+from starloom_protocol.vocabulary import Code, ConstellationState
 
 
 def on_stop_all(work: Work, item: StopAllRequested) -> None:
-    """Cancel every live constellation; the answer names them and the devices that have to confirm."""
+    """Cancel every live constellation; the answer names them and the devices that have to confirm.
+
+    Raises:
+        Refusal: `forbidden` for an assistant, which stops constellations one by one.
+    """
+    if is_assistant(work.by):
+        reason = "only a person stops all that everybody asked for"
+        raise Refusal(fault(Code.FORBIDDEN, reason, hint="Cancel what you have asked for, by its id."))
     shard = work.shard
     stopped: list[str] = []
     for name in list(shard.live):

@@ -26,7 +26,7 @@ def on_opened(work: Work, item: DraftOpened) -> None:
     """Open or renew a person's draft; the newest one of each person counts."""
     constellation = _live(work, item.constellation)
     # It would keep those who may edit from it.
-    check_control(work.shard.fleet, constellation, "draft", approves=item.approves)
+    check_control(work.shard.fleet, constellation, "draft", author=work.by, approves=item.approves)
     unknown = [task for task in item.tasks if task not in constellation.specs]
     if unknown:
         raise Refusal(*(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "tasks") for task in unknown))

@@ -25,9 +25,17 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.graph import redone
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
-from starloom_protocol.records.edits import AddItems, AddTask, EditOperation, LoweredPlan, SetPolicy, UpdateTask
+from starloom_protocol.records.edits import (
+    AddDependency,
+    AddItems,
+    AddTask,
+    EditOperation,
+    LoweredPlan,
+    SetPolicy,
+    UpdateTask,
+)
 from starloom_protocol.records.entities import Dependency, Fault, Policy, RuleRecord, TaskSpec
-from starloom_protocol.stream.authors import is_model, is_person, name_of, told_name, who
+from starloom_protocol.stream.authors import is_assistant, is_model, is_person, name_of, told_name, who
 from starloom_protocol.text.wording import listed
 from starloom_protocol.tools.hub_tools import controls_devices
 from starloom_protocol.values import parse
@@ -49,7 +57,9 @@ _FLEET = "It needs the role operator and the scope fleet, in a plan of your own:
 _OWN_PLAN = "Submit a plan of its own for it: a person approves it whole."
 _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe waits for a person and may name one."
 _SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
+_LOOK = "Ask a person to look at the device and to mark it."
 _ASK = "Leave `ask` out: whoever may answer is asked. A person who asks for this may name whom to ask."
+_DECIDING_ACTIONS = frozenset({"mark", "release", "resume", "retry", "retry_from", "skip"})
 _GUARDED_ACTIONS = frozenset({"draft", "hint", "mark", "release", "resume", "retry_from", "skip"})
 
 
@@ -176,6 +186,7 @@ def check_edit(
     ]
     if is_model(author):
         faults += [_adds_items(author) for one in operations if isinstance(one, AddItems)]
+        faults += _changes_of_others(constellation, before, operations, author)
         faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
         faults += edited(fleet, constellation, before, changed)
         faults += _chosen(constellation, changed)
@@ -311,8 +322,21 @@ def asked_faults(
     return faults or list(_unknown(principals, (spec for spec in specs.values() if spec is not None and spec.ask)))
 
 
+def check_own(author: str, asked_by: str, action: str) -> None:
+    """Refuse what an assistant does to the work of somebody else: it may stop that, and only a person decides on it.
+
+    `asked_by` is the author of the work.
+
+    Raises:
+        Refusal: `forbidden`, with the name of whoever asked for the work.
+    """
+    if is_assistant(author) and who(author) != who(asked_by):
+        reason = f"{told_name(asked_by)} asked for this, and an assistant may not {action} it"
+        raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Say to a person that it should be done."))
+
+
 def check_control(
-    fleet: Fleet, constellation: Constellation, action: str, tasks: Iterable[str] = (), *, approves: bool
+    fleet: Fleet, constellation: Constellation, action: str, tasks: Iterable[str] = (), *, author: str, approves: bool
 ) -> None:
     """Refuse a control that decides in a person's place, or repeats work that a person approved.
 
@@ -321,6 +345,10 @@ def check_control(
     Raises:
         Refusal: with every reason.
     """
+    if action in _DECIDING_ACTIONS:
+        check_own(author, constellation.head.author, action)
+    if action == "mark" and is_assistant(author):
+        raise Refusal(fault(Code.FORBIDDEN, "only a person says whether work has happened", "action", _LOOK))
     if approves or action not in {*_GUARDED_ACTIONS, "retry"}:
         return
     specs = constellation.specs
@@ -385,6 +413,20 @@ def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
             tools = spec.tool or ", ".join(spec.goal.tools if spec.goal is not None else ())
             found.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
     return found
+
+
+def _changes_of_others(
+    constellation: Constellation, before: Mapping[str, TaskSpec], operations: Iterable[EditOperation], author: str
+) -> Iterator[Fault]:
+    """Yield a fault where an assistant does more to the plan of somebody else than to add tasks at its end."""
+    asked_by = constellation.head.author
+    if not is_assistant(author) or who(asked_by) == who(author):
+        return
+    for one in operations:
+        adds = isinstance(one, AddTask) or (isinstance(one, AddDependency) and one.dependency.target not in before)
+        if not adds:
+            reason = f"{told_name(asked_by)} asked for this plan, and an assistant may only add tasks behind its own"
+            yield fault(Code.FORBIDDEN, reason, "operations", "Say to a person what should be changed.")
 
 
 def _adds_items(author: str) -> Fault:

@@ -33,7 +33,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Shows
 from starloom_protocol.text.wording import counted, few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.tools.ways_back import way_back
+from starloom_protocol.tools.ways_back import OF_TOOLS, way_back
 from starloom_protocol.values import canonical, holds, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate, Op, Repeatability
 
@@ -125,7 +125,7 @@ class KnownEffects:
         """
         if spec.goal is not None:
             return any(self._writes(tool) for tool in spec.goal.tools)
-        if overwriting_words(spec):
+        if overwriting_words(spec) or (spec.undo is not None and spec.undo != OF_TOOLS.get(spec.tool or "")):
             return True
         return any(self._writes(way.tool or "") for way in ways_of(spec) if way.tool not in _ADDING | _LEAVING)
 

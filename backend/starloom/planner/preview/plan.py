@@ -218,7 +218,7 @@ def preview(
     placed = core_fleet(fleet)
     after: dict[str, dict[str, None]] = {spec.id: {} for spec in plan.specs}
     for dependency in plan.dependencies:
-        if dependency.source in after:
+        if dependency.source in after and dependency.target in after:
             after[dependency.target][dependency.source] = None
     specs = {spec.id: spec for spec in plan.specs}
     access = access_of(fleet.secrets)

@@ -14,10 +14,10 @@ from typing import Annotated, Final, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files import office
 from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import LeftOut, Named
+from starloom_agent.toolkit.text import office
 from starloom_agent.tools.files.find import fold, roots_of
 from starloom_protocol.vocabulary import Effect, Repeatability
 

@@ -3,7 +3,7 @@ import { create } from "zustand";
 import type { Need } from "../../link/endpoints.ts";
 import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { readStopped } from "./waiting.ts";
+import { forgetStopped, readStopped } from "./waiting.ts";
 
 interface Needs {
   items: Need[];
@@ -78,5 +78,8 @@ export function watchNeeds(workspace: Workspace): () => void {
     wanted = false;
     begin();
     for (const end of ends) end();
+    // What waited for one person is not shown to the next one who signs in here.
+    useStore.setState({ items: [], read: false });
+    forgetStopped();
   };
 }

@@ -59,6 +59,11 @@ const useStore = create<Store>((set) => ({
   set: (stopped, unplanned) => set(unplanned ? { stopped, unplanned, read: true } : { stopped, read: true }),
 }));
 
+/** Forgets what was read, as somebody else may sign in next. */
+export function forgetStopped(): void {
+  useStore.setState({ stopped: [], unplanned: [], read: false });
+}
+
 const LOOKED_AT_MOST = 8;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
 /** Reasons of tasks that end only by a person's hand. */

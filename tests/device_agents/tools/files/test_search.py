@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from starloom_agent.toolkit.files import office
 from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.text import office
 from starloom_agent.tools.files import search
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
