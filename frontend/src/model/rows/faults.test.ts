@@ -56,6 +56,14 @@ describe("fixes", () => {
     expect(field.fixes[0]?.apply(draft).plan).toMatchObject({ tasks: [{}, {}, { id: "find", tool: "x" }] });
   });
 
+  it("make a list of a single value", () => {
+    const hint = "Write it as a list, a single value too.";
+    const fault = one({ code: "plan_invalid", reason: "takes a list here", place: "tasks[0].args.root", hint });
+    expect(fault.fixes.map((fix) => fix.label)).toEqual(["Make it a list"]);
+    expect(fault.fixes[0]?.apply(draft).plan).toMatchObject({ tasks: [{ args: { root: ["Pictures"] } }, {}, {}] });
+    expect(one({ code: "plan_invalid", reason: "r", place: "tasks[0].args.gone", hint }).fixes).toEqual([]);
+  });
+
   it("rename only the second of two rows", () => {
     const fault = one({ code: "duplicate_id", reason: "twice", place: "tasks[2].id" });
     expect(fault.fixes[0]?.apply(draft).plan).toMatchObject({

@@ -136,6 +136,8 @@ function located(plan: Fields, steps: readonly Step[]): { row: number | null; fi
   return { row: null, field: String(part) };
 }
 
+/** How the hub's hint begins where a tool takes a list and has a single value. */
+const AS_A_LIST = "Write it as a list";
 const MEANT = /Did you mean `([^`]+)`\?/;
 
 function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[]): Fix[] {
@@ -150,6 +152,9 @@ function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[]): Fix[] {
   } else if (meant) {
     fixes.push({ label: `Use ${meant}`, apply: onPlan((plan) => setAt(plan, steps, meant) as Fields) });
   }
+  const value = fault.hint?.startsWith(AS_A_LIST) ? valueAt(draft.plan, steps) : undefined;
+  if (value !== undefined)
+    fixes.push({ label: "Make it a list", apply: onPlan((plan) => setAt(plan, steps, [value]) as Fields) });
   switch (fault.code) {
     case "duplicate_id":
       if (part === "tasks" && typeof at === "number")
@@ -192,11 +197,16 @@ function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[]): Fix[] {
   return fixes.filter((fix) => fix.apply(draft) !== draft);
 }
 
-function renameField(plan: Fields, steps: readonly Step[], name: string): Fields {
+function valueAt(plan: Fields, steps: readonly Step[]): Json | undefined {
   let value: Json | undefined = plan;
-  for (const step of steps.slice(0, -1)) {
+  for (const step of steps) {
     value = Array.isArray(value) ? value[Number(step)] : isFields(value) ? value[step] : undefined;
   }
+  return value;
+}
+
+function renameField(plan: Fields, steps: readonly Step[], name: string): Fields {
+  const value = valueAt(plan, steps.slice(0, -1));
   const last = steps.at(-1);
   if (!isFields(value) || typeof last !== "string") return plan;
   const changed = Object.fromEntries(Object.entries(value).map(([key, one]) => [key === last ? name : key, one]));

@@ -57,8 +57,12 @@ interface QuestionCardProps {
   picked?: { chosen: boolean; onChange: (chosen: boolean) => void };
 }
 
+/** The other person or program that asked for the plan; empty for one's own, and for an assistant, which has a line. */
+const askerOf = (by: string, me: string): string =>
+  !by || by.startsWith("assistant:") || author(by) === me ? "" : author(by);
+
 export function QuestionCard({ question, constellation, origin, picked }: QuestionCardProps) {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
   const { report, say } = useDoing();
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
@@ -79,6 +83,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
     }
   };
   const choices = choicesOf(question);
+  const asker = askerOf(question.author ?? "", session?.principal.name ?? "");
   const takesAway = ({ value }: Choice) => question.takes_away?.includes(value);
   const beside = question.kind === "approval" ? APPROVALS_BESIDE : CHOICES_BESIDE;
   const lacksWords = asksWords && !reason?.trim();
@@ -118,7 +123,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
       {question.kind === "approval" && <Ungranted constellation={constellation} question={question.id} />}
       <span className="sub">
-        {origin} Asked {age(question.opened_ms, now)}.{" "}
+        {origin} {asker && `${asker} asked for it. `}Asked {age(question.opened_ms, now)}.{" "}
         {question.expires_ms
           ? `Without an answer it is denied in ${duration(Math.max(0, question.expires_ms - now))}. `
           : ""}
