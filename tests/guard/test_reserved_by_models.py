@@ -156,7 +156,7 @@ def test_t191_an_edit_of_a_model_brings_no_work_there() -> None:
         AddTask(spec=task("c", "x=a", device="two")),
     ):
         answer = edited(driver, operation)
-        assert [fault.code for fault in answer.faults] == [Code.FORBIDDEN], operation
+        assert {fault.code for fault in answer.faults} == {Code.FORBIDDEN}, operation
     assert driver.shard.constellations["c1"].head.version == 1
 
 

@@ -10,7 +10,6 @@ from starloom.core.state import inputs as i
 from starloom_protocol.plan import check_edit
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import MAYBE, Driver, edge, plan, task
-from tests.core.clockwork import Clockwork
 
 ASSISTANT = "assistant:helper"
 CHANGES: dict[str, dict[str, Any]] = {
@@ -57,7 +56,7 @@ def _in_doubt(by: str) -> Driver:
     return driver
 
 
-@pytest.mark.parametrize("action", ["mark", "skip", "retry", "retry_from", "release", "resume"])
+@pytest.mark.parametrize("action", ["mark", "skip", "release", "resume"])
 def test_t281_no_control_of_it_decides(action: str) -> None:
     driver = _in_doubt("person:ann")
     name = None if action == "resume" else "pay"
@@ -79,12 +78,3 @@ def test_t281_it_does_not_stop_all() -> None:
     refused = driver.do(i.StopAllRequested(by=ASSISTANT, id=driver.ident(), reason=""))
     assert [one.code for one in refused.faults] == [Code.FORBIDDEN]
     assert driver.state() == "active"
-
-
-@pytest.mark.parametrize("action", ["pause", "remove", "resume", "run"])
-def test_t281_schedules_of_a_person_go_on(action: str) -> None:
-    clock = Clockwork()
-    clock.save()
-    refused = clock.order(action, by=ASSISTANT, owner="p-helper", approves=False)
-    assert [one.code for one in refused.faults] == [Code.FORBIDDEN]
-    assert clock.schedule().state == "active"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from starloom_protocol.api.recipes import RecipeParam, RecipeRow
 
 PREFIX: Final = "recipe_"
-RECIPES_MOST: Final = 40
+RECIPES_MOST: Final = 50
 """Some programs take at most 128 tools in all, and each is read by the model with every turn."""
 NAME_CHARS_MOST: Final = 64
 """Models take a name of a tool up to this length."""

@@ -23,7 +23,7 @@ from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.selection import NOTIFY, is_blind
-from starloom.core.rights.authorship import check_asked, check_own, check_plan
+from starloom.core.rights.authorship import check_asked, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
@@ -433,8 +433,6 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
     if not item.change and known is not None:
         raise Refusal(fault(Code.CONFLICT, f"a schedule {known.id} exists"))
-    if known is not None:
-        check_own(work.by, known.author, "change")
     most = work.shard.settings.schedules_most
     if known is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
@@ -660,8 +658,6 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
     schedule = work.shard.fleet.schedules.get(item.schedule)
     if schedule is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule}"))
-    if item.action != "seen":
-        check_own(work.by, schedule.author, item.action)
     match item.action:
         case "pause":
             _pause(work, schedule, item.reason)

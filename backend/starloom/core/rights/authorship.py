@@ -59,7 +59,7 @@ _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe 
 _SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
 _LOOK = "Ask a person to look at the device and to mark it."
 _ASK = "Leave `ask` out: whoever may answer is asked. A person who asks for this may name whom to ask."
-_DECIDING_ACTIONS = frozenset({"mark", "release", "resume", "retry", "retry_from", "skip"})
+_DECIDING_ACTIONS = frozenset({"mark", "release", "resume", "skip"})
 _GUARDED_ACTIONS = frozenset({"draft", "hint", "mark", "release", "resume", "retry_from", "skip"})
 
 
