@@ -266,6 +266,21 @@ def test_the_same_words_make_the_same_hash_and_other_devices_another() -> None:
     assert first.hash != plan_of(view, "photo-backup", source="vm", target="demo-server").hash
 
 
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        ({"tool": "fs.trash", "args": {"paths": ["app.py", "b.csv"]}}, "t may move 'app.py', 'b.csv' to the trash."),
+        ({"tool": "fs.move", "args": {"path": "a.css", "to": "b.css"}}, "t may move 'a.css' to 'b.css'."),
+        ({"tool": "fs.read", "args": {"path": "a.css"}}, ""),
+    ],
+)
+def test_the_files_that_a_plan_takes_from_their_place_are_named(task: dict[str, Any], told: str) -> None:
+    check = check_plan({"starloom": 1, "name": "Tidy", "tasks": [{"id": "t", "device": {"name": "a"}, **task}]})
+    assert check.plan is not None, check.faults
+    found = planning(fleet(device("a"), offers={"a": offer(grants=GRANTS)})).preview(check.plan)
+    assert [warning for warning in found["warnings"] if warning.startswith("t may move")] == ([told] if told else [])
+
+
 @pytest.mark.parametrize(("program", "told"), [("print.sh", 1), ("/srv/print.sh", 0), ("uptime", 0)])
 def test_a_script_by_its_bare_name_is_looked_for_in_the_path_only(program: str, told: int) -> None:
     view = fleet(device("a"), device("b"), offers={"a": offer(grants=())})

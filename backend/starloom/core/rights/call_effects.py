@@ -401,6 +401,12 @@ def leaving_words(spec: TaskSpec) -> str:
     return f"move {names} to the trash"
 
 
+def file_words(spec: TaskSpec) -> list[str]:
+    """Return, in words, the files that a call may take from their place or write over, where its plan names them."""
+    words = [overwriting_words(spec), leaving_words(spec)]
+    return [one for one in words if one and one != UNSEEN_TRASH]
+
+
 def taking_away(
     question: str, specs: Mapping[str, TaskSpec], dependencies: Iterable[Dependency], destroying: Container[str] = ()
 ) -> list[str]:

@@ -22,8 +22,8 @@ from starloom.core.rights.call_effects import (
     FILES_WRITE,
     effects_of_call,
     effects_of_task,
+    file_words,
     offers_in,
-    overwriting_words,
     specs_by_rules,
     stays_words,
 )
@@ -253,7 +253,7 @@ def preview(
             *(unable[task].reason for task in unable if task in perhaps),
             *(task.perhaps_unfit for task in tasks if task.perhaps_unfit),
             *(item.reason for item in faults),
-            *(f"{spec.id} may {over}." for spec in plan.specs if (over := overwriting_words(spec))),
+            *(f"{spec.id} may {words}." for spec in plan.specs for words in file_words(spec)),
             *(named for spec in plan.specs if (named := _named_by_contents(spec))),
             *([shown] if (shown := trash_words(plan)) else []),
             *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
