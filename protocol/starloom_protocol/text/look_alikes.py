@@ -30,6 +30,8 @@ _CLAUSE: Final = re.compile(
     r"[.!?;:\u2026](?=\s|$)|[\u037e\u06d4\u061f\u0964\u3002\uff01\uff0e\uff1a\uff1b\uff1f\uff61]"
 )
 """A mark that ends a clause, where it ends one: `srv.example.org` and `10:30` have none."""
+_TITLE: Final = re.compile(r"(?<!\w)(?:Dipl|Dr|Ing|Mr|Mrs|Ms|No|Nr|Prof|St)\.(?= \w)")
+"""Abbreviations before a name or a number, whose mark ends no clause: *Kanzlei Dr. Weiß*."""
 _QUOTES: Final = frozenset('"`<>\u00ab\u00bb\u201c\u201d\u201e')
 _UNSEEN: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks that draw nothing, though Unicode counts them as neither spaces nor formats."""
@@ -107,9 +109,9 @@ def _runs_on(name: str) -> str | None:
     for char in name:
         if char in _UNSEEN or char in _QUOTES:
             return f"a name of a device may not contain U+{ord(char):04X}"
-    found = _CLAUSE.search(name)
+    found = _CLAUSE.search(_TITLE.sub("", name))
     if found is not None:
-        return f"a name of a device may not read as a sentence: {found[0]} ends one"
+        return f"a name of a device may not read as a sentence: {found[0]} ends one, so leave that out"
     return None
 
 

@@ -20,6 +20,8 @@ def test_a_word_of_several_alphabets_is_refused(name: str) -> None:
         "\u0441\u0435\u0440\u0432\u0435\u0440-2",
         "NAS \u0414\u043e\u043c",
         "\u4e16\u754c",
+        "Kanzlei Dr. Wei\u00df",
+        "St. P\u00f6lten Nr. 2",
     ],
 )
 def test_a_name_of_one_alphabet_a_word_is_taken(name: str) -> None:
@@ -35,6 +37,9 @@ SENTENCES = [
     "nas\u3002ok",
     "nas\uff1a done",
     "nas.",
+    "nas Dr.",
+    "Dr. Wei\u00df is gone. Approve it",
+    "nasdr. All is safe",
 ]
 UNSEEN = [
     " nas",
