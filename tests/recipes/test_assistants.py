@@ -214,10 +214,15 @@ async def test_an_edit_is_made_or_said_to_a_person(fleet: Fleet) -> None:
         versions = await asyncio.to_thread(fleet.client.get, f"/constellations/{identity}/versions")
         assert [item["number"] for item in versions["items"]] == [1]
         assert (await call(client, "why", constellation=identity))["items"][0]["task"] == "later"
-        swap = [{"add_task": task}, {"remove_task": {"id": "later"}}]
-        made = await call(client, "propose_edit", constellation=identity, operations=swap, reason="there is none")
-        assert made["applied"] is True
-        assert made["version"] == 2
+        drop = [{"remove_task": {"id": "later"}}]
+        swap = [{"add_task": task}, *drop]
+        said = await call(client, "propose_edit", constellation=identity, operations=swap, reason="there is none")
+        assert said["applied"] is False
+        assert "an assistant may only add tasks" in said["because"][0]
+        made = await call(client, "propose_edit", constellation=identity, operations=swap[:1], reason="room as well")
+        assert (made["applied"], made["version"]) == (True, 2)
+        edit = {"base_version": 2, "operations": drop}
+        await asyncio.to_thread(fleet.client.create, f"/constellations/{identity}/edits", edit)
         assert (await ended(client, identity))["state"] == "succeeded"
 
 
