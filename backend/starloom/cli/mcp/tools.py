@@ -288,7 +288,7 @@ class Tools:
             "constellation": identity,
             "state": state,
             "needs_approval": asked,
-            "because": (_why_held(found) or ["the plan asks for an approval"]) if asked else [],
+            "because": (_why_held(found) or ["a person decides before it begins"]) if asked else [],
             "approve_at": page if asked else None,
             "missing_grants": found.get("missing_grants") or [],
             "page": page,
@@ -397,7 +397,7 @@ def _why_held(preview: RequestPreview) -> list[str]:
     found = [f"it may {', '.join(loud)}"] if loud else []
     found += [f"it is given the secret {', '.join(secrets)}"] if secrets else []
     found += ["its rules may add tasks while it runs"] if preview.get("rules") else []
-    return found or ["the plan asks for an approval"]
+    return found or ["a person decides before it begins"]
 
 
 def _lacking(preview: RequestPreview) -> list[str]:
