@@ -351,7 +351,7 @@ def wide_trash(
             spec.tool in leaving
             or (spec.undo is not None and spec.undo.tool in leaving)
             or (spec.goal is not None and not leaving.isdisjoint(spec.goal.tools))
-            or any(call.tool in leaving for call in spec.any_of)
+            or (spec.any_of and any(call.tool in leaving for call in spec.any_of))
         )
     ]
     if not calls:

@@ -25,7 +25,7 @@ from starloom_protocol.wire.frames import DispatchInput, InputPart
 from tests.device_agents.stand_in import dispatch
 
 REUSABLE = {
-    "data.compare", "data.duplicates",
+    "data.compare", "data.diff", "data.duplicates",
     "data.filter", "data.group", "data.merge", "data.sort", "data.vote",
     "fs.find", "fs.hash", "fs.list", "fs.read", "fs.stat", "fs.verify",
 }  # fmt: skip
