@@ -410,6 +410,10 @@ def _from_zip(path: Path, raw: IO[bytes], limits: Limits, taken: Taken) -> Itera
                 Code.TOOL_FAILED, f"it holds more than {limits.files} files or {limits.bytes} bytes; nothing is taken"
             )
         for head in heads:
+            # The library cuts a name at its first NUL, and asks the last sign of what is left.
+            if not head.filename:
+                taken.leave_out("?", "it has no name")
+                continue
             if head.is_dir():
                 continue
             kind = head.external_attr >> 16 & 0o170000

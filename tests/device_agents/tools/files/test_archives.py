@@ -388,6 +388,19 @@ def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.Da
             copy_out(member, None)
 
 
+def test_a_name_that_begins_with_nul_is_left_out_of_a_zip(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a/b.txt", b"hello")
+        archive.writestr("c.txt", b"hello")
+    whole = bytearray(out.getvalue())
+    whole[whole.rindex(b"a/b.txt")] = 0
+    path, taken = tmp_path / "changed", Taken()
+    path.write_bytes(bytes(whole))
+    assert [member.path for member in members(path, LIMITS, taken, Beneath(read=(path.parent,)))] == ["c.txt"]
+    assert taken.left_out == ["?: it has no name"]
+
+
 @pytest.mark.parametrize(
     ("name", "stored"),
     [
