@@ -6,6 +6,7 @@ Owns which parts of them hold text. No XML is parsed, so no entity is expanded; 
 from __future__ import annotations
 
 import html
+import lzma
 import re
 import zipfile
 import zlib
@@ -23,7 +24,7 @@ _BYTES_MOST: Final = 32 * 1024 * 1024
 _ENDS: Final = re.compile(r"</(?:w:p|a:p|text:p|text:h|si|row|table:table-row)>|<(?:w:br|w:tab|text:line-break)[ />]")
 """The ends of paragraphs, cells with text, and rows, which are lines here."""
 _TAGS: Final = re.compile(r"<[^<>]*>")
-_DAMAGE: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
+_DAMAGE: Final = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, ValueError, RuntimeError, OSError)
 
 
 class NotADocument(Exception):

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import zipfile
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text import office
@@ -117,3 +120,13 @@ def test_links_lead_nowhere_and_other_folders_are_refused(device: Device, tmp_pa
     with pytest.raises(ToolFailed) as failed:
         device.call("fs.search", text="word", root=str(tmp_path))
     assert failed.value.code is Code.POLICY_REFUSED
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(data=st.data())
+def test_a_changed_document_gives_text_or_none(data: st.DataObject) -> None:
+    whole = bytearray(_document(**{"word/document.xml": "<w:p>a word</w:p>" * 9, "[Content_Types].xml": "x"}))
+    for _ in range(data.draw(st.integers(1, 6))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(office.NotADocument):
+        assert isinstance(office.text_of(io.BytesIO(bytes(whole))), str)
