@@ -322,17 +322,9 @@ def asked_faults(
     return faults or list(_unknown(principals, (spec for spec in specs.values() if spec is not None and spec.ask)))
 
 
-def check_own(author: str, asked_by: str, action: str) -> None:
-    """Refuse what an assistant does to the work of somebody else: it may stop that, and only a person decides on it.
-
-    `asked_by` is the author of the work.
-
-    Raises:
-        Refusal: `forbidden`, with the name of whoever asked for the work.
-    """
-    if is_assistant(author) and who(author) != who(asked_by):
-        reason = f"{told_name(asked_by)} asked for this, and an assistant may not {action} it"
-        raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Say to a person that it should be done."))
+def _is_for_another(constellation: Constellation, author: str) -> bool:
+    """Tell whether an assistant acts on work that somebody else asked for: it may stop that, and a person decides."""
+    return is_assistant(author) and who(author) != who(constellation.head.author)
 
 
 def check_control(
@@ -345,8 +337,9 @@ def check_control(
     Raises:
         Refusal: with every reason.
     """
-    if action in _DECIDING_ACTIONS:
-        check_own(author, constellation.head.author, action)
+    if action in _DECIDING_ACTIONS and _is_for_another(constellation, author):
+        reason = f"{told_name(constellation.head.author)} asked for this, and an assistant may not {action} it"
+        raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Say to a person that it should be done."))
     if action == "mark" and is_assistant(author):
         raise Refusal(fault(Code.FORBIDDEN, "only a person says whether work has happened", "action", _LOOK))
     if approves or action not in {*_GUARDED_ACTIONS, "retry"}:
@@ -419,13 +412,13 @@ def _changes_of_others(
     constellation: Constellation, before: Mapping[str, TaskSpec], operations: Iterable[EditOperation], author: str
 ) -> Iterator[Fault]:
     """Yield a fault where an assistant does more to the plan of somebody else than to add tasks at its end."""
-    asked_by = constellation.head.author
-    if not is_assistant(author) or who(asked_by) == who(author):
+    if not _is_for_another(constellation, author):
         return
+    asked_by = told_name(constellation.head.author)
     for one in operations:
         adds = isinstance(one, AddTask) or (isinstance(one, AddDependency) and one.dependency.target not in before)
         if not adds:
-            reason = f"{told_name(asked_by)} asked for this plan, and an assistant may only add tasks behind its own"
+            reason = f"{asked_by} asked for this plan, and an assistant may only add tasks at its end"
             yield fault(Code.FORBIDDEN, reason, "operations", "Say to a person what should be changed.")
 
 

@@ -54,7 +54,7 @@ class SendDispatch(Order, frozen=True, kw_only=True, tag="dispatch"):
     files_out: list[FileOut] = []
     inputs: list[InputPlan] = []
     item: str | None = None
-    patience_most_ms: int
+    patience_most_ms: int = 0
     repeatability: Repeatability
     secrets: list[str] = []
     start_to_close_s: int
