@@ -116,8 +116,11 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         ))}
       </span>
       {question.author?.startsWith("assistant:") && (
-        <span className="sub tone-amber">
-          The {author(question.author)} wrote this: its words are those of a model, and no person has read them.
+        <span className="sub">
+          <span className="row strong tone-amber">
+            <Glyph name="barrier" tone="amber" />
+            The {author(question.author)} wrote this: its words are those of a model.
+          </span>
         </span>
       )}
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
