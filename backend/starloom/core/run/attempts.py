@@ -80,6 +80,7 @@ _TRIGGER_OF = {
 _END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
 # As names of the module: they are looked up for each result.
 _ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
+_TASK_LEASED, _TASK_SUCCEEDED = EventKind.TASK_LEASED, EventKind.TASK_SUCCEEDED
 _CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
     TaskState.CANCELLING,
     TaskState.LEASED,
@@ -152,7 +153,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         not_before_ms=0,
     )
     also = ("attempt", f"{spec.id}/{number}", attempt)
-    change_task(work, constellation, spec.id, EventKind.TASK_LEASED, leased, also, by=ENGINE)
+    change_task(work, constellation, spec.id, _TASK_LEASED, leased, also, by=ENGINE)
     if shard.fleet.health:
         health.granted(work, choice.device)
     if spec.secrets:
@@ -479,7 +480,7 @@ def _succeeded(done: Case, *, checked: bool) -> None:
     )
     # Nearly every task ends here, so nothing stands between: tests/engine/test_cost.py counts the calls.
     put = ("attempt", f"{spec.id}/{done.number}", done.attempt)
-    change_task(done.work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, put)
+    change_task(done.work, constellation, spec.id, _TASK_SUCCEEDED, succeeded, put)
     done.work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:
         verified = spec.verifies.rpartition("/")
@@ -593,9 +594,11 @@ def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt, absent
         return spec.on_absence.after_s * 1000, spec.on_absence.then
     if attempt.repeatability not in REPEATABLE:
         return 0, "wait"
-    ran_ms = max(absent_ms - settings.ttl_ms - settings.grace_ms - attempt.leased_ms, 0)
-    grown_ms = min(_patience_ms(ran_ms), patience_most_ms(settings, spec, attempt))
-    return _expected_ms(settings, attempt) + grown_ms, "reassign"
+    waits_ms = _expected_ms(settings, attempt)
+    ran_ms = absent_ms - settings.ttl_ms - settings.grace_ms - attempt.leased_ms
+    if ran_ms > 0:
+        waits_ms += min(_patience_ms(ran_ms), patience_most_ms(settings, spec, attempt))
+    return waits_ms, "reassign"
 
 
 def _patience_ms(took_ms: int) -> int:

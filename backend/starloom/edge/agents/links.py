@@ -37,6 +37,7 @@ ALONG_S = 0.05
 IDLE_BEATS_S = 60
 """How many `alive` of idle devices the hub wants to answer a second, all together: about 1.5 % of a core."""
 _FRAME_BYTES = 512
+_CLOSED = State.CLOSED
 
 Ref = tuple[str, str, int]
 
@@ -124,7 +125,7 @@ class Link:
 
     def hold(self, frames: Sequence[Frame]) -> bool:
         """Queue frames as `push` does, but until `release` is called."""
-        if self._last is not None or self.aip.state is State.CLOSED:
+        if self._last is not None or self.aip.state is _CLOSED:
             return False
         older = self.aip.version < PROTOCOL_VERSIONS[-1]
         for frame in frames:

@@ -40,6 +40,7 @@ from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Spending
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import (
@@ -62,6 +63,8 @@ _RULE_MARK: Final = b'"stop_when"'
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
 _MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
+_PLACED_BY: Final[Mapping[str, bool]] = {EventKind.TASK_LEASED: True, EventKind.TASK_SUCCEEDED: False}
+"""The two events of nearly every task: each says by its kind whether its task is on a device, so no record is read."""
 _TASK: Final = "task/"
 _TASK_END: Final = len(_TASK)
 _ATTEMPT: Final = "attempt/"
@@ -134,11 +137,12 @@ class AtWork:
     def apply(self, event: Event) -> bool:
         """Take the tasks of one event; return whether it has more than tasks and attempts."""
         has_more = False
+        placed = _PLACED_BY.get(event.kind)
         working = self._tasks.get(event.stream)
         # Slices and no calls of `startswith`: every event of every running task passes here.
         for key, raw in event.puts.items():
             if key[:_TASK_END] == _TASK:
-                if raw is not None and self._is_at_work(raw):
+                if placed if placed is not None else raw is not None and self._is_at_work(raw):
                     if working is None:
                         working = self._tasks[event.stream] = set()
                     working.add(key)
