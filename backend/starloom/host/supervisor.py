@@ -391,7 +391,7 @@ class Service:
             Problem: it ended or took too long; its log is quoted.
         """
         # It says nothing secret, and a certificate is made for the hub's name on the network, not for this address.
-        unverified = httpx.HTTPTransport(verify=False, trust_env=False)  # noqa: S501
+        unverified = httpx.HTTPTransport(verify=False, trust_env=False)
         probe = Client(HubAddress(self._settings.url, None, "this service"), transport=unverified)
         deadline = StartDeadline(time.monotonic())
         try:
