@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import msgspec
 
+from starloom.core.state import inputs as i
 from starloom.edge.routes.people.activity import FILES_TOLD_MOST
 from starloom.store.sql.history import PastCommit
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
 from starloom_protocol.wire.frames import Dispatch
+from tests.builders import plan, task
 from tests.edge.routes.requests.test_schedules import PLAN, make, turn_to
 from tests.edge.routes.work.test_forks import done, get
 from tests.edge.world import World, an_offer, chain, settle
@@ -226,6 +228,20 @@ async def test_work_of_a_schedule_and_of_a_rule_names_them(world: World) -> None
     assert names["request_accepted"] == names["started"] == "the schedule Hourly"
     assert names["plan_edited"] == "the rule again"
     assert names["task_leased"] == "the hub"
+
+
+async def test_a_plan_that_a_worker_made_begins_for_who_had_asked(world: World) -> None:
+    await world.online("one", offer=an_offer("t.one"))
+    about: dict[str, Any] = {"by": "program:w", "constellation": "c-words", "job": "plan-1", "worker": "w"}
+    for item in (
+        i.RequestReceived(id="asked", by="person:mira", constellation="c-words", recipe="look"),
+        i.JobClaimed(id="claimed", ttl_ms=60_000, **about),
+        i.PlanProposed(id="planned", plan=plan(task("a", tool="t.one")), **about),
+    ):
+        assert not (await world.hub.inbox.ask(item)).faults
+    await durable(world)
+    found = (await get(world, A, constellation="c-words"))["items"]
+    assert [item["by_name"] for item in found if item["kind"] == "started"] == ["the hub, for mira"]
 
 
 async def test_the_end_of_a_deadline_names_who_had_asked(world: World) -> None:

@@ -26,7 +26,7 @@ from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, Replayed
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Attempt, Device, Head, decode_entity
-from starloom_protocol.stream.authors import ENGINE, name_of, told_name
+from starloom_protocol.stream.authors import ENGINE, name_of, told_name, who
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.values import parse
@@ -112,7 +112,7 @@ class Activity:
         device = self._hub.fleet.devices.get(name_of(event.by))
         if device is not None:
             return device.name
-        if event.by != ENGINE or event.kind not in ASKED_BEFORE or head is None:
+        if head is None or event.kind not in ASKED_BEFORE or not (event.by == ENGINE or _starts_itself(event, head)):
             return told_name(event.by)
         if head.schedule is None:
             return f"{told_name(ENGINE)}, for {told_name(head.author)}"
@@ -204,6 +204,11 @@ class Activity:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
         fields = msgspec.structs.asdict(found)
         return json_reply(cast("Replayed", {**fields, "same": not found.differences}))
+
+
+def _starts_itself(event: Event, head: Head) -> bool:
+    """Tell whether a plan began as soon as the hub's worker, which is a program, had made it; nobody approved it."""
+    return event.kind == EventKind.STARTED and not event.note and who(event.by) != who(head.author)
 
 
 def _renamed(event: Event) -> str:
