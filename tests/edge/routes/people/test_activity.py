@@ -54,6 +54,16 @@ async def test_deeds_are_listed_newest_first_and_filtered(world: World) -> None:
     assert agent.id in {item["about"] for item in (await get(world, A, kind="devices"))["items"]}
 
 
+async def test_the_deeds_of_a_program_are_found_by_its_name(world: World) -> None:
+    async with world.client() as owner:
+        told = (await owner.post("/api/v1/tokens", json={"role": "operator", "for": "ci", "kind": "program"})).json()
+    async with world.client(told["token"]) as ci:
+        assert (await ci.post("/api/v1/constellations", json={"plan": chain("t.one")})).status_code == 202
+    await durable(world)
+    assert {item["by_name"] for item in (await get(world, A, person="ci"))["items"]} == {"ci"}
+    assert await kinds(world, person="nobody") == []
+
+
 async def test_a_renamed_device_is_told_with_both_names(world: World) -> None:
     agent = await world.join("one")
     async with world.client() as owner:
@@ -114,6 +124,7 @@ async def test_who_was_refused_is_in_the_record_once_a_minute(world: World) -> N
         assert (await http.post("/api/v1/sign-in", json={"id": "x", "secret": "y"})).status_code == 401
     await durable(world)
     found = (await get(world, A, kind="refused"))["items"]
+    assert {item["by_name"] for item in found} == {"root", "somebody"}
     assert sorted((item["about"], item["note"].split(":")[0]) for item in found) == [
         ("api", "bad_token"),
         ("api", "forbidden"),
