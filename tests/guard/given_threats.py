@@ -97,4 +97,12 @@ GIVEN_THREATS = (
         "so many wait and no more; a device sends a further one again when it connects",
         ("tests/guard/test_named_streams.py::test_t268_",),
     ),
+    Threat(
+        "T269",
+        "a revoked device does not read its connection: the hub cannot say the last word, and goes on to take its"
+        " output, its offers and its condition, which shows it online",
+        "nothing that a connection says counts once it is to end, and the record of a revoked device stands; a peer"
+        " that reads nothing for a minute is cut off, however much it says",
+        ("tests/guard/test_gone_devices.py::test_t269_", "tests/edge/listeners/test_serving.py::test_t269_"),
+    ),
 )

@@ -397,7 +397,7 @@ _WAITS_FOR_OWNER = (
 def on_offer(work: Work, item: OfferReceived) -> None:
     """Take a device's present offer; tasks that waited for its owner are placed again."""
     device = _device(work, item.device)
-    if device.session != item.session:
+    if device.revoked or device.session != item.session:
         work.ignore("a newer session has taken over")
         return
     known = work.shard.fleet.offers.get(device.id)
