@@ -105,4 +105,13 @@ GIVEN_THREATS = (
         " that reads nothing for a minute is cut off, however much it says",
         ("tests/guard/test_gone_devices.py::test_t269_", "tests/edge/listeners/test_serving.py::test_t269_"),
     ),
+    Threat(
+        "T270",
+        "a copied or stolen key of an agent connects, the agent itself stops, and its owner sees a device that is"
+        " online; or both give results and output",
+        "the newest connection has the device, no other one is heard, and the record of activity says that two agents"
+        " with the key are there",
+        ("tests/guard/test_copied_keys.py::test_t270_",),
+        part="a thief that waits until the agent is away is not told from it; a page that is opened twice is not told",
+    ),
 )

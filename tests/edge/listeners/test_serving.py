@@ -246,9 +246,13 @@ async def test_t269_a_peer_that_speaks_and_does_not_read_is_let_go() -> None:
         await say(line, Frame(Opcode.TEXT, b"here").serialize(mask=True))
         await until(lambda: app.told == ["taken here"])
         with pytest.raises(ConnectionResetError):
-            for _ in range(1000):
-                await app.send({"type": "websocket.send", "bytes": b"x" * 2**16})
+            await flood(app)
         assert app.over.is_set()
+
+
+async def flood(app: Application) -> None:
+    for _ in range(1000):
+        await app.send({"type": "websocket.send", "bytes": b"x" * 2**16})
 
 
 @asynccontextmanager

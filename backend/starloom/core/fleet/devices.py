@@ -297,6 +297,9 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 device=device.id, code=Code.TAKEN_OVER, reason="a newer connection took over", session=device.session
             )
         )
+        if device.instance != item.instance and device.os != TAB_OS:
+            # A tab is opened twice by a click; an agent was started twice, or somebody has its key.
+            work.refuse(device.id, "connect", f"two agents with the key of {device.name} are there; the newer has it")
     device_conditions.woke(work, device)
     device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
