@@ -114,4 +114,10 @@ GIVEN_THREATS = (
         ("tests/guard/test_copied_keys.py::test_t270_",),
         part="a thief that waits until the agent is away is not told from it; a page that is opened twice is not told",
     ),
+    Threat(
+        "T271",
+        "the author of a file of few kilobytes has a comparison of it keep a device at work for hours",
+        "texts are compared by whole rows of bits: so many lines take a part of a second, whatever is in them",
+        ("tests/device_agents/tools/tables/test_line_diff.py::test_t271_",),
+    ),
 )
