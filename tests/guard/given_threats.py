@@ -116,8 +116,12 @@ GIVEN_THREATS = (
     ),
     Threat(
         "T271",
-        "the author of a file of few kilobytes has a comparison of it keep a device at work for hours",
-        "texts are compared by whole rows of bits: so many lines take a part of a second, whatever is in them",
-        ("tests/device_agents/tools/tables/test_line_diff.py::test_t271_",),
+        "the author of files of few kilobytes has a comparison or a search of them keep a device at work for hours",
+        "texts are compared by whole rows of bits: so many lines take a part of a second, whatever is in them; a search"
+        " counts what it unpacks",
+        (
+            "tests/device_agents/tools/tables/test_line_diff.py::test_t271_",
+            "tests/device_agents/tools/files/test_search.py::test_t271_",
+        ),
     ),
 )
