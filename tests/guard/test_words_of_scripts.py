@@ -41,7 +41,9 @@ def test_t272_a_text_is_no_option_of_the_script(
 ) -> None:
     said = tmp_path / "said"
     played(tmp_path, monkeypatch, "darwin", "osascript", OSASCRIPT.format(said=said))
-    args = {name: value.format(first) if isinstance(value, str) else value for name, value in CALLS[tool].items()}
+    args: dict[str, Any] = {
+        name: value.format(first) if isinstance(value, str) else value for name, value in CALLS[tool].items()
+    }
     device.call(tool, **args)
     options = [line for line in said.read_text().splitlines() if line.startswith("option ")]
     words = [line for line in said.read_text().splitlines() if line.startswith("word ")]
