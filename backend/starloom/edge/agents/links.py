@@ -106,6 +106,11 @@ class Link:
         self._last: Frame | None = None
 
     @property
+    def closing(self) -> bool:
+        """Whether the connection is to end: a peer that does not read the last frame is heard no more."""
+        return self._last is not None
+
+    @property
     def queued(self) -> int:
         return len(self._queue)
 

@@ -356,7 +356,7 @@ class FleetView:
 
     def _distinct_offers(self) -> dict[str, list[ToolOffer]]:
         """Return the different offers of each tool by the devices that belong here, and those of the hub itself."""
-        here = (offer for device, offer in self.offers.items() if self._belongs(device))
+        here = (offer for device, offer in self.offers.items() if self.belongs(device))
         found: dict[str, list[ToolOffer]] = {}
         for tools in {id(offer.tools): offer.tools for offer in here}.values():
             for tool in tools:
@@ -364,14 +364,15 @@ class FleetView:
         # While no device has offered anything, no plan is judged by what there is.
         return found | {name: [offer] for name, offer in HUB_TOOLS.items()} if found else found
 
-    def _belongs(self, device: str) -> bool:
+    def belongs(self, device: str) -> bool:
+        """Tell whether a device is one of the hub and was not revoked."""
         known = self.devices.get(device)
         return known is not None and not known.revoked
 
     def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}
         for device, offer in self.offers.items():
-            if not self._belongs(device):
+            if not self.belongs(device):
                 continue
             for tool in offer.tools:
                 table.setdefault(tool.name, {})[device] = tool
