@@ -605,6 +605,7 @@ class ShardSettings:
         "hedge_times",
         "keeps_reopenings",
         "kept_results_most",
+        "names_pauses",
         "pace_rows_most",
         "patience_most_ms",
         "probe_first_ms",
@@ -657,6 +658,7 @@ class ShardSettings:
         self.hedge_times = 3
         self.keeps_reopenings = 1
         self.kept_results_most = 1_000
+        self.names_pauses = 1
         self.pace_rows_most = 2_000
         self.patience_most_ms = PATIENCE_MOST_MS
         self.proposals_most = 20
