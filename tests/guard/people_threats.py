@@ -69,4 +69,12 @@ PEOPLE_THREATS = (
         ("tests/guard/test_work_of_others.py::test_t281_",),
         part="an assistant cancels single constellations of others",
     ),
+    Threat(
+        "T290",
+        "an assistant, or somebody who may not approve, cancels a harmless task of a plan that waits for its approval"
+        " and retries it, and the whole plan begins; or all of its tasks, and retries one after it has ended",
+        "a control begins no plan that waits for its approval; one that ended before anybody allowed it is started"
+        " only as a new constellation, which asks",
+        ("tests/guard/test_begun_by_retries.py::test_t290_",),
+    ),
 )
