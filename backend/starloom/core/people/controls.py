@@ -453,6 +453,9 @@ def _hold(work: Work, constellation: Constellation, task: str, record: TaskRecor
 def _release(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     reason = None if record.reason is Reason.HELD else record.reason
     free = replace(record, held=False, reason=reason)
+    if record.reason is Reason.HELD and work.shard.settings.restarts_waits:
+        # It could not begin until now, as after a pause.
+        free = replace(free, since_ms=work.at_ms)
     change_task(work, constellation, task, EventKind.TASK_RELEASED, free, note=item.reason)
 
 

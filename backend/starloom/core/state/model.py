@@ -614,6 +614,7 @@ class ShardSettings:
         "quarantine_at",
         "random_placement",
         "refusals_most",
+        "restarts_waits",
         "return_ms",
         "rule_firings_most",
         "schedule_apart_ms",
@@ -666,6 +667,7 @@ class ShardSettings:
         self.trial_runs = TRIAL_RUNS
         self.random_placement = 0
         self.refusals_most = 10
+        self.restarts_waits = 1
         self.fences_most = 10
         self.return_ms = 10_000
         self.rule_firings_most = 100
