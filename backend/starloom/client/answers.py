@@ -18,7 +18,7 @@ from starloom_protocol.api.constellations import (
     VerdictRow,
     WaitingRow,
 )
-from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, NoticeRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, NoticeRow, PauseRow
 
 
 class CheckJson(TypedDict):
@@ -405,6 +405,7 @@ class ScheduleRowJson(TypedDict):
     notify_device: str | None
     overlap: str
     params: Any
+    paused: PauseRow | None
     recipe: str | None
     request: str
     running: list[str]

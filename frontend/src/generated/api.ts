@@ -3565,6 +3565,15 @@ export interface components {
             };
         };
         /**
+         * PauseRow
+         * @description The pause of a schedule: since when, by whom, and why.
+         */
+        PauseRow: {
+            at: string | null;
+            by: string;
+            reason: string;
+        };
+        /**
          * PersonRow
          * @description A principal by id and name.
          */
@@ -4341,6 +4350,8 @@ export interface components {
             notify_device: string | null;
             overlap: components["schemas"]["Overlap"];
             params: unknown;
+            /** @description Null: it is not paused, or an earlier release paused it. */
+            paused: components["schemas"]["PauseRow"] | null;
             recipe: string | null;
             request: string;
             running: string[];
@@ -5088,6 +5099,7 @@ export type PastedPlan = components['schemas']['PastedPlan'];
 export type PatchDevice = components['schemas']['PatchDevice'];
 export type PatchSchedule = components['schemas']['PatchSchedule'];
 export type PathStep = components['schemas']['PathStep'];
+export type PauseRow = components['schemas']['PauseRow'];
 export type PersonRow = components['schemas']['PersonRow'];
 export type Phase = components['schemas']['Phase'];
 export type PhoneWay = components['schemas']['PhoneWay'];

@@ -36,6 +36,11 @@ from starloom.core.rights.call_effects import (
     wide_trash,
 )
 from starloom.core.rights.consent import (
+    ALLOW,
+    ALWAYS,
+    APPROVAL,
+    DENY,
+    FIRST,
     beyond,
     consent_to,
     may_run_on,
@@ -68,9 +73,8 @@ from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect, Reason
 
-KIND = "approval"
+KIND = APPROVAL
 TIMER = "approval"
-ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 """The answer *always* is offered for what a person can read."""
 ARGS_BYTES_MOST = 4096
@@ -82,7 +86,6 @@ _VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is th
 PLACES_NAMED_MOST = 3
 GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
-_FIRST = "approve-plan"
 _READ = frozenset({Effect.READ})
 _STATE = ConstellationState
 
@@ -525,9 +528,9 @@ def _ask(
 
 def _names(version: int) -> Iterator[str]:
     """Yield the names that the question about a plan may have: a plan is asked about more than once."""
-    yield _FIRST
-    yield f"{_FIRST}-{version}"
-    yield from (f"{_FIRST}-{version}-{number}" for number in count(2))
+    yield FIRST
+    yield f"{FIRST}-{version}"
+    yield from (f"{FIRST}-{version}-{number}" for number in count(2))
 
 
 def _over(constellation: Constellation) -> str:

@@ -56,7 +56,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: li
     `asking` are those of its firings under way whose plan waits for an approval.
     """
     ahead = _ahead(schedule)
-    last, notice, consent = schedule.last, schedule.notice, schedule.consent
+    last, notice, consent, paused = schedule.last, schedule.notice, schedule.consent, schedule.paused
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -95,6 +95,9 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: li
             "count": notice.news_for(reader),
             "text": notice.text,
         },
+        "paused": None
+        if paused is None
+        else {"at": entity_json.iso(paused.at_ms), "by": paused.by, "reason": paused.reason},
         "stopped": schedule.stopped,
         "approved": None
         if consent is None
