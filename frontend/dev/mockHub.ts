@@ -68,6 +68,8 @@ export class MockHub {
   readonly sessionEnded: boolean;
   readonly invitation: InvitationRow | null;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
+  /** Beside the rest of it, the end of a request that is waited for. */
+  waitedFor: object = {};
   /** Sentences on the grants that an approval's plan lacks. */
   ungranted: string[] = [];
   /** Whether the listener of the local network is open. */
@@ -249,7 +251,8 @@ export class MockHub {
     if (path === "/session") return this.session();
     if (path === "/live/tickets") return { body: { ticket: "ticket" }, status: 201 };
     if (path === "/constellations" && method === "GET") return this.list(searchParams);
-    if (path === "/constellations" && searchParams.has("wait_s")) return { body: WAITED_FOR, status: 200 };
+    if (path === "/constellations" && searchParams.has("wait_s"))
+      return { body: { ...WAITED_FOR, ...this.waitedFor }, status: 200 };
     if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
     if (path === "/constellations/preview")
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
