@@ -276,6 +276,8 @@ export class MockHub {
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    const recipe = RECIPES.find((one) => path === `/recipes/${one.name}`);
+    if (recipe) return { body: { ...recipe, text: "starloom_recipe: 1", version: 1 }, status: 200 };
     if (path === "/recipes/nope") return problem(404, "unknown_recipe", "there is no recipe nope");
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };

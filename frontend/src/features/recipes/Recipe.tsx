@@ -69,7 +69,10 @@ function Shown({ recipe, values, old, onChanged }: ShownProps) {
   const { report, say } = useDoing();
   const fleet = useFleet();
   const [, go] = useLocation();
-  const [given, setGiven] = useState<Record<string, unknown>>(values);
+  const [given, setGiven] = useState<Record<string, unknown>>(() =>
+    // A later version may have lost a value that an earlier run was given.
+    Object.fromEntries(Object.entries(values).filter(([name]) => name in (recipe.params ?? {}))),
+  );
   const [removing, setRemoving] = useState(false);
   const params = useMemo(
     () => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "" && value !== undefined)),
