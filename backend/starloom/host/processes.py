@@ -162,7 +162,7 @@ class Child:
         return waiting.result()
 
     def _turn(self, log: Path) -> None:
-        """Begin a log anew that has grown too long; the former one stays beside it, as `.1`."""
+        """Empty a log that is too long; its text is kept beside it, as `.1`."""
         try:
             if log.is_file() and log.stat().st_size > LOG_BYTES_MAX:
                 shutil.copyfile(log, log.with_name(log.name + ".1"))

@@ -80,7 +80,6 @@ _TRIGGER_OF = {
 _END_OF = {outcome: AttemptEnd(outcome.value) for outcome in Outcome}
 # As names of the module: they are looked up for each result.
 _ACT, _OK, _ENDED_OK = Verdict.ACT, Outcome.OK, AttemptEnd.OK
-_TASK_LEASED, _TASK_SUCCEEDED = EventKind.TASK_LEASED, EventKind.TASK_SUCCEEDED
 _CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
     TaskState.CANCELLING,
     TaskState.LEASED,
@@ -153,7 +152,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         not_before_ms=0,
     )
     also = ("attempt", f"{spec.id}/{number}", attempt)
-    change_task(work, constellation, spec.id, _TASK_LEASED, leased, also, by=ENGINE)
+    change_task(work, constellation, spec.id, EventKind.TASK_LEASED, leased, also, by=ENGINE)
     if shard.fleet.health:
         health.granted(work, choice.device)
     if spec.secrets:
@@ -480,7 +479,7 @@ def _succeeded(done: Case, *, checked: bool) -> None:
     )
     # Nearly every task ends here, so nothing stands between: tests/engine/test_cost.py counts the calls.
     put = ("attempt", f"{spec.id}/{done.number}", done.attempt)
-    change_task(done.work, constellation, spec.id, _TASK_SUCCEEDED, succeeded, put)
+    change_task(done.work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, put)
     done.work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:
         verified = spec.verifies.rpartition("/")
