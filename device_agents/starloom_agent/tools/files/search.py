@@ -124,11 +124,11 @@ class _Reading:
             return
         self._count(found)
         try:
-            text = data.decode("utf-16" if marked else "utf-8")
+            self._keep(data.decode("utf-16" if marked else "utf-8"), shown)
         except UnicodeDecodeError:
-            self.leave_out(shown, _OTHER_ENCODING)
-            text = data.decode("windows-1252", errors="replace")
-        self._keep(text, shown)
+            found = self._keep(data.decode("windows-1252", errors="replace"), shown)
+            if not found and not self._args.text.isascii():
+                self.leave_out(shown, _OTHER_ENCODING)
 
     def _look_into(self, found: Found, shown: str) -> None:
         """Read an office document, and keep the paragraphs with the text."""
@@ -158,10 +158,11 @@ class _Reading:
             made["device"] = self._args.device_name
         return made
 
-    def _keep(self, text: str, shown: str) -> None:
+    def _keep(self, text: str, shown: str) -> bool:
+        """Keep the lines of a file with the text; tell whether there are any."""
         hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._wanted in fold(line)]
         if not hits:
-            return
+            return False
         self.hits += 1
         self.lines += len(hits)
         room = min(_LINES_A_FILE_MOST, self._args.limit - len(self.rows))
@@ -174,6 +175,7 @@ class _Reading:
             self.complete = False
             if room:
                 self.rows[-1]["more"] = len(hits) - room
+        return True
 
 
 def _is_other(data: bytes, ending: str) -> bool:
