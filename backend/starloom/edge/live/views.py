@@ -8,7 +8,7 @@ about.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -429,7 +429,8 @@ class QuestionsView:
 class Headlines:
     """Head and answer of constellations, the most recently changed ones; misses are read from the store.
 
-    Bounded by number and by the bytes of what they were decoded from.
+    Bounded by number and by the bytes of what they were decoded from. `ended` counts those that ended since this hub
+    was started, by the state in which they did.
     """
 
     def __init__(self, reads: ReadPort, *, bytes_max: int = HEADLINES_BYTES_MAX) -> None:
@@ -437,6 +438,7 @@ class Headlines:
         self._bytes_max = bytes_max
         self._bytes = 0
         self._passed = 0  # heads of constellations that are not known here
+        self.ended: Counter[ConstellationState] = Counter()
         self._known: OrderedDict[str, _Headline] = OrderedDict()
 
     def forget(self, streams: Iterable[str]) -> None:
@@ -462,6 +464,8 @@ class Headlines:
             self._passed += 1
         elif head is not None:
             made = _headline(bytes(head), bytes(answer) if answer is not None else None)
+            if event.kind == EventKind.ENDED:
+                self.ended[made.head.state] += 1
             if "answer" not in event.puts and known is not None:
                 made = replace(known, head=made.head, head_bytes=made.head_bytes)
             self._keep(event.stream, made)

@@ -6,7 +6,7 @@ from starloom.process.computers import MARKER, computer_name
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
 from starloom_protocol.wire import frames as f
-from tests.edge.world import World, an_offer, chain
+from tests.edge.world import World, an_offer, chain, settle
 
 D = "/api/v1/devices"
 
@@ -97,12 +97,17 @@ async def test_capabilities_show_tools_by_device_and_why_one_cannot(world: World
 
 
 async def test_metrics_count_what_is_there(world: World) -> None:
-    await world.online("one")
+    agent = await world.online("one", offer=an_offer("t.one"))
+    await world.submit(chain("t.one"))
+    await agent.done(await agent.next(f.Dispatch), outcome="error", code="bad_arguments")
+    await settle()
     async with world.client() as http:
         text = (await http.get("/metrics")).text
     lines = text.splitlines()
     assert 'starloom_devices{link="online"} 1' in lines
     assert "starloom_links 1" in lines
+    assert 'starloom_constellations_ended_total{state="failed"} 1' in lines
+    assert 'starloom_constellations_ended_total{state="succeeded"} 0' in lines
     for line in lines:
         assert line.startswith(("# HELP starloom_", "# TYPE starloom_", "starloom_")), line
         if line.startswith("# TYPE"):

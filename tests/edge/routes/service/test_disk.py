@@ -34,3 +34,5 @@ async def test_a_disk_that_cannot_be_read_is_said(world: World, monkeypatch: pyt
     monkeypatch.setattr(shutil, "disk_usage", broken)
     told = await read(world)
     assert (told["free_bytes"], told["whole_bytes"], told["fault"]) == (None, None, "Permission denied")
+    async with world.client() as http:
+        assert "starloom_disk_free_bytes" not in (await http.get("/metrics")).text

@@ -17,8 +17,9 @@ from starloom.edge.hub import Hub
 from starloom.edge.live.views import FleetView
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
+from starloom.process.settings import VERSION
 from starloom_protocol.api.service import Health, HubDisk, Readiness
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
 Gauge = Callable[[], float]
 
@@ -78,12 +79,24 @@ class Service:
         _family(lines, "starloom_events_total", "counter", "Events published.", [("", hub.fanout.published)])
         _family(lines, "starloom_log_position", "gauge", "Last commit published.", [("", hub.fanout.pos)])
         _family(lines, "starloom_log_chunks_lost_total", "counter", "Log chunks not written.", [("", hub.logs.lost)])
+        ended = [(f'{{state="{state}"}}', hub.headlines.ended[state]) for state in sorted(FINAL_CONSTELLATION_STATES)]
+        _family(lines, "starloom_constellations_ended_total", "counter", "Constellations ended, by state.", ended)
+        _family(lines, "starloom_info", "gauge", "The version of the hub.", [(f'{{version="{VERSION}"}}', 1)])
+        if (free := await asyncio.to_thread(self._free_bytes)) is not None:
+            _family(lines, "starloom_disk_free_bytes", "gauge", "Free under the data folder.", [("", free)])
         faults = [(f'{{code="{code}"}}', count) for code, count in sorted(self._aip.faults.items())]
         _family(lines, "starloom_channel_faults_total", "counter", "Refused or broken agent connections.", faults)
         for name, gauge in self._gauges.items():
             kind = "counter" if name.endswith("_total") else "gauge"
             _family(lines, f"starloom_{name}", kind, name.replace("_", " ").capitalize() + ".", [("", gauge())])
         return Response("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+    def _free_bytes(self) -> int | None:
+        """Return what is free of the disk under the data folder; None where nobody can say."""
+        try:
+            return None if self._data is None else shutil.disk_usage(self._data).free
+        except OSError:
+            return None
 
     async def openapi(self) -> Response:
         """Give the OpenAPI 3.1 document of this API."""
