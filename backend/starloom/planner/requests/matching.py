@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import Any
 
 from starloom.core.state.model import TRIAL_RUNS
-from starloom.planner.fleet import FleetSnapshot
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import MANNERS, plain_letters
 from starloom.planner.requests.gaps import gap_in
@@ -89,10 +89,12 @@ def mentioned(
     recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetSnapshot
 ) -> dict[str, SlotValue]:
     """Return the parameters of this recipe that the devices named in the words fill."""
+    text = " ".join(word.text for word in said if not word.quoted).casefold()
+    named = [device for device in fleet.devices if device.named_in(text)]
     places = _places(recipe, phrases)
     known = {word for words in places.values() for word in words}
     if not known:
-        return _only_one(recipe, said, fleet)
+        return _only_one(recipe, named, fleet)
     taken: dict[str, SlotValue] = {}
     heard: set[int] = set()
     before = directions_of([word.forms[-1] if word.forms else "" for word in said])
@@ -106,18 +108,17 @@ def mentioned(
                 at += 1
                 continue
             found, end = _device_at(recipe, meant[0], said, at, fleet, known)
-            if found is not None:
+            # *Is everything well with nas* is not about all devices.
+            if found is not None and not (found.others and named):
                 taken[meant[0]] = found
                 heard.update(range(at, end))
             at = end
-    return taken or _only_one(recipe, said, fleet)
+    return taken or _only_one(recipe, named, fleet)
 
 
-def _only_one(recipe: Recipe, said: Sequence[Word], fleet: FleetSnapshot) -> dict[str, SlotValue]:
+def _only_one(recipe: Recipe, named: Sequence[DeviceSnapshot], fleet: FleetSnapshot) -> dict[str, SlotValue]:
     """Return the one device that words have by its name, for a recipe that takes one: *nas duplicates*."""
     slots = [name for name, param in recipe.params.items() if param.type == "device"]
-    words = " ".join(word.text for word in said if not word.quoted).casefold()
-    named = [device for device in fleet.devices if device.named_in(words)]
     if len(slots) != 1 or len(named) != 1:
         return {}
     found = take(named[0].name, recipe.params[slots[0]], fleet)
