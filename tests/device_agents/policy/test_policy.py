@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from starloom_agent.policy.commands import CommandRule, PolicyFault
 from starloom_agent.policy.file import accept_policy, adopt_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import (
+    ANSWERS_HUB,
     Policy,
     decide,
     policy_of,
@@ -301,6 +303,12 @@ def test_a_rule_typed_whole_covers_nothing_beside_it(call: dict[str, Any], becau
     if because:
         assert decision.asks
         assert decision.reason.endswith(f"asks the owner of this device first, because {because}")
+
+
+def test_a_question_names_the_inbox_where_its_answer_is_taken_from_there() -> None:
+    asked = decide(replace(operating(), answers=ANSWERS_HUB), SHELL, {"argv": ["make"]})
+    assert "the owner of this device, or a person in the Inbox of the hub, first" in asked.reason
+    assert "Inbox" not in decide(operating(), SHELL, {"argv": ["make"]}).reason
 
 
 @pytest.mark.parametrize(

@@ -787,7 +787,7 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot, specs: Iterabl
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
             yield f"{task.id} is not repeated without your word if it is interrupted."
         if RISKY_EFFECTS & set(task.effects) and task.device is not None:
-            yield f"{task.id} may be asked about on {task.device} too; the answer is typed there."
+            yield f"{task.id} may be asked about on {task.device} too; the answer is typed there or given in the Inbox."
     yield from dict.fromkeys(words for task in tasks for words in task.off)
     used = {name for task in tasks for name in task.devices}
     for device in fleet.devices:

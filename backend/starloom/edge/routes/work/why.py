@@ -80,7 +80,8 @@ _ATTENTION = {
     Attention.BUDGET: "Its budget is used up: nothing more begins. Resume it to allow as much again, or cancel it.",
     Attention.HISTORY_RESTORED: "This history was restored from a backup, and work may have run since it was made. See "
     "that the devices are back and what they have done, then resume it or cancel it.",
-    Attention.OWNER_ASKED: "A device asks its owner before it does this; the answer is typed there.",
+    Attention.OWNER_ASKED: "A device asks its owner before it does this. The answer is typed there, or given in the "
+    "Inbox where the device allows that.",
     Attention.WAITS_FOR_A_TAP: "A task waits for a tap on its device, in the page of Starloom there.",
 }
 _GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
