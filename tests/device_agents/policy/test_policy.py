@@ -306,9 +306,10 @@ def test_a_rule_typed_whole_covers_nothing_beside_it(call: dict[str, Any], becau
 
 
 def test_a_question_names_the_inbox_where_its_answer_is_taken_from_there() -> None:
-    asked = decide(replace(operating(), answers=ANSWERS_HUB), SHELL, {"argv": ["make"]})
+    here, call = operating(CommandRule.of(["make"])), {"argv": ["make"], "cwd": "/d"}
+    asked = decide(replace(here, answers=ANSWERS_HUB), SHELL, call)
     assert "the owner of this device, or a person in the Inbox of the hub, first" in asked.reason
-    assert "Inbox" not in decide(operating(), SHELL, {"argv": ["make"]}).reason
+    assert "Inbox" not in decide(here, SHELL, call).reason
 
 
 @pytest.mark.parametrize(

@@ -168,7 +168,7 @@ export function RowsEditor(props: RowsEditorProps) {
         ))}
       </section>
       {lens === "rows" && opened && sample && (
-        <RowOutput row={opened} sample={sample} onUse={(output) => picker.forNew({ from: opened.id, output })} />
+        <RowOutput row={opened} sample={sample} onUse={(use) => picker.forNew({ from: opened.id, ...use })} />
       )}
       {picker.picking && (
         <ToolPicker
@@ -329,7 +329,11 @@ function PlanParams(props: {
 }
 
 /** The output of a row that was tried: a field of it is used in a new row. */
-function RowOutput(props: { row: Row; sample: Sample; onUse: (output: string) => void }) {
+function RowOutput(props: {
+  row: Row;
+  sample: Sample;
+  onUse: (use: { output: string; inner: string | null }) => void;
+}) {
   const { row, sample, onUse } = props;
   return (
     <section className="card" aria-label={`Output of row ${row.at + 1}`}>
@@ -337,7 +341,15 @@ function RowOutput(props: { row: Row; sample: Sample; onUse: (output: string) =>
         <h2>Output of row {row.at + 1}</h2>
         <span className="small dim">{sampleWords(sample)}; click a field to use it in a new row</span>
       </header>
-      <Tree sample={sample} chosen={null} onPick={(branch) => onUse(branch.pointer)} />
+      <Tree
+        sample={sample}
+        chosen={null}
+        onPick={(branch) => onUse({ output: branch.pointer, inner: null })}
+        onPickItem={({ list, inner }) =>
+          () =>
+            onUse({ output: list, inner })
+          }
+      />
     </section>
   );
 }

@@ -1,14 +1,17 @@
 /** Picking what a row does: for a row that is there, or for a new one, which may use an output of an earlier row. */
 import { useMemo, useState } from "react";
 import type { ToolView } from "../../model/fleet/tools.ts";
-import { added, patched, withTool, withUse } from "../../model/rows/edit.ts";
-import { branches, type Sample, suitable } from "../../model/rows/sample.ts";
+import type { Fields } from "../../model/rows/document.ts";
+import { added, patched, withItem, withTool, withUse } from "../../model/rows/edit.ts";
+import { type Branch, branches, type Sample, suitable } from "../../model/rows/sample.ts";
 import { formOf } from "../../model/rows/schema.ts";
 import type { Drafting } from "./useDraft.ts";
 
 interface Use {
   from: string;
   output: string;
+  /** The part of each item of the list at `output`, where the new row runs for each; null takes the output itself. */
+  inner: string | null;
 }
 
 interface PickingProps {
@@ -36,9 +39,8 @@ export function usePicking({ drafting: { draft, change }, tools, samples, onAdde
     } else {
       const made = added(draft.plan, what);
       const use = picking?.use;
-      const field =
-        use && "tool" in what ? fieldFor(formFor(what.tool).fields, samples.get(use.from), use.output) : null;
-      const plan = use && field ? patched(made.plan, made.id, (task) => withUse(task, field, use)) : made.plan;
+      const field = use && "tool" in what ? fieldFor(formFor(what.tool).fields, samples.get(use.from), use) : null;
+      const plan = use && field ? patched(made.plan, made.id, (task) => withSource(task, field, use)) : made.plan;
       change({ ...draft, plan });
       onAdded(made.id);
     }
@@ -47,7 +49,7 @@ export function usePicking({ drafting: { draft, change }, tools, samples, onAdde
   const takes = useMemo(() => {
     const use = picking?.use;
     const given = use ? samples.get(use.from) : undefined;
-    return use ? (tool: ToolView) => fieldFor(formOf(tool.schema).fields, given, use.output) !== null : undefined;
+    return use ? (tool: ToolView) => fieldFor(formOf(tool.schema).fields, given, use) !== null : undefined;
   }, [picking, samples]);
   return {
     picking,
@@ -60,14 +62,19 @@ export function usePicking({ drafting: { draft, change }, tools, samples, onAdde
   };
 }
 
+const withSource = (task: Fields, field: string, { from, output, inner }: Use): Fields =>
+  inner === null ? withUse(task, field, { from, output }) : withItem(task, field, { from, list: output, inner });
+
 /** The field of a form that a value suits best: one that must be filled in before one that may. */
 function fieldFor(
   fields: ReturnType<typeof formOf>["fields"],
   sample: Sample | undefined,
-  output: string,
+  { output, inner }: Use,
 ): string | null {
-  const branch = sample ? branches(sample.value).filter((one) => one.pointer === output) : [];
-  const whole = branch.map((one) => ({ ...one, pointer: one.pointer || "/" }));
+  const meant = (one: Branch) =>
+    inner === null ? one.pointer === output : one.item?.list === output && one.item.inner === inner;
+  const branch = sample ? branches(sample.value).filter(meant) : [];
+  const whole = branch.map((one) => ({ ...one, pointer: one.pointer || "/", inItem: false }));
   const suits = fields.filter((field) => suitable(whole, field).length > 0);
   const named = suits.find((field) => whole.some((one) => one.name === field.name));
   return (named ?? suits.find((field) => field.required) ?? suits[0])?.name ?? null;

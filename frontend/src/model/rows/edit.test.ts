@@ -1,7 +1,7 @@
 /** Sentences of the answer follow the rows that they name. */
 import { expect, it } from "vitest";
 import type { Fields } from "./document.ts";
-import { removed, renamed } from "./edit.ts";
+import { removed, renamed, withItem } from "./edit.ts";
 
 const plan: Fields = {
   starloom: 1,
@@ -29,4 +29,14 @@ it("a row that is removed takes its sentences with it", () => {
 it("a row that is renamed keeps its sentences", () => {
   const [first] = renamed(plan, "list", "look").sentence as Fields[];
   expect(first?.values).toEqual({ n: { from: "look", output: "/count" } });
+});
+
+it("a part of each item of a list makes a row run for each of them", () => {
+  const task: Fields = { id: "move", tool: "fs.move", inputs: { path: { from: "list", output: "/files" } } };
+  expect(withItem(task, "path", { from: "list", list: "/files", inner: "/path" })).toEqual({
+    id: "move",
+    tool: "fs.move",
+    args: { path: { each: "/path" } },
+    for_each: { from: "list", output: "/files" },
+  });
 });

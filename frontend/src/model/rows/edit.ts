@@ -173,6 +173,11 @@ export function withEach(task: Fields, each: { from: string; output: string } | 
   return { ...task, for_each: { ...rest, from: each.from, ...pointed(held, each.output) } };
 }
 
+/** Takes a value of each item of an earlier row's list: the row runs once for each of them. */
+export function withItem(task: Fields, name: string, item: { from: string; list: string; inner: string }): Fields {
+  return withArg(withEach(task, { from: item.from, output: item.list }), name, { each: item.inner });
+}
+
 /** What becomes of a device that is off where a row runs on every one: null waits for it, a number is seconds. */
 export function withWhenOff(task: Fields, afterS: number | null): Fields {
   const { when_off: _whenOff, after_s: _afterS, ...rest } = part(task, "for_each");

@@ -16,6 +16,8 @@ export interface Branch {
   depth: number;
   /** The branch lies inside an item of a list: only the first item is shown, as what each looks like. */
   inItem: boolean;
+  /** The list and the pointer within its items, where a row can run for each of them; null in lists of lists. */
+  item: { list: string; inner: string } | null;
 }
 
 const DEPTH_MOST = 4;
@@ -60,22 +62,24 @@ function counted(count: number, many: string): string {
 /** The tree of a value, depth first. Of a list the first item stands for all. */
 export function branches(value: Json): Branch[] {
   const found: Branch[] = [];
-  const walk = (one: Json, pointer: string, name: string, depth: number, inItem: boolean) => {
+  const walk = (one: Json, pointer: string, name: string, depth: number, lists: readonly string[]) => {
     if (found.length >= BRANCHES_MOST) return;
-    found.push({ pointer, name, words: shortWords(one), kind: kindOf(one), depth, inItem });
+    const [list, ...inner] = lists;
+    const item = list !== undefined && !inner.length ? { list, inner: pointer.slice(list.length + "/0".length) } : null;
+    found.push({ pointer, name, words: shortWords(one), kind: kindOf(one), depth, inItem: lists.length > 0, item });
     if (depth >= DEPTH_MOST) return;
     if (Array.isArray(one)) {
       const first = one[0];
       if (isFields(first)) {
         for (const [inner, part] of Object.entries(first))
-          walk(part, `${pointer}/0/${escaped(inner)}`, inner, depth + 1, true);
+          walk(part, `${pointer}/0/${escaped(inner)}`, inner, depth + 1, [...lists, pointer]);
       }
     } else if (isFields(one)) {
       for (const [inner, part] of Object.entries(one))
-        walk(part, `${pointer}/${escaped(inner)}`, inner, depth + 1, inItem);
+        walk(part, `${pointer}/${escaped(inner)}`, inner, depth + 1, lists);
     }
   };
-  walk(value, "", "everything", 0, false);
+  walk(value, "", "everything", 0, []);
   return found;
 }
 

@@ -60,16 +60,15 @@ export function FieldControl(props: FieldControlProps) {
         )}
         {!locked && (
           <span className="row tight end">
-            {use ? (
+            {use || each !== null ? (
               <Button
                 kind="quiet"
                 icon="close"
                 aria-label={`Do not use an earlier row for ${label}`}
-                onClick={props.onDropUse}
+                onClick={use ? props.onDropUse : () => props.onValue(undefined)}
               />
             ) : (
-              param === null &&
-              each === null && (
+              param === null && (
                 <Button
                   kind="quiet"
                   icon="down_to"
@@ -89,7 +88,7 @@ export function FieldControl(props: FieldControlProps) {
                 onClick={props.onParam}
               />
             )}
-            {value !== undefined && param === null && !use && !field.required && (
+            {value !== undefined && param === null && each === null && !use && !field.required && (
               <Button
                 kind="quiet"
                 icon="close"

@@ -22,6 +22,7 @@ import {
   withArg,
   withEach,
   withGate,
+  withItem,
   withResult,
   withUse,
   wrongId,
@@ -210,6 +211,15 @@ export function RowForm(props: RowFormProps) {
             change((held) => withUse(held, picking, use));
             setPicking(null);
           }}
+          onPickItem={
+            runsOften(row)
+              ? null
+              : (item) => {
+                  change((held) => withItem(held, picking, item));
+                  setPicking(null);
+                }
+          }
+          each={row.each}
           onClose={() => setPicking(null)}
         />
       )}
@@ -263,9 +273,14 @@ interface OftenProps {
   onEach: (each: { from: string; output: string } | null) => void;
 }
 
+const runsOnEach = (row: Row): boolean => row.where.kind === "every" || (row.where.kind === "param" && row.where.every);
+
+/** Whether a row runs several times already, and not for the items of a list. */
+const runsOften = (row: Row): boolean => runsOnEach(row) || Boolean(row.each?.same);
+
 /** Once, or once for each item of a list that an earlier row gives. */
 function Often({ row, earlier, locked, onEach }: OftenProps) {
-  if (row.where.kind === "every" || (row.where.kind === "param" && row.where.every)) return null;
+  if (runsOnEach(row)) return null;
   if (row.each?.same) return <p className="rowfield small dim">Runs for each item, together with {row.each.same}.</p>;
   const lists = earlier.flatMap((one) =>
     one.sample
@@ -275,7 +290,7 @@ function Often({ row, earlier, locked, onEach }: OftenProps) {
             key: `${one.id}${branch.pointer}`,
             from: one.id,
             output: branch.pointer,
-            label: `each of ${one.at + 1} ${branch.name}`,
+            label: `for each of ${branch.name} of row ${one.at + 1}`,
           }))
       : [],
   );
@@ -291,7 +306,7 @@ function Often({ row, earlier, locked, onEach }: OftenProps) {
         onChange={(event) => onEach(lists.find((one) => one.key === event.target.value) ?? null)}
       >
         <option value="">once</option>
-        {own && !lists.some((one) => one.key === own) && <option value={own}>each of {own}</option>}
+        {own && !lists.some((one) => one.key === own) && <option value={own}>for each of {own}</option>}
         {lists.map((one) => (
           <option key={one.key} value={one.key}>
             {one.label}

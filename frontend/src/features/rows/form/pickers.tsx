@@ -144,10 +144,15 @@ interface UsePickerProps {
   trying: string | null;
   onTry: (id: string) => void;
   onPick: (use: { from: string; output: string }) => void;
+  /** Takes a value of each item of a list; null where the row cannot run for each. */
+  onPickItem: ((item: { from: string; list: string; inner: string }) => void) | null;
+  /** The list for whose items the row runs already; another one cannot be used beside it. */
+  each: { from: string; output: string } | null;
   onClose: () => void;
 }
 
-export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClose }: UsePickerProps) {
+export function UsePicker(props: UsePickerProps) {
+  const { label, earlier, chosen, trying, onTry, onPick, onPickItem, each, onClose } = props;
   return (
     <Modal label={`Where ${label} comes from`} className="picker uses" onClose={onClose}>
       <header className="row">
@@ -182,6 +187,12 @@ export function UsePicker({ label, earlier, chosen, trying, onTry, onPick, onClo
                   sample={row.sample}
                   chosen={chosen?.from === row.id ? chosen.output : null}
                   onPick={(branch) => onPick({ from: row.id, output: branch.pointer })}
+                  onPickItem={
+                    onPickItem &&
+                    ((item) =>
+                      (!each || (each.from === row.id && each.output === item.list)) &&
+                      (() => onPickItem({ from: row.id, ...item })))
+                  }
                 />
                 {!row.sample.device && <PointerByHand onPick={(output) => onPick({ from: row.id, output })} />}
               </>
@@ -204,16 +215,22 @@ export function sampleWords(sample: Sample): string {
   return `real, from ${sample.device}, ${timeOfDay(sample.atMs).slice(0, 5)}`;
 }
 
-export function Tree(props: { sample: Sample; chosen: string | null; onPick: (branch: Branch) => void }) {
+interface TreeProps {
+  sample: Sample;
+  chosen: string | null;
+  onPick: (branch: Branch) => void;
+  /** Returns what takes a value of each item of a list, false where another list is in the way. */
+  onPickItem: ((item: { list: string; inner: string }) => (() => void) | false) | null;
+}
+
+export function Tree(props: TreeProps) {
   const tree = useMemo(() => branches(props.sample.value), [props.sample]);
   return (
     <ul className="tree">
       {tree.map((branch) => (
         <li key={branch.pointer} style={{ paddingInlineStart: branch.depth * 16 }}>
           {branch.inItem ? (
-            <span className="leaf small">
-              <span className="faint">each</span> {branch.name}
-            </span>
+            <ItemBranch name={branch.name} onPick={(branch.item && props.onPickItem?.(branch.item)) || null} />
           ) : (
             <button
               type="button"
@@ -228,6 +245,20 @@ export function Tree(props: { sample: Sample; chosen: string | null; onPick: (br
         </li>
       ))}
     </ul>
+  );
+}
+
+function ItemBranch({ name, onPick }: { name: string; onPick: (() => void) | null }) {
+  const words = (
+    <>
+      <span className="faint">each</span> {name}
+    </>
+  );
+  if (!onPick) return <span className="leaf small">{words}</span>;
+  return (
+    <button type="button" className="ref" onClick={onPick}>
+      {words}
+    </button>
   );
 }
 
