@@ -38,9 +38,11 @@ PEOPLE_THREATS = (
     Threat(
         "T252",
         "somebody who may label or add devices, and not approve, leads a call that was approved, once or for good, to"
-        " another device than the approver was shown: by a label that moves before or after the yes",
-        "what needs approval goes only to devices that fitted when it was asked; where none of them does any more and"
-        " another one would, the plan is asked about again with the reason; no edit of a model leads it to another",
+        " another device than the approver was shown: by a label that moves before or after the yes, or between a"
+        " preview and the launch that approves it by its hash",
+        "what needs approval goes only to devices that fitted when it was asked or shown, which the hash of a preview"
+        " covers; where none of them does any more and another one would, or the devices are others than in the"
+        " preview, the plan is asked about again with the reason; no edit of a model leads it to another",
         ("tests/guard/test_moved_labels.py::test_t252_",),
         part="calls that need no approval go to each device that fits when they run",
     ),

@@ -87,6 +87,8 @@ PLACES_NAMED_MOST = 3
 GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
 _STATE = ConstellationState
+_BINDS_PREVIEWS = 2
+OTHER_DEVICES = " Its devices are no longer those of the preview that was approved."
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +283,28 @@ def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, ap
     return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=wide).asks
 
 
+def seen_hash(fleet: Fleet, plan: LoweredPlan, *, by: str) -> str:
+    """Return the hash by which a preview of now is approved: that of the plan and, after a point, of the devices shown.
+
+    It is the plan's own where each call that does more than read names its device.
+    """
+    shown = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=True, hold=True, by=by).approved
+    if not shown.reaches:
+        return plan.hash
+    return f"{plan.hash}.{sha256(encode_entity(shown)).hexdigest()[:32]}"
+
+
+def is_seen(work: Work, plan: LoweredPlan, given: str, *, by: str) -> bool:
+    """Tell whether the devices of a plan are still those of the preview that was approved by the hash `given`.
+
+    Raises:
+        Refusal: `plan_hash_mismatch`, if it is the hash of another plan.
+    """
+    if given.partition(".")[0] != plan.hash:
+        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {given}", "plan_hash"))
+    return work.shard.settings.binds_approvals < _BINDS_PREVIEWS or given == seen_hash(work.shard.fleet, plan, by=by)
+
+
 def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Container[str]:
     """Return the tasks that need approval for all that they may trash.
 
@@ -391,8 +415,10 @@ def _written_undo(spec: TaskSpec) -> list[TaskSpec]:
     return [replace(spec, any_of=[], args=spec.undo.args, id=f"undo-{spec.id}", tool=spec.undo.tool, undo=None)]
 
 
-def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
-    """Ask a person about an installed plan, or start it. `approved`: its preview was approved, by its hash."""
+def ask_or_start(
+    work: Work, constellation: Constellation, plan: LoweredPlan, *, seen: bool | None, words: bool
+) -> None:
+    """Ask a person about an installed plan, or start it. `seen`: a preview was approved, and shows the same devices."""
     fleet, head = work.shard.fleet, constellation.head
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
@@ -404,7 +430,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
-    if approved or (not moved and (not verdict.asks or wider == [])):
+    if (seen and head.approves) or (not moved and (not verdict.asks or wider == [])):
         activate(work, constellation, EventKind.STARTED, "", *_where(work, constellation, verdict))
         return
     wider = list(dict.fromkeys([*(wider or []), *moved]))
@@ -412,6 +438,7 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         # It is allowed for more than this once, whatever keeps single calls from being allowed for good.
         verdict = dataclasses.replace(verdict, once_because="")
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
+    again += OTHER_DEVICES if seen is False else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
 
 
