@@ -29,6 +29,7 @@ from starloom.core.rights.call_effects import (
     adds,
     leaving_words,
     offers_in,
+    only_leaves,
     overwriting_words,
     specs_by_rules,
     stays_words,
@@ -114,14 +115,15 @@ class _Reach:
     """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`.
 
     A call that the hub itself carries out runs on none: `control` is its verb and the device that it controls.
-    `leaving` says which files a call puts into the trash or moves that does no more than that.
+    `leaving` says which files it may put into the trash or move, and `only_leaves` whether it does no more than that.
     """
 
     effects: frozenset[Effect]
     devices: tuple[str, ...]
     folders: tuple[tuple[str, str], ...] = ()
     control: tuple[str, str] | None = None
-    leaving: str = ""
+    leaving: tuple[str, ...] = ()
+    only_leaves: bool = False
 
 
 def action_of(tool: str, args: str) -> str:
@@ -361,8 +363,10 @@ def _call(
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
     folders = first_folders(fleet, spec, call.devices)
     control = _control(fleet, call) if controls_devices(call.tool) else None
-    leaving = leaving_words(spec)
-    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control, leaving)
+    leaving, only = tuple(leaving_words(spec)), only_leaves(spec)
+    others = (device for way in ways_of(spec)[1:] for device in may_run_on(fleet, way, {}))
+    devices = tuple(dict.fromkeys([*call.devices, *others]))
+    return _Reach(frozenset(call.effects), devices, tuple(sorted(folders.items())), control, leaving, only)
 
 
 def _control(fleet: Fleet, call: Call) -> tuple[str, str]:
@@ -602,7 +606,7 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
 
 def _about_list(constellation: Constellation, verdict: ApprovalNeed) -> str:
     """Return the sentence on files that a plan looks for and puts into the trash: a later question may list them."""
-    if not any(one.leaving == UNSEEN_TRASH for one in verdict.reaches):
+    if not any(UNSEEN_TRASH in one.leaving for one in verdict.reaches):
         return ""
     wide = wide_trash(constellation.specs.values(), constellation.deps.values())
     return UNSEEN_LIST if wide else SHOWN_LIST
@@ -628,9 +632,9 @@ def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
 def _acts(reaches: Sequence[_Reach]) -> str:
     """Return the effects of calls; of one that takes files from their place that, in place of a write."""
     effects = frozenset[Effect]().union(
-        *(one.effects - {Effect.WRITE} if one.leaving else one.effects for one in reaches)
+        *(one.effects - {Effect.WRITE} if one.only_leaves else one.effects for one in reaches)
     )
-    taken = list(dict.fromkeys(one.leaving for one in reaches if one.leaving))
+    taken = list(dict.fromkeys(words for one in reaches for words in one.leaving))
     more = [f"{len(taken) - PLACES_NAMED_MOST} times more"] if len(taken) > PLACES_NAMED_MOST else []
     return listed([*_verb_list(effects), *taken[:PLACES_NAMED_MOST], *more])
 
