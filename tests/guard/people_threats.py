@@ -79,4 +79,11 @@ PEOPLE_THREATS = (
         " only as a new constellation, which asks",
         ("tests/guard/test_begun_by_retries.py::test_t290_",),
     ),
+    Threat(
+        "T291",
+        "an assistant saves a recipe, which stands among those of the person, and its words take files away unasked"
+        " once the person types them",
+        "a recipe says that an assistant saved it, and asks as a plan of the assistant does until a person saves it",
+        ("tests/guard/test_recipes_of_assistants.py::test_t291_",),
+    ),
 )

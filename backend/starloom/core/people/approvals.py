@@ -52,7 +52,7 @@ from starloom.core.rights.consent import (
 )
 from starloom.core.rights.envelope import devices_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
-from starloom.core.rights.reserved import is_kept_unapproved
+from starloom.core.rights.reserved import KEPT_BY_ASSISTANT, is_kept_unapproved, words_by
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Demand, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -80,12 +80,10 @@ CALLS_MOST = 20
 """The answer *always* is offered for what a person can read."""
 ARGS_BYTES_MOST = 4096
 """The arguments of a standing approval are compared whole."""
-TOOLS_NAMED_MOST = 5
-DEVICES_NAMED_MOST = 5
+TOOLS_NAMED_MOST = DEVICES_NAMED_MOST = 5
 """The question is one sentence; the calls stand below it."""
 _VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is there"}
-PLACES_NAMED_MOST = 3
-GOALS_NAMED_MOST = 3
+PLACES_NAMED_MOST = GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
 _STATE = ConstellationState
 _BINDS_PREVIEWS = 2
@@ -281,6 +279,7 @@ def _where(work: Work, constellation: Constellation, verdict: ApprovalNeed) -> l
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task; `approves`: `by` may answer."""
+    by = words_by(fleet, plan.recipe, by)
     wide = _wide(fleet, plan, by, approves=approves)
     return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=wide).asks
 
@@ -427,10 +426,9 @@ def ask_or_start(
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
-    wide = _wide(fleet, plan, head.author, approves=head.approves)
-    verdict = approval_need(
-        fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author, wide=wide
-    )
+    by = words_by(fleet, plan.recipe, head.author)
+    wide = _wide(fleet, plan, by, approves=head.approves)
+    verdict = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=by, wide=wide)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
@@ -443,6 +441,7 @@ def ask_or_start(
         verdict = dataclasses.replace(verdict, once_because="")
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
     again += OTHER_DEVICES if seen is False else ""
+    again += KEPT_BY_ASSISTANT if by != head.author else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
 
 
@@ -500,11 +499,9 @@ def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: s
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     # What was changed is no recipe as its keeper has read it.
-    guided = is_model(head.author)
-    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values(), guided=guided)
-    verdict = approval_need(
-        work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author, wide=wide
-    )
+    by = words_by(work.shard.fleet, head.recipe, head.author)
+    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values(), guided=is_model(by))
+    verdict = approval_need(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=by, wide=wide)
     if not verdict.asks:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
