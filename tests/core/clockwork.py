@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from starloom.core.clock.schedules import TIMERS
 from starloom.core.clock.timers import due_moments
+from starloom.core.people.approvals import seen_hash
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.model import ShardSettings
@@ -53,6 +54,7 @@ class Clockwork(Driver):
         keep: bool = True,
         **fields: Any,
     ) -> Answer:
+        shown = seen_hash(self.shard.fleet, made, by="person:ann") if plan_hash == made.hash else plan_hash
         return self.do(
             i.ScheduleSaved(
                 by="person:ann",
@@ -60,7 +62,7 @@ class Clockwork(Driver):
                 id=self.ident(),
                 keep_plan=keep,
                 plan=made,
-                plan_hash=plan_hash,
+                plan_hash=shown,
                 schedule=self.drawn(name, **fields),
             )
         )

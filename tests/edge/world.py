@@ -137,9 +137,19 @@ async def at_once() -> None:
 
 
 class NoRecipes:
-    """A planner without recipes: plans still run, words find nothing. `fleet` is what calls are judged on."""
+    """A planner without recipes: plans still run, words find nothing. `fleet` is what calls are judged on.
+
+    `known` has the devices that previews show.
+    """
 
     fleet = PlannersFleet()
+    known = FleetView()
+
+    @classmethod
+    def beside(cls, known: FleetView) -> Self:
+        made = cls()
+        made.known = known
+        return made
 
     def still(self) -> Self:
         return self
@@ -162,7 +172,8 @@ class NoRecipes:
     def preview(
         self, plan: LoweredPlan, *, words: bool, by: str, approves: bool = True, micros: int = 0
     ) -> PlanPreview:
-        return preview(plan, PlannersFleet(), words=words, by=by).plain()
+        shown = PlannersFleet.of(self.known.devices, self.known.offers)
+        return preview(plan, shown, words=words, by=by, approves=approves).plain()
 
     def unable(self, plan: LoweredPlan) -> list[Fault]:
         return []
@@ -589,7 +600,7 @@ async def a_world(
             logs=logs,
             monotonic_s=clock.monotonic_s,
             now_ms=clock.now_ms,
-            planner=planner or NoRecipes(),
+            planner=planner or NoRecipes.beside(fleet),
             program=program,
             program_here=program_here,
             questions=views.questions,

@@ -38,9 +38,11 @@ PEOPLE_THREATS = (
     Threat(
         "T252",
         "somebody who may label or add devices, and not approve, leads a call that was approved, once or for good, to"
-        " another device than the approver was shown: by a label that moves before or after the yes",
-        "what needs approval goes only to devices that fitted when it was asked; where none of them does any more and"
-        " another one would, the plan is asked about again with the reason; no edit of a model leads it to another",
+        " another device than the approver was shown: by a label that moves before or after the yes, or between a"
+        " preview and the launch that approves it by its hash",
+        "what needs approval goes only to devices that fitted when it was asked or shown, which the hash of a preview"
+        " covers; where none of them does any more and another one would, or the devices are others than in the"
+        " preview, the plan is asked about again with the reason; no edit of a model leads it to another",
         ("tests/guard/test_moved_labels.py::test_t252_",),
         part="calls that need no approval go to each device that fits when they run",
     ),
@@ -78,12 +80,19 @@ PEOPLE_THREATS = (
         ("tests/guard/test_begun_by_retries.py::test_t290_",),
     ),
     Threat(
-        "T290",
+        "T292",
         "an assistant, or a plan that somebody else wrote, empties the trash of a device, and what it took away before"
         " cannot be brought back",
         "a call that empties a trash destroys: its plan waits for a person, no edit of an assistant adds it, and the"
         " device asks its owner for each number of days",
-        ("tests/guard/test_emptied_for_good.py::test_t290_",),
+        ("tests/guard/test_emptied_for_good.py::test_t292_",),
         part="what a person allowed from now on is not asked about again, as with any call",
+    ),
+    Threat(
+        "T291",
+        "an assistant saves a recipe, which stands among those of the person, and its words take files away unasked"
+        " once the person types them",
+        "a recipe says that an assistant saved it, and asks as a plan of the assistant does until a person saves it",
+        ("tests/guard/test_recipes_of_assistants.py::test_t291_",),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer.open_questions import open_questions
-from starloom.core.people.approvals import changing_calls
+from starloom.core.people.approvals import OTHER_DEVICES, changing_calls, seen_hash
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom_protocol.records.edits import Reassign, RemoveDependency
@@ -14,6 +14,7 @@ from starloom_protocol.records.specs import Approved
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import TOOLS, Driver, edge, plan, task
+from tests.core.clockwork import Clockwork
 from tests.core.people.test_approvals import RESTART, STATE, answer, asked, fleet, risky
 from tests.core.plan.goals.pursued import Pursued, call
 from tests.core.plan.test_review import claim, propose
@@ -179,3 +180,52 @@ def test_t252_a_model_s_edit_leads_an_approved_call_to_no_other_device(to: Selec
     assert gone_to(driver) == ([] if why else ["d-one"])
     assert found.specs["restart"].device == (GPU if why else to)
     driver.folded_equals_state()
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["another device", "the same device"])
+def test_t252_a_preview_that_was_approved_binds_its_devices(moves: bool) -> None:
+    driver = two()
+    made = risky(of={"device": GPU})
+    shown = seen_hash(driver.shard.fleet, made, by="person:ann")
+    assert shown.startswith("h.")
+    if moves:
+        label(driver, "two", "gpu")
+        label(driver, "one")
+    found = driver.submit(made, plan_hash=shown)
+    assert gone_to(driver) == ([] if moves else ["d-one"])
+    if moves:
+        assert asked(found).text.startswith("Run Restart? It may change on two.")
+        assert asked(found).text.endswith(OTHER_DEVICES)
+        answer(driver, "allow", question=asked(found).id)
+        assert gone_to(driver) == ["d-two"]
+    driver.folded_equals_state()
+
+
+def test_t252_the_hash_of_a_plan_alone_names_no_devices() -> None:
+    driver = two()
+    found = driver.submit(risky(of={"device": GPU}), plan_hash="h")
+    assert (found.head.state, gone_to(driver)) == (STATE.AWAITING_APPROVAL, [])
+    named = driver.submit(risky(of={"device": "two"}), "c2", plan_hash="h")
+    assert (named.head.state, gone_to(driver)) == (STATE.ACTIVE, ["d-two"])
+
+
+def test_t252_a_schedule_is_not_saved_on_devices_that_nobody_saw() -> None:
+    clock = Clockwork("2026-06-01T00:30", "one", "two")
+    for name in ("one", "two"):
+        clock.add_device(name, tools=[*TOOLS, RESTART])
+    label(clock, "one", "gpu")
+    made = risky(of={"device": GPU})
+    shown = seen_hash(clock.shard.fleet, made, by="person:ann")
+    label(clock, "two", "gpu")
+    label(clock, "one")
+    (refused,) = clock.ask_save(made, plan_hash=shown).faults
+    assert (refused.code, refused.reason.endswith(OTHER_DEVICES)) == (Code.NEEDS_APPROVAL, True)
+    assert clock.save(made, plan_hash=made.hash).consent.devices == ["d-two"]
+
+
+def test_t252_an_approved_preview_of_before_is_decided_as_it_was() -> None:
+    settings = ShardSettings()
+    settings.binds_approvals = 1
+    driver = two(settings)
+    driver.submit(risky(of={"device": GPU}), plan_hash="h")
+    assert gone_to(driver) == ["d-one"]

@@ -4785,12 +4785,14 @@ export interface components {
         };
         /**
          * TrustRow
-         * @description How far a saved recipe is trusted. `source` is the constellation that it was kept from, empty for another.
+         * @description How far a saved recipe is trusted. `author` saved its newest version; `source` is the constellation that it was
+         *     kept from, empty for another.
          *
          *     While `trial` words that fit only offer it; after `needed` clean runs in a row they start it. `went_back` says why
          *     the hub went back to an earlier version, empty where it did not; `unread` until a person has read that.
          */
         TrustRow: {
+            author: string;
             back_from: number;
             in_a_row: number;
             needed: number;

@@ -138,12 +138,14 @@ class RunsRow(TypedDict):
 
 
 class TrustRow(TypedDict):
-    """How far a saved recipe is trusted. `source` is the constellation that it was kept from, empty for another.
+    """How far a saved recipe is trusted. `author` saved its newest version; `source` is the constellation that it was
+    kept from, empty for another.
 
     While `trial` words that fit only offer it; after `needed` clean runs in a row they start it. `went_back` says why
     the hub went back to an earlier version, empty where it did not; `unread` until a person has read that.
     """
 
+    author: str
     trial: bool
     in_a_row: int
     needed: int

@@ -232,3 +232,13 @@ def test_each_phrase_of_a_file_is_tried_and_one_that_does_not_fit_fails(hub: Stu
     hub.answers["POST", "/recipes/check"] = (200, {"name": "mine", "lacking": [], "examples": [fits, misses]})
     code, said = starloom(hub, "recipe", "test", str(file))
     assert (code, "“is it up”  DOES NOT FIT: these words start site-check" in said) == (1, True)
+
+
+def test_a_recipe_of_an_assistant_says_who_saved_it(hub: StubHub) -> None:
+    own = {"built_in": False, "name": "tidy", "title": "Tidy", "version": 2}
+    for author, whose in (("assistant:helper#k", "saved by the assistant helper"), ("person:ann#k", "yours")):
+        hub.answers[("GET", "/recipes")] = (200, {"items": [{**own, "trust": {"author": author}}], "next": None})
+        code, said = starloom(hub, "recipes")
+        assert (code, f"Tidy  ({whose}, version 2)" in said) == (0, True)
+    hub.answers[("GET", "/recipes")] = (200, {"items": [own], "next": None})
+    assert "(yours, version 2)" in starloom(hub, "recipes")[1], "a hub of an earlier release does not tell it"

@@ -141,6 +141,27 @@ def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
     driver.folded_equals_state()
 
 
+def test_a_move_that_a_lost_attempt_had_done_says_that_no_undo_puts_it_back() -> None:
+    driver = Driver()
+    driver.add_device("files", tools=[*TOOLS, *map(written, ("fs.move", "fs.restore"))], grants=["files:write"])
+    driver.submit(plan(task("put", tool="fs.move"), task("more", tool="fs.move"), edge("put>more")))
+    (lost,) = driver.take()
+    driver.started(lost)
+    driver.expire(lost.at)
+    driver.result(driver.take()[0], {"moved": False, "path": "b", "put_back": []})
+    (refused,) = undo(driver, "put").faults
+    assert refused.reason.startswith("put found its file moved already")
+    assert undo(driver).faults[0].reason == refused.reason
+    way = [{"path": "d", "was": "c", "state": "s"}]
+    driver.result(driver.take()[0], {"moved": True, "path": "d", "put_back": way})
+    told = undo(driver).value
+    assert (told["undoing"], told["cannot_be_undone"]) == (["more"], ["put"])
+    driver.result(driver.take()[0], {"items": [{"path": "c", "moved": True}], "count": 1})
+    sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert "Taken back afterwards: more. On files 1 file came back. Left as it is, without a way back: put." in sentence
+    driver.folded_equals_state()
+
+
 def test_the_question_before_a_plan_says_what_no_undo_takes_back() -> None:
     tools = [written(name) for name in ("fs.write", "fs.restore")]
     parts = [task("a", tool="fs.write"), task("b", tool="fs.restore"), task("c", tool="fs.restore", undo=BACK)]

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.rights.call_effects import NAMED_FILES_MOST, wide_trash
 from starloom.core.state import inputs as i
 from starloom_protocol.plan.lowering.tasks import DEFAULT_CHOICES
 from starloom_protocol.records.edits import AddTask, LoweredPlan
-from starloom_protocol.records.entities import ForEach, OtherCall, Policy, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import ForEach, OtherCall, Policy, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import Shows
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, Code, Effect, Repeatability
@@ -124,3 +125,16 @@ def test_an_edit_by_who_may_not_approve_adds_no_such_call() -> None:
     assert [(one.code, one.reason) for one in refused.faults] == [
         (Code.FORBIDDEN, "clear may put the whole folder 'Projects' into the trash")
     ]
+
+
+def test_the_question_names_what_another_call_puts_into_the_trash() -> None:
+    other = OtherCall(args=canonical({"paths": ["Projects"]}), device=Selector(name="two"), tool="fs.trash")
+    driver = Driver("one")
+    driver.add_device("two", tools=[*TOOLS, TRASH])
+    driver.submit(plan(task("note", tool="t.idem", device="one", any_of=[other]), name="Note"), by="assistant:helper")
+    assert _question(driver).startswith("Run Note? It may write and move 'Projects' to the trash on one and two.")
+    only = Driver("one")
+    only.add_device("one", tools=[*TOOLS, TRASH])
+    only.submit(plan(_trash("a.txt", any_of=[replace(other, device=None)]), name="Tidy up"))
+    said = "Run Tidy up? It may move 'a.txt' to the trash and move 'Projects' to the trash on one."
+    assert _question(only).startswith(said)

@@ -32,7 +32,7 @@ from starloom.client.terminal.escaping import tell, write_out
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import parameters
 from starloom_protocol.api.recipes import ExampleTried, TrustRow
-from starloom_protocol.stream.authors import shown_name
+from starloom_protocol.stream.authors import is_assistant, name_of, shown_name
 from starloom_protocol.text.wording import escaped
 from starloom_protocol.values import canonical
 
@@ -67,7 +67,10 @@ def recipes(run: Invocation) -> None:
         run.emit(found)
         return
     for item in found["items"]:
-        own = "" if item.get("built_in", True) else f"  (yours, version {item['version']})"
+        # A hub of an earlier release does not tell who saved it.
+        author = (item.get("trust") or {}).get("author", "")
+        whose = f"saved by the assistant {name_of(author)}" if is_assistant(author) else "yours"
+        own = "" if item.get("built_in", True) else f"  ({whose}, version {item['version']})"
         tell(f"{item['name']:<18} {item['title']}{own}")
         for phrase in (item.get("phrases") or [])[:1]:
             tell(f"{'':<18} “{phrase}”")

@@ -16,7 +16,14 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms
 from starloom.core.clock.cron import BadClock, following, passed
-from starloom.core.people.approvals import needs_approval, plan_devices, plan_effects
+from starloom.core.people.approvals import (
+    OTHER_DEVICES,
+    is_seen,
+    needs_approval,
+    plan_devices,
+    plan_effects,
+    seen_hash,
+)
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
@@ -566,14 +573,12 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
         Refusal: `needs_approval`, or `plan_hash_mismatch`.
     """
     plan, fleet = item.plan, work.shard.fleet
-    if item.plan_hash is not None and item.plan_hash != plan.hash:
-        reason = f"the plan's hash is {plan.hash}, not {item.plan_hash}"
-        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
+    seen = item.plan_hash is not None and is_seen(work, plan, item.plan_hash, by=work.by)
     effects = plan_effects(fleet, plan)
     now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
     decides = _decides(work, approves=item.approves)
     waived = plan.policy.approval is Approval.NEVER and not {Effect.READ}.issuperset(effects)
-    if (item.plan_hash is not None and decides) or waived:
+    if (seen and decides) or waived:
         return now
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
@@ -585,11 +590,12 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
         same = hash_as_approved(fleet, plan, given.hash, known.devices)
         if not beyond(given, replace(now, hash=same), fleet):
             return given
-    names = ", ".join(effects)
+    names, shown = ", ".join(effects), seen_hash(fleet, plan, by=work.by)
     raise Refusal(
         fault(
             Code.NEEDS_APPROVAL,
-            f"{plan.name} may {names}, so its schedule is approved once, when it is saved: plan_hash {plan.hash}",
+            f"{plan.name} may {names}, so its schedule is approved once, when it is saved: plan_hash {shown}"
+            f"{OTHER_DEVICES if item.plan_hash is not None and not seen else ''}",
             "",
             "Look at the preview, then save it with its plan_hash (`--approve HASH`).",
         )

@@ -29,6 +29,7 @@ from starloom.core.rights.call_effects import (
     adds,
     leaving_words,
     offers_in,
+    only_leaves,
     overwriting_words,
     specs_by_rules,
     stays_words,
@@ -51,7 +52,7 @@ from starloom.core.rights.consent import (
 )
 from starloom.core.rights.envelope import devices_of, envelope_words
 from starloom.core.rights.first_folders import first_folders
-from starloom.core.rights.reserved import is_kept_unapproved
+from starloom.core.rights.reserved import KEPT_BY_ASSISTANT, is_kept_unapproved, words_by
 from starloom.core.state.inputs import QuestionAnswered, StandingRevoked, TimerFired
 from starloom.core.state.model import Constellation, Demand, Fleet
 from starloom.core.state.orders import ArmTimer
@@ -79,15 +80,15 @@ CALLS_MOST = 20
 """The answer *always* is offered for what a person can read."""
 ARGS_BYTES_MOST = 4096
 """The arguments of a standing approval are compared whole."""
-TOOLS_NAMED_MOST = 5
-DEVICES_NAMED_MOST = 5
+TOOLS_NAMED_MOST = DEVICES_NAMED_MOST = 5
 """The question is one sentence; the calls stand below it."""
 _VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is there"}
-PLACES_NAMED_MOST = 3
-GOALS_NAMED_MOST = 3
+PLACES_NAMED_MOST = GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
 _READ = frozenset({Effect.READ})
 _STATE = ConstellationState
+_BINDS_PREVIEWS = 2
+OTHER_DEVICES = " Its devices are no longer those of the preview that was approved."
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +114,15 @@ class _Reach:
     """A call that asks: its effects, the ids of the devices on which it may run, and the folders meant there by `.`.
 
     A call that the hub itself carries out runs on none: `control` is its verb and the device that it controls.
-    `leaving` says which files a call puts into the trash or moves that does no more than that.
+    `leaving` says which files it may put into the trash or move, and `only_leaves` whether it does no more than that.
     """
 
     effects: frozenset[Effect]
     devices: tuple[str, ...]
     folders: tuple[tuple[str, str], ...] = ()
     control: tuple[str, str] | None = None
-    leaving: str = ""
+    leaving: tuple[str, ...] = ()
+    only_leaves: bool = False
 
 
 def action_of(tool: str, args: str) -> str:
@@ -278,8 +280,31 @@ def _where(work: Work, constellation: Constellation, verdict: ApprovalNeed) -> l
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task; `approves`: `by` may answer."""
+    by = words_by(fleet, plan.recipe, by)
     wide = _wide(fleet, plan, by, approves=approves)
     return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=wide).asks
+
+
+def seen_hash(fleet: Fleet, plan: LoweredPlan, *, by: str) -> str:
+    """Return the hash by which a preview of now is approved: that of the plan and, after a point, of the devices shown.
+
+    It is the plan's own where each call that does more than read names its device.
+    """
+    shown = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=True, hold=True, by=by).approved
+    if not shown.reaches:
+        return plan.hash
+    return f"{plan.hash}.{sha256(encode_entity(shown)).hexdigest()[:32]}"
+
+
+def is_seen(work: Work, plan: LoweredPlan, given: str, *, by: str) -> bool:
+    """Tell whether the devices of a plan are still those of the preview that was approved by the hash `given`.
+
+    Raises:
+        Refusal: `plan_hash_mismatch`, if it is the hash of another plan.
+    """
+    if given.partition(".")[0] != plan.hash:
+        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {given}", "plan_hash"))
+    return work.shard.settings.binds_approvals < _BINDS_PREVIEWS or given == seen_hash(work.shard.fleet, plan, by=by)
 
 
 def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Container[str]:
@@ -338,8 +363,10 @@ def _call(
 def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> _Reach:
     folders = first_folders(fleet, spec, call.devices)
     control = _control(fleet, call) if controls_devices(call.tool) else None
-    leaving = leaving_words(spec)
-    return _Reach(frozenset(call.effects), tuple(call.devices), tuple(sorted(folders.items())), control, leaving)
+    leaving, only = tuple(leaving_words(spec)), only_leaves(spec)
+    others = (device for way in ways_of(spec)[1:] for device in may_run_on(fleet, way, {}))
+    devices = tuple(dict.fromkeys([*call.devices, *others]))
+    return _Reach(frozenset(call.effects), devices, tuple(sorted(folders.items())), control, leaving, only)
 
 
 def _control(fleet: Fleet, call: Call) -> tuple[str, str]:
@@ -392,20 +419,21 @@ def _written_undo(spec: TaskSpec) -> list[TaskSpec]:
     return [replace(spec, any_of=[], args=spec.undo.args, id=f"undo-{spec.id}", tool=spec.undo.tool, undo=None)]
 
 
-def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *, approved: bool, words: bool) -> None:
-    """Ask a person about an installed plan, or start it. `approved`: its preview was approved, by its hash."""
+def ask_or_start(
+    work: Work, constellation: Constellation, plan: LoweredPlan, *, seen: bool | None, words: bool
+) -> None:
+    """Ask a person about an installed plan, or start it. `seen`: a preview was approved, and shows the same devices."""
     fleet, head = work.shard.fleet, constellation.head
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
-    wide = _wide(fleet, plan, head.author, approves=head.approves)
-    verdict = approval_need(
-        fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=head.author, wide=wide
-    )
+    by = words_by(fleet, plan.recipe, head.author)
+    wide = _wide(fleet, plan, by, approves=head.approves)
+    verdict = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=by, wide=wide)
     effects = plan_effects(fleet, plan)
     wider = _beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
     moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
-    if approved or (not moved and (not verdict.asks or wider == [])):
+    if (seen and head.approves) or (not moved and (not verdict.asks or wider == [])):
         activate(work, constellation, EventKind.STARTED, "", *_where(work, constellation, verdict))
         return
     wider = list(dict.fromkeys([*(wider or []), *moved]))
@@ -413,6 +441,8 @@ def ask_or_start(work: Work, constellation: Constellation, plan: LoweredPlan, *,
         # It is allowed for more than this once, whatever keeps single calls from being allowed for good.
         verdict = dataclasses.replace(verdict, once_because="")
     again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
+    again += OTHER_DEVICES if seen is False else ""
+    again += KEPT_BY_ASSISTANT if by != head.author else ""
     _ask(work, constellation, verdict, effects, action=plan.hash, note=again)
 
 
@@ -470,11 +500,9 @@ def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: s
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     # What was changed is no recipe as its keeper has read it.
-    guided = is_model(head.author)
-    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values(), guided=guided)
-    verdict = approval_need(
-        work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=head.author, wide=wide
-    )
+    by = words_by(work.shard.fleet, head.recipe, head.author)
+    wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values(), guided=is_model(by))
+    verdict = approval_need(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=by, wide=wide)
     if not verdict.asks:
         # The plan needed approval once, so its change does too, even if the new plan alone would not.
         verdict = ApprovalNeed(asks=True, once_because="nothing in the plan as it is now needs to be allowed for good")
@@ -576,7 +604,7 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
 
 def _about_list(constellation: Constellation, verdict: ApprovalNeed) -> str:
     """Return the sentence on files that a plan looks for and puts into the trash: a later question may list them."""
-    if not any(one.leaving == UNSEEN_TRASH for one in verdict.reaches):
+    if not any(UNSEEN_TRASH in one.leaving for one in verdict.reaches):
         return ""
     wide = wide_trash(constellation.specs.values(), constellation.deps.values())
     return UNSEEN_LIST if wide else SHOWN_LIST
@@ -602,9 +630,9 @@ def _at_a_place(fleet: Fleet, reaches: Sequence[_Reach]) -> str:
 def _acts(reaches: Sequence[_Reach]) -> str:
     """Return the effects of calls; of one that takes files from their place that, in place of a write."""
     effects = frozenset[Effect]().union(
-        *(one.effects - {Effect.WRITE} if one.leaving else one.effects for one in reaches)
+        *(one.effects - {Effect.WRITE} if one.only_leaves else one.effects for one in reaches)
     )
-    taken = list(dict.fromkeys(one.leaving for one in reaches if one.leaving))
+    taken = list(dict.fromkeys(words for one in reaches for words in one.leaving))
     more = [f"{len(taken) - PLACES_NAMED_MOST} times more"] if len(taken) > PLACES_NAMED_MOST else []
     return listed([*_verb_list(effects), *taken[:PLACES_NAMED_MOST], *more])
 

@@ -19,6 +19,7 @@ from starloom.core.rights.authorship import check_undo
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import UndoRequested
 from starloom.core.state.model import Constellation, Fleet
+from starloom.core.state.tasks.gates import fact
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import (
@@ -47,6 +48,11 @@ from starloom_protocol.vocabulary import (
 UNDO_ID_MOST = 60
 _MARK_CHARS = 8
 _BEING_UNDONE = "is being undone"
+_PUT_BACK = "put_back"
+_FOUND_MOVED = (
+    "found its file moved already, by an attempt of it whose result was lost or by others, so its undo has nothing to"
+    " put back; move it back by a task with fs.move"
+)
 
 
 def on_undo(work: Work, item: UndoRequested) -> None:
@@ -131,11 +137,14 @@ def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str
 
 def _nothing_left(constellation: Constellation) -> Fault:
     """Return why no task can be undone: none says how, all are undone, or they are just being undone."""
-    undone = [
+    done = [
         task
         for task, spec in constellation.specs.items()
         if way_back(spec) is not None and _is_done(constellation, task)
     ]
+    undone = [task for task in done if not _was_moved_before(constellation, task)]
+    if done and not undone:
+        return fault(Code.ILLEGAL_CONTROL, f"{done[0]} {_FOUND_MOVED}")
     whys = {_why_not(constellation, task) for task in undone}
     if _BEING_UNDONE in whys:
         hint = "Wait for its end: `starloom watch`."
@@ -164,10 +173,16 @@ def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> b
     """Whether finished work changed something and says no way back; a call that only read does not count."""
     spec = constellation.specs[task]
     if spec.tool is None or way_back(spec) is not None:
-        return False
+        return _was_moved_before(constellation, task)
     offers = offers_in(fleet)
     silent = any(not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool))
     return silent or bool(effects_of_task(spec, offers) & CHANGING)
+
+
+def _was_moved_before(constellation: Constellation, task: str) -> bool:
+    """Whether a move found its work done. Nothing proves that an attempt of it did that, so no undo moves the file."""
+    call = way_back(constellation.specs[task])
+    return call is not None and _PUT_BACK in call.outputs and fact(constellation, task, call.outputs[_PUT_BACK]) == []
 
 
 def _can_be(constellation: Constellation, task: str) -> bool:
@@ -183,6 +198,8 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return f"is {record.state}, so there is nothing to undo"
     if constellation.last_attempt(task) is None:
         return "was not done by a device"
+    if _was_moved_before(constellation, task):
+        return _FOUND_MOVED
     known = constellation.tasks.get(_name(constellation, task))
     if known is not None and known.state not in FINAL_TASK_STATES:
         return _BEING_UNDONE

@@ -109,7 +109,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, left)).decode()})
     ask(work, fork, list(fork.unasked))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
-    approvals.ask_or_start(work, fork, left, approved=False, words=False)
+    approvals.ask_or_start(work, fork, left, seen=None, words=False)
     made = fork.head
     work.answer({"id": made.id, "state": str(made.state), "version": made.version})
 

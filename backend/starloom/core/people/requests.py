@@ -137,15 +137,12 @@ def _install(
     author: str,
     asked_in_words: bool,
 ) -> None:
-    if approved_hash is not None and approved_hash != plan.hash:
-        raise Refusal(
-            fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {approved_hash}", "plan_hash")
-        )
+    by = constellation.head.author
+    seen = approvals.is_seen(work, plan, approved_hash, by=by) if approved_hash is not None else None
     recipe = plan.recipe or constellation.head.recipe
     made_from = version_now(work.shard, recipe) if recipe is not None else 0
     install_plan(work, constellation, plan, author=author, trigger="request", recipe_version=made_from)
-    approved = approved_hash is not None and constellation.head.approves
-    approvals.ask_or_start(work, constellation, plan, approved=approved, words=asked_in_words)
+    approvals.ask_or_start(work, constellation, plan, seen=seen, words=asked_in_words)
 
 
 def on_job_claimed(work: Work, item: JobClaimed) -> None:

@@ -382,14 +382,23 @@ UNSEEN_TRASH = "move files that are not known yet to the trash"
 """The words for a call whose list another task or an item gives it."""
 
 
-def leaving_words(spec: TaskSpec) -> str:
-    """Return, in words, what a call puts into the trash or moves; empty for one that may write in another way, too."""
-    if spec.tool == MOVE and not adds(spec):
+def leaving_words(spec: TaskSpec) -> list[str]:
+    """Return, in words, what a task may put into the trash or move, by each of the calls that it may take."""
+    return [words for way in ways_of(spec) if (words := _leaving_words(way))]
+
+
+def only_leaves(spec: TaskSpec) -> bool:
+    """Tell whether each of the calls that a task may take writes in no other way."""
+    return not spec.files_out and all(_leaving_words(way) for way in ways_of(spec))
+
+
+def _leaving_words(spec: TaskSpec) -> str:
+    if spec.tool == MOVE:
         args = parse(spec.args)
         places = [args.get(name) for name in ("path", "to")]
         source, to = (quoted(_short(one)) if isinstance(one, str) else "a place not known yet" for one in places)
         return f"move {source} to {to}"
-    if spec.files_out or any(way.tool not in _TRASHING for way in ways_of(spec)):
+    if spec.tool not in _TRASHING:
         return ""
     if spec.tool == ROTATE:
         return _rotated_words(spec.args)
@@ -403,7 +412,7 @@ def leaving_words(spec: TaskSpec) -> str:
 
 def file_words(spec: TaskSpec) -> list[str]:
     """Return, in words, the files that a call may take from their place or write over, where its plan names them."""
-    words = [overwriting_words(spec), leaving_words(spec)]
+    words = [overwriting_words(spec), *leaving_words(spec)]
     return [one for one in words if one and one != UNSEEN_TRASH]
 
 

@@ -20,11 +20,12 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Fault, Head, RecipeVersion, RuleRecord, Selector, TaskSpec
-from starloom_protocol.stream.authors import ENGINE, is_model
+from starloom_protocol.stream.authors import ENGINE, MODEL, is_model
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
 _HINT: Final = "Do it on another device, or ask the person to name this one in the request."
+KEPT_BY_ASSISTANT: Final = " An assistant saved its recipe, and no person has since."
 _SELECTORS: Final = frozenset({"device", "devices"})
 
 
@@ -80,6 +81,11 @@ def persons_words(constellation: Constellation) -> str:
 def is_kept_by_model(fleet: Fleet, recipe: str) -> bool:
     """Tell whether the newest version of a saved recipe is one that no person has read; a built-in one has none."""
     return any(is_model(one.author) for one in _writers(fleet, recipe))
+
+
+def words_by(fleet: Fleet, recipe: str | None, author: str) -> str:
+    """Return whose words a plan is made of: a model's where an assistant keeps its recipe, else its author's."""
+    return MODEL if recipe is not None and not is_model(author) and is_kept_by_model(fleet, recipe) else author
 
 
 def is_kept_unapproved(fleet: Fleet, recipe: str) -> bool:

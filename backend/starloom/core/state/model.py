@@ -647,7 +647,7 @@ class ShardSettings:
         self.schedule_apart_ms = schedule_apart_ms
         self.schedules_most = schedules_most
         self.approval_ms = approval_ms
-        self.binds_approvals = 1
+        self.binds_approvals = 2
         self.standing_most = 500
         self.suspect_at = 3
         self.quarantine_at = 6

@@ -14,7 +14,7 @@ from dataclasses import replace as dataclass_replace
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people.approvals import needs_approval, plan_effects
+from starloom.core.people.approvals import needs_approval, plan_effects, seen_hash
 from starloom.core.placement.left_out import demonstration
 from starloom.core.placement.off_devices import REPORT, is_off
 from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
@@ -140,6 +140,8 @@ class Preview:
     tasks: tuple[TaskPreview, ...]
     effects: tuple[Effect, ...]
     asks_approval: bool
+    hash: str
+    """The hash that approves it: that of the plan and, where it asks, of the devices that are shown here."""
     warnings: tuple[str, ...] = field(default=())
     secrets: tuple[SecretFlow, ...] = field(default=())
     faults: tuple[TaskFault, ...] = field(default=())
@@ -160,7 +162,7 @@ class Preview:
             "name": self.plan.name,
             "recipe": self.plan.recipe,
             "params": parse(self.plan.params),
-            "plan_hash": self.plan.hash,
+            "plan_hash": self.hash,
             "tasks": [_plain_task(task) for task in self.tasks],
             "missing_grants": [_plain_grant(item) for item in self.missing],
             "held": list(self.held),
@@ -246,6 +248,7 @@ def preview(
         tasks=tasks,
         effects=effects,
         asks_approval=asks,
+        hash=seen_hash(placed, plan, by=by) if asks else plan.hash,
         warnings=(
             *_warnings(tasks, fleet, plan.specs),
             *_about_devices(plan, tasks, placed),

@@ -41,6 +41,7 @@ def trust_row(held: RecipeRuns | None, newest: RecipeVersion) -> TrustRow:
         number=newest.number,
     )
     return {
+        "author": newest.author,
         "trial": kept.trial,
         "in_a_row": kept.in_a_row,
         "needed": TRIAL_RUNS,

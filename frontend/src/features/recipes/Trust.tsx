@@ -4,9 +4,10 @@ import { useDoing } from "../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import type { RecipeRow } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
-import { plural } from "../../model/words/words.ts";
+import { author, plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button } from "../../ui/parts.tsx";
+import { isByAssistant } from "./gallery.ts";
 
 type Trust = NonNullable<RecipeRow["trust"]>;
 
@@ -19,13 +20,20 @@ export function runsWords({ clean, failed, last_clean_at: at }: Trust["runs"]): 
 export function TrustCard(props: { name: string; trust: Trust; onDone: () => void }) {
   const { name, trust, onDone } = props;
   const words = runsWords(trust.runs);
-  if (!words && !trust.trial && !trust.source && !trust.went_back) return null;
+  const byAssistant = isByAssistant({ trust });
+  if (!words && !trust.trial && !trust.source && !trust.went_back && !byAssistant) return null;
   return (
     <section className="card" aria-label="Runs">
       <header>
         <h2>Runs</h2>
       </header>
       <div className="under flat">
+        {byAssistant && (
+          <p>
+            <b className="strong">Saved by the {author(trust.author)}:</b> no person has saved it since. Running it asks
+            what a plan of the assistant would ask.
+          </p>
+        )}
         {trust.trial && (
           <p>
             <b className="strong">On trial:</b> {trust.in_a_row} of {trust.needed} clean runs in a row. Until then its

@@ -38,6 +38,7 @@ describe("sections", () => {
   it("has the recipes on trial apart, with how far they are", () => {
     const runs = { clean: 1, failed: 0, last_clean_at: null, last_clean: "", last_failed_at: null, last_failed: "" };
     const trust = {
+      author: "person:ann",
       trial: true,
       in_a_row: 1,
       needed: 3,
@@ -48,10 +49,17 @@ describe("sections", () => {
       runs,
     };
     const tried = row({ name: "tried", built_in: false, trust });
-    const found = sections([row({ name: "mine", built_in: false, trust: { ...trust, trial: false } }), tried]);
+    const mine = row({ name: "mine", built_in: false, trust: { ...trust, trial: false } });
+    const theirs = row({
+      name: "theirs",
+      built_in: false,
+      trust: { ...trust, author: "assistant:helper#k", trial: false },
+    });
+    const found = sections([mine, theirs, tried]);
     expect(found.map((one) => [one.key, one.items.map((item) => item.name)])).toEqual([
       ["trial", ["tried"]],
       ["own", ["mine"]],
+      ["assistant", ["theirs"]],
     ]);
     expect([trialProgress(tried), trialProgress(row({}))]).toEqual(["1 of 3 clean runs", ""]);
   });

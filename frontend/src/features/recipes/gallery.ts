@@ -20,7 +20,8 @@ interface GallerySection {
 /** Those on trial first, then one's own, then the built-in ones by purpose; empty sections are left out. */
 export function sections(rows: readonly RecipeRow[]): GallerySection[] {
   const trial = rows.filter((row) => row.trust?.trial);
-  const own = rows.filter((row) => row.built_in === false && !row.trust?.trial);
+  const saved = rows.filter((row) => row.built_in === false && !row.trust?.trial);
+  const own = saved.filter((row) => !isByAssistant(row));
   const given = rows.filter((row) => row.built_in !== false);
   const known = PURPOSE_WORDS.map((purpose) => ({
     key: purpose as string,
@@ -31,10 +32,20 @@ export function sections(rows: readonly RecipeRow[]): GallerySection[] {
   return [
     { key: "trial", title: "On trial", says: "Kept from what worked. Their words show the plan first.", items: trial },
     { key: "own", title: "Yours", says: "Saved on this hub.", items: own },
+    {
+      key: "assistant",
+      title: "Saved by an assistant",
+      says: "No person has saved them since. Running one asks what a plan of the assistant would ask.",
+      items: saved.filter(isByAssistant),
+    },
     ...known,
     { key: "others", title: "Others", says: "", items: others },
   ].filter((section) => section.items.length > 0);
 }
+
+/** Whether a model wrote a recipe as it is now. */
+export const isByAssistant = (row: Pick<RecipeRow, "trust">): boolean =>
+  row.trust?.author?.startsWith("assistant:") ?? false;
 
 /** How far the trial of a recipe is; empty for one that is on none. */
 export function trialProgress(row: Pick<RecipeRow, "trust">): string {

@@ -226,8 +226,8 @@ class Schedules:
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
             # The refusal carries the plan to approve, so that one look and one more request suffice.
-            more = {"plan_hash": saved.plan.hash, "preview": self._shown(saved.plan, saved.by)}
-            raise _refused(reply.faults, more)
+            shown = self._shown(saved.plan, saved.by)
+            raise _refused(reply.faults, {"plan_hash": shown["plan_hash"], "preview": shown})
         accepted(reply)
         return await self._shape(request, self._hub.fleet.schedules[drawn.id])
 
