@@ -386,9 +386,11 @@ def leaving_words(spec: TaskSpec) -> str:
     """Return, in words, what a call puts into the trash or moves; empty for one that may write in another way, too."""
     if spec.tool == MOVE and not adds(spec):
         args = parse(spec.args)
-        places = [args.get(name) for name in ("path", "to")]
-        source, to = (quoted(_short(one)) if isinstance(one, str) else "a place not known yet" for one in places)
-        return f"move {source} to {to}"
+        paths = _trashed_paths(spec.args) or [args.get("path")]
+        known = [quoted(_short(path)) for path in paths if isinstance(path, str) and path]
+        source = few(known, _WORDS_MOST) if known else "a place not known yet"
+        to = quoted(_short(args["to"])) if isinstance(args.get("to"), str) else "a place not known yet"
+        return f"move {'files that are not known yet' if _takes_paths(spec) else source} to {to}"
     if spec.files_out or any(way.tool not in _TRASHING for way in ways_of(spec)):
         return ""
     if spec.tool == ROTATE:
