@@ -3464,6 +3464,16 @@ export interface components {
          */
         NotifyWhen: "never" | "failure" | "change" | "always";
         /**
+         * OfferedFiles
+         * @description The files whose names a form offers as values: of a pattern, by the parameters of device, folder and words.
+         */
+        OfferedFiles: {
+            on: string;
+            pattern: string;
+            root: string;
+            words: string | null;
+        };
+        /**
          * Output
          * @description Output of an attempt: a range of it, or the found `lines`.
          *
@@ -3846,6 +3856,7 @@ export interface components {
         RecipeParam: {
             default: unknown;
             needs: string[];
+            offers: components["schemas"]["OfferedFiles"] | null;
             optional: boolean;
             spoken: boolean;
             title: string;
@@ -5107,6 +5118,7 @@ export type NewToken = components['schemas']['NewToken'];
 export type NewValue = components['schemas']['NewValue'];
 export type NoticeRow = components['schemas']['NoticeRow'];
 export type NotifyWhen = components['schemas']['NotifyWhen'];
+export type OfferedFiles = components['schemas']['OfferedFiles'];
 export type Output = components['schemas']['Output'];
 export type OutputLine = components['schemas']['OutputLine'];
 export type Overlap = components['schemas']['Overlap'];

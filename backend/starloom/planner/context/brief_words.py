@@ -162,5 +162,5 @@ RECIPES: Final = """\
 Proved plans: `recipe(slot: type, other?: type = default)`. Use one only if it does all that is asked and nothing else.
 A device is {"name": NAME}; `devices` may be {"any": [{"name": NAME}, ...]}.
 """
-DEVICES: Final = "Devices that are alike stand in one line; a plan names each by its own name."
+DEVICES: Final = "Devices that are alike share a line; a plan names each by its name."
 """The sentences that stand above the parts."""
