@@ -70,6 +70,8 @@ export class MockHub {
   readonly calls: { method: string; path: string; body: unknown }[] = [];
   /** Beside the rest of it, the end of a request that is waited for. */
   waitedFor: object = {};
+  /** The days without a firing that the preview of a schedule has read. */
+  daysOff = "";
   /** Sentences on the grants that an approval's plan lacks. */
   ungranted: string[] = [];
   /** Whether the listener of the local network is open. */
@@ -279,6 +281,18 @@ export class MockHub {
     const recipe = RECIPES.find((one) => path === `/recipes/${one.name}`);
     if (recipe) return { body: { ...recipe, text: "starloom_recipe: 1", version: 1 }, status: 200 };
     if (path === "/recipes/nope") return problem(404, "unknown_recipe", "there is no recipe nope");
+    if (path === "/schedule-preview") {
+      const shown = {
+        in_words: "Daily",
+        left_out: [],
+        next: [],
+        plan: null,
+        runs: null,
+        unseen_trash: null,
+        zone: "UTC",
+      };
+      return { body: { ...shown, except_days: this.daysOff }, status: 200 };
+    }
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };

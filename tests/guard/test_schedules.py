@@ -201,6 +201,7 @@ async def test_t123_a_tool_that_begins_to_write_asks_at_the_next_firing(world: W
 
 CHANGES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "a faster clock": ("PATCH", "", {"cron": "* * * * *"}),
+    "a day off": ("PATCH", "", {"except_days": "25 December"}),
     "another zone": ("PATCH", "", {"zone": "Asia/Tokyo"}),
     "firings beside each other": ("PATCH", "", {"overlap": "allow"}),
     "all that were missed": ("PATCH", "", {"catch_up": "all", "overlap": "queue"}),

@@ -63,10 +63,10 @@ def a_site() -> Iterator[int]:
         yield served.port
 
 
-def ran(recipe: Recipe, home: Path) -> tuple[Fleet, Run]:
+def ran(recipe: Recipe, home: Path, **more: object) -> tuple[Fleet, Run]:
     fleet = Fleet(home, fixture_of(recipe))
     assert recipe.test is not None
-    params = dict(recipe.test.params)
+    params = {**recipe.test.params, **more}
     with a_site() as port:
         if recipe.name == "build-and-deploy":
             params["url"] = f"http://127.0.0.1:{port}/"
@@ -98,6 +98,16 @@ def test_the_fixture_gives_the_expected_answer(name: str, tmp_path: Path) -> Non
         else:
             shown = found["rows"] if spec.show == "table" and isinstance(found, dict) else found
             assert fits(shown, item["has"]), (item["title"], found)
+
+
+@pytest.mark.parametrize(
+    ("at", "files"),
+    [("", ["a.txt", "b.txt"]), ("20250101", ["old.txt"]), ("vps-Notes-20250101T000000Z.tar.gz", ["old.txt"])],
+)
+def test_the_backup_of_a_time_is_restored(at: str, files: list[str], tmp_path: Path) -> None:
+    _, run = ran(RECIPES["restore-backup"], tmp_path, at=at)
+    rows = run.done["table"].shown("/rows")
+    assert sorted(Path(row["path"]).name for row in rows) == files
 
 
 @pytest.mark.parametrize("name", RECIPES)

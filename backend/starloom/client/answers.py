@@ -18,7 +18,7 @@ from starloom_protocol.api.constellations import (
     VerdictRow,
     WaitingRow,
 )
-from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, NoticeRow, PauseRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, LeftOutFiring, NoticeRow
 
 
 class CheckJson(TypedDict):
@@ -394,10 +394,12 @@ class ScheduleRowJson(TypedDict):
     cron: str
     deadline_s: int
     devices: list[BoundDeviceRow]
+    except_days: str
     fired: int
     id: str
     in_words: str
     last: FiringRow | None
+    left_out: list[LeftOutFiring]
     name: str
     next: list[str]
     notice: NoticeRow | None

@@ -2037,6 +2037,8 @@ export interface components {
          * ClockAsked
          * @description Scheduled work and its clock. `from_constellation` repeats the request of that constellation.
          *
+         *     `except_days` are days without a firing, as people write them, or the text of a calendar file that has them.
+         *
          *     Without `lists`, found files go into the trash unseen each time; the schedule then keeps exactly this plan.
          */
         ClockAsked: {
@@ -2045,6 +2047,11 @@ export interface components {
              * @default
              */
             cron?: string;
+            /**
+             * Except Days
+             * @default
+             */
+            except_days?: string;
             /** From Constellation */
             from_constellation?: string | null;
             /**
@@ -3069,6 +3076,14 @@ export interface components {
             words: string;
         };
         /**
+         * LeftOutFiring
+         * @description A moment of a clock on a day without firings, the first of them, and the day or span in words.
+         */
+        LeftOutFiring: {
+            at: string;
+            why: string;
+        };
+        /**
          * LeftRow
          * @description A plan that ended clean after a look or an answer, and that code cannot make again: `because` says why.
          */
@@ -3343,6 +3358,11 @@ export interface components {
              * @default 0
              */
             deadline_s?: number;
+            /**
+             * Except Days
+             * @default
+             */
+            except_days?: string;
             /** From Constellation */
             from_constellation?: string | null;
             /**
@@ -3445,6 +3465,16 @@ export interface components {
          */
         NotifyWhen: "never" | "failure" | "change" | "always";
         /**
+         * OfferedFiles
+         * @description The files whose names a form offers as values: of a pattern, by the parameters of device, folder and words.
+         */
+        OfferedFiles: {
+            on: string;
+            pattern: string;
+            root: string;
+            words: string | null;
+        };
+        /**
          * Output
          * @description Output of an attempt: a range of it, or the found `lines`.
          *
@@ -3525,6 +3555,8 @@ export interface components {
             cron?: string | null;
             /** Deadline S */
             deadline_s?: number | null;
+            /** Except Days */
+            except_days?: string | null;
             /** Lists */
             lists?: boolean | null;
             /** Name */
@@ -3834,6 +3866,7 @@ export interface components {
         RecipeParam: {
             default: unknown;
             needs: string[];
+            offers: components["schemas"]["OfferedFiles"] | null;
             optional: boolean;
             spoken: boolean;
             title: string;
@@ -4317,7 +4350,9 @@ export interface components {
          * @description The moments of a clock and the plan as it would run now; either may be left out.
          */
         SchedulePreview: {
+            except_days: string;
             in_words: string;
+            left_out: components["schemas"]["LeftOutFiring"][];
             next: string[];
             plan: components["schemas"]["PlanPreview"] | null;
             runs: components["schemas"]["ScheduledWork"] | null;
@@ -4339,10 +4374,13 @@ export interface components {
             cron: string;
             deadline_s: number;
             devices: components["schemas"]["BoundDeviceRow"][];
+            except_days: string;
             fired: number;
             id: string;
             in_words: string;
             last: components["schemas"]["FiringRow"] | null;
+            /** @description Moments before the last of `next` that its days leave out. */
+            left_out: components["schemas"]["LeftOutFiring"][];
             name: string;
             next: string[];
             notice: components["schemas"]["NoticeRow"] | null;
@@ -5070,6 +5108,7 @@ export type Judged = components['schemas']['Judged'];
 export type LackRow = components['schemas']['LackRow'];
 export type LanRow = components['schemas']['LanRow'];
 export type LanWays = components['schemas']['LanWays'];
+export type LeftOutFiring = components['schemas']['LeftOutFiring'];
 export type LeftRow = components['schemas']['LeftRow'];
 export type LinkTerms = components['schemas']['LinkTerms'];
 export type LiveTicket = components['schemas']['LiveTicket'];
@@ -5093,6 +5132,7 @@ export type NewToken = components['schemas']['NewToken'];
 export type NewValue = components['schemas']['NewValue'];
 export type NoticeRow = components['schemas']['NoticeRow'];
 export type NotifyWhen = components['schemas']['NotifyWhen'];
+export type OfferedFiles = components['schemas']['OfferedFiles'];
 export type Output = components['schemas']['Output'];
 export type OutputLine = components['schemas']['OutputLine'];
 export type Overlap = components['schemas']['Overlap'];

@@ -243,6 +243,8 @@ export interface Schedule {
   devices?: Record<string, string>;
   /** Its next moment; 0: it has none, since it is paused or stopped. */
   due_ms?: number;
+  /** Days and spans of days of `zone` on which it does not fire: `12-25` in each year, `2026-12-24/2027-01-02`. */
+  except_days?: string[];
   /** The number of its firings since its creation. */
   fired?: number;
   id: string;

@@ -9,7 +9,7 @@ type PatchSchedule = BodyOf<"patch", "/schedules/{schedule}">;
 export type Runs = Pick<NewSchedule, "request" | "recipe" | "params" | "from_constellation">;
 /** When a schedule fires, and what happens around a firing. */
 export type Terms = Required<
-  Pick<NewSchedule, "cron" | "zone" | "name" | "overlap" | "catch_up" | "notify" | "notify_device">
+  Pick<NewSchedule, "cron" | "zone" | "except_days" | "name" | "overlap" | "catch_up" | "notify" | "notify_device">
 >;
 export type ScheduleAction = "pause" | "resume" | "run";
 

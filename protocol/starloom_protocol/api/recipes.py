@@ -7,6 +7,15 @@ from typing import Any, Literal, TypedDict
 from starloom_protocol.vocabulary import Effect, Purpose
 
 
+class OfferedFiles(TypedDict):
+    """The files whose names a form offers as values: of a pattern, by the parameters of device, folder and words."""
+
+    on: str
+    root: str
+    words: str | None
+    pattern: str
+
+
 class RecipeParam(TypedDict):
     """A parameter of a recipe as a form shows it; one with a default counts as optional.
 
@@ -21,6 +30,7 @@ class RecipeParam(TypedDict):
     needs: list[str]
     spoken: bool
     values: dict[str, str]
+    offers: OfferedFiles | None
 
 
 class RecipeHead(TypedDict):

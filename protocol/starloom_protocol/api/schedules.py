@@ -59,6 +59,13 @@ class BoundDeviceRow(TypedDict):
     another: bool
 
 
+class LeftOutFiring(TypedDict):
+    """A moment of a clock on a day without firings, the first of them, and the day or span in words."""
+
+    at: str
+    why: str
+
+
 class ScheduleRow(TypedDict):
     """A schedule with its next five firings."""
 
@@ -69,6 +76,9 @@ class ScheduleRow(TypedDict):
     zone: str
     in_words: str
     next: list[str]
+    except_days: str
+    left_out: list[LeftOutFiring]
+    """Moments before the last of `next` that its days leave out."""
     overlap: Overlap
     catch_up: CatchUp
     notify: NotifyWhen
@@ -106,9 +116,11 @@ class RemovedSchedule(TypedDict):
 
 
 class ClockWords(TypedDict):
-    """The next five moments of a clock, and the clock in words."""
+    """The next five moments of a clock, those that its days leave out before the last of them, and it in words."""
 
     next: list[str]
+    except_days: str
+    left_out: list[LeftOutFiring]
     in_words: str
 
 

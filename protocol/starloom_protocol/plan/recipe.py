@@ -44,6 +44,17 @@ def _recipe_name(value: str) -> str:
     return value
 
 
+class OffersDoc(Doc):
+    """The files whose names a form offers as values: on the device of one parameter, in the folder of another one,
+    with the words of a third in their path. A form only looks for them; no other call can be named here.
+    """
+
+    on: Name
+    root: Name
+    words: Name | None = None
+    pattern: Annotated[str, Field(min_length=1, max_length=200)] = "*"
+
+
 class ParamDoc(Doc):
     """One parameter. `needs` are tools its device must have; `not` names a device parameter it must differ from.
 
@@ -51,7 +62,7 @@ class ParamDoc(Doc):
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
     are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
     `values` are those of a choice, each with the words for it; the first of these is its label in a form. Of a path
-    with `everything` that word means all that the device allows.
+    with `everything` that word means all that the device allows. A text may have `offers`.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -67,6 +78,7 @@ class ParamDoc(Doc):
     values: dict[Name, Annotated[list[Label], Field(min_length=1, max_length=20)]] = Field(default_factory=dict)
     example: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     everything: bool = False
+    offers: OffersDoc | None = None
 
     @property
     def takes_many(self) -> bool:
@@ -282,6 +294,16 @@ def _slots_as_text(value: Any, place: str) -> Iterator[tuple[str, str]]:
             yield from _slots_as_text(item, joined(place, key))
 
 
+def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc, found: Found) -> None:
+    if param.type != "text":
+        found.add(Code.PLAN_INVALID, place, "`offers` belongs to a parameter of type text")
+    for field, kind in (("on", "device"), ("root", "path"), ("words", "text")):
+        other = getattr(offers, field)
+        if other is not None and (other not in recipe.params or recipe.params[other].type != kind):
+            reason = f"`{other}` is no parameter of type {kind}"
+            found.add(Code.UNKNOWN_PARAM, joined(joined(place, "offers"), field), reason)
+
+
 def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:
     place = joined("params", name)
     for word, other in (("not", param.not_same), ("true_when_named", param.true_when_named)):
@@ -292,6 +314,8 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(
             Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
         )
+    if param.offers is not None:
+        _check_offers(recipe, place, param, param.offers, found)
     if param.type != "device" and (param.needs or param.not_same is not None):
         found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
     if param.type != "path" and param.everything:

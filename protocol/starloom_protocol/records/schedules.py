@@ -111,6 +111,8 @@ class Schedule(Record, frozen=True, kw_only=True):
     """The ids of the devices that its plan names, by the name there: another device of such a name is asked about."""
     due_ms: int = 0
     """Its next moment; 0: it has none, since it is paused or stopped."""
+    except_days: list[str] = []
+    """Days and spans of days of `zone` on which it does not fire: `12-25` in each year, `2026-12-24/2027-01-02`."""
     fired: int = 0
     """The number of its firings since its creation."""
     id: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,6 +61,28 @@ def test_add_sends_what_was_said_and_shows_the_next_firings(hub: StubHub) -> Non
     assert "Nightly (s-1): at 02:30 every day, Europe/Vienna." in said
     assert "Sat 2026-03-28 02:30  (UTC+0100)" in said
     assert "Sun 2026-03-29 03:00  (UTC+0200)" in said
+
+
+def test_days_off_are_sent_and_shown_between_the_firings(hub: StubHub, tmp_path: Path) -> None:
+    left_out = [{"at": "2026-03-28T12:00:00+01:00", "why": "28 March 2026"}]
+    hub.answers["POST", "/schedules"] = (201, shown(left_out=left_out, except_days="28 March 2026"))
+    hub.answers["POST", "/schedule-preview"] = (200, {"except_days": "1 May", "next": [], "left_out": []})
+    calendar = tmp_path / "days.ics"
+    calendar.write_text("BEGIN:VCALENDAR", encoding="utf-8")
+    code, said = starloom(
+        hub, "schedule", "add", "-r", "disk-space", "--cron", "@daily", "--zone", "Europe/Vienna",
+        "--except", "28 March 2026", "--except", "25 December", "--except-file", str(calendar),
+    )  # fmt: skip
+    assert code == 0
+    assert [body.get("except_days") for _, _, body in hub.asked] == [
+        "BEGIN:VCALENDAR",
+        "28 March 2026, 25 December, 1 May",
+    ]
+    times = [line.strip() for line in said.splitlines() if line.startswith("  ")]
+    assert [line.partition("  left out: ")[2] for line in times] == ["", "28 March 2026", ""]
+    hub.answers["PATCH", "/schedules/Nightly"] = (200, shown())
+    assert starloom(hub, "schedule", "edit", "Nightly", "--except", "")[0] == 0
+    assert [body for method, _, body in hub.asked if method == "PATCH"] == [{"except_days": ""}]
 
 
 def test_without_a_clock_or_with_two_things_to_run_nothing_is_sent(hub: StubHub) -> None:

@@ -108,7 +108,7 @@ def test_a_zone_that_is_nearly_right_is_suggested() -> None:
 
 
 def test_a_clock_that_strikes_no_more_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("starloom.core.clock.cron._moments", lambda *_args: iter(()))
+    monkeypatch.setattr("starloom.core.clock.cron.moments_after", lambda *_args: iter(()))
     with pytest.raises(BadClock, match="has no further time"):
         following("0 0 29 2 *", "UTC", 0)
 

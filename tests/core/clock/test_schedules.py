@@ -46,6 +46,27 @@ def test_however_often_a_moment_is_fired_it_is_one_request() -> None:
     assert clock.schedule().fired == 1
 
 
+def test_a_day_off_fires_nothing_and_counts_as_nothing_missed() -> None:
+    clock = Clockwork()
+    assert clock.save(cron="0 8 * * *", except_days=["06-01", "2026-06-03/2026-06-04"]).due_ms == at("2026-06-02T08:00")
+    clock.turn_to("2026-06-02T08:00")
+    assert clock.schedule().due_ms == at("2026-06-05T08:00")
+    clock.now_ms = at("2026-06-06T07:00")
+    clock.wake_at("2026-06-06T07:00")
+    assert (clock.notes("schedule_due")[-1][:20], clock.schedule().due_ms) == (
+        "1 firing was missed ",
+        at("2026-06-06T08:00"),
+    )
+    clock.folded_equals_state()
+
+
+@pytest.mark.parametrize("days", [["01-01/12-31"], ["13-01"]])
+def test_a_schedule_without_any_day_is_not_kept(days: list[str]) -> None:
+    clock = Clockwork()
+    refused = clock.ask_save(cron="0 8 * * *", except_days=days)
+    assert [(one.code, one.place) for one in refused.faults] == [(Code.BAD_SCHEDULE, "except_days")]
+
+
 def test_a_timer_before_the_moment_fires_nothing() -> None:
     clock = Clockwork()
     clock.save()

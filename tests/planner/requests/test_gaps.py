@@ -37,7 +37,6 @@ FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
         ("tell me when a file appears in Inbox on nas", 'Inbox on nas" --cron "every hour" --notify change', "nas"),
         ('tell me once a scan lands in "My Scans" on nas', 'add "list the files in My Scans on nas"', "My Scans"),
         ("move everything off nas onto laptop", "removes nothing", "copy everything from nas to laptop"),
-        ("tidy up Downloads on laptop by kind", "by their kind", "Downloads"),
         ("which files on laptop are not on nas", "only one of them has", "compare Documents on laptop"),
         ("run a.py of laptop over data/*.csv of nas", "copy the file a.py from laptop to nas", "a.py"),
         ("send my client 20 pictures by a link", "makes a link for others", "Documents"),

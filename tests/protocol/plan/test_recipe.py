@@ -33,6 +33,12 @@ HEAD: dict[str, Any] = {
 }
 
 
+def _offering(kind: str = "text", **offers: str) -> dict[str, Any]:
+    """Return the parameters of a recipe whose `x` offers files."""
+    own = {"type": kind, "default": "", "offers": {"on": "where", "root": "folder", **offers}}
+    return {"params": {**HEAD["params"], "folder": {"type": "path", "default": "."}, "x": own}}
+
+
 def recipe(**changes: Any) -> Recipe:
     check = read_recipe(json.dumps({**HEAD, **changes}))
     assert check.faults == []
@@ -90,6 +96,10 @@ def test_a_value_outside_its_limits_is_refused(name: str, value: Any, reason: st
     assert recipe_plan(several, {"where": {"any": [{"name": "x"}, {"name": "y"}]}}).plan is not None
 
 
+def test_a_text_may_offer_the_files_of_a_device() -> None:
+    assert recipe(**_offering(pattern="*.gz")).params["x"].offers is not None
+
+
 @pytest.mark.parametrize(
     ("changes", "place"),
     [
@@ -103,6 +113,11 @@ def test_a_value_outside_its_limits_is_refused(name: str, value: Any, reason: st
         ({"params": {**HEAD["params"], "x": {"type": "text", "needs": ["fs.find"]}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "device", "not": "x"}}}, "params.x.not"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "true_when_named": "where"}}}, "params.x.true_when_named"),
+        (_offering(on="x"), "params.x.offers.on"),
+        (_offering(root="where"), "params.x.offers.root"),
+        (_offering(words="where"), "params.x.offers.words"),
+        (_offering(tool="fs.trash"), "params.x.offers.tool"),
+        (_offering(kind="path"), "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "many": True}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "minimum": 1}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "default": "", "everything": True}}}, "params.x"),

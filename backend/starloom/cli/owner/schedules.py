@@ -12,7 +12,7 @@ import typer
 from tzlocal import get_localzone_name
 
 from starloom.cli import completion
-from starloom.cli.constellations.asking import ParamOption, what_runs
+from starloom.cli.constellations.asking import ParamOption, read_plan, what_runs
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.text.schedule_text import gone_devices, gone_lines
 from starloom.client.exits import exit_of_plan
@@ -38,7 +38,7 @@ from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, Sch
 if TYPE_CHECKING:
     from starloom.client.answers import ScheduleRowJson
     from starloom_protocol.api.previews import PlanPreview
-    from starloom_protocol.api.schedules import RemovedSchedule
+    from starloom_protocol.api.schedules import ClockWords, RemovedSchedule
 
 ScheduleArgument = Annotated[
     str,
@@ -55,6 +55,13 @@ ClockOption = Annotated[
         help='Words, as in "every weekday at 7", or minute hour day month weekday, as in "0 2 * * *". '
         "The words of the request may say it, too.",
     ),
+]
+ExceptOption = Annotated[
+    list[str] | None,
+    typer.Option("--except", metavar="DAYS", help='Days without a firing: "25 December", "24 December to 2 January".'),
+]
+ExceptFileOption = Annotated[
+    str | None, typer.Option("--except-file", metavar="ICS", help="A calendar file whose days are left out.")
 ]
 PlanOption = Annotated[str | None, typer.Option("--file", "-f", help="A plan (YAML or JSON); - for stdin.")]
 RecipeOption = Annotated[str | None, typer.Option("--recipe", "-r", help="A recipe by name.")]
@@ -88,6 +95,8 @@ def add(
     words: WordsArgument = None,
     cron: ClockOption = "",
     zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna; this machine's if left out.")] = "",
+    but: ExceptOption = None,
+    but_file: ExceptFileOption = None,
     file: PlanOption = None,
     recipe: RecipeOption = None,
     param: ParamOption = None,
@@ -112,6 +121,8 @@ def add(
     if not cron and not request:
         raise usage("a schedule needs a clock", 'Give --cron "every night at 2", or --cron "0 2 * * *".')
     body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
+    if but or but_file:
+        body["except_days"] = _days_off(run, but, but_file, body["zone"])
     if repeat:
         body["from_constellation"] = repeat
     if lists is not None:
@@ -127,7 +138,7 @@ def add(
     if approve:
         body["plan_hash"] = approve
     given = {"-f": file, "-r": recipe, "--repeat": repeat, "--name": name or None, "--notify-on": notify_on}
-    clock = {"--cron": cron or None, "--zone": zone or None}
+    clock = {"--cron": cron or None, "--zone": zone or None, "--except": body.get("except_days")}
     terms = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     terms = {option: value for option, value in terms.items() if value != _USUAL.get(option)}
     line = _line(["add", request, _LISTS[lists]], param, given | clock | terms)
@@ -136,7 +147,7 @@ def add(
         run.emit(made)
         return
     print(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}. The next firings:")
-    _print_times(made["next"])
+    _print_times(made)
     for told in _trash_lines(made):
         say(told)
 
@@ -152,7 +163,7 @@ def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> N
     else:
         _print_plan(plan)
         print(f"{found['in_words']}, {found['zone']}. The next firings:")
-        _print_times(found["next"])
+        _print_times(found)
     finish(exit_of_plan(plan, approved=approve or ""))
 
 
@@ -162,6 +173,8 @@ def edit(
     words: WordsArgument = None,
     cron: ClockOption = "",
     zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna.")] = "",
+    but: ExceptOption = None,
+    but_file: ExceptFileOption = None,
     file: PlanOption = None,
     recipe: RecipeOption = None,
     param: ParamOption = None,
@@ -200,12 +213,15 @@ def edit(
         body["deadline_s"] = duration_s(deadline) if deadline else 0
     if lists is not None:
         body["lists"] = lists
+    if but is not None or but_file:
+        body["except_days"] = _days_off(run, but, but_file, zone)
     if not body and paused is None:
         raise usage(
             "nothing is to change",
             f"For example: starloom schedule edit {quote(schedule)} --cron 'every weekday at 7'",
         )
     work = {"-f": file, "-r": recipe, "--cron": cron or None, "--zone": zone or None, "--name": name or None}
+    work["--except"] = body.get("except_days")
     told = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     pausing = {None: "", True: "--pause", False: "--resume"}[paused]
     line = _line(["edit", schedule, request, _LISTS[lists], pausing], param, work | told | {"--notify-on": notify_on})
@@ -228,7 +244,7 @@ def _changed(run: Invocation, schedule: str, body: Mapping[str, Any], line: str,
     tell(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}: {_what(made)}")
     if made["next"]:
         print("The next firings:")
-        _print_times(made["next"])
+        _print_times(made)
     else:
         resuming = join(["starloom", "schedule", "resume", made["name"]])
         say(f"It is {made['state']} and fires no more until it is resumed: {resuming}")
@@ -274,9 +290,24 @@ def _print_plan(plan: PlanPreview) -> None:
     sys.stdout.flush()
 
 
-def _print_times(times: Iterable[str]) -> None:
-    for text in times:
-        print(f"  {_shown(text)}")
+def _days_off(run: Invocation, but: list[str] | None, file: str | None, zone: str) -> str:
+    """Return the days of both options as the hub writes them, so that the line to approve has them in short."""
+    given = [", ".join(but or [])]
+    if file:
+        shown = run.client.post(
+            post_schedule_preview(), {"cron": "@daily", "zone": zone, "except_days": read_plan(file)}
+        )
+        given.append(shown["except_days"])
+    return ", ".join(filter(None, given))
+
+
+def _print_times(clock: ClockWords | ScheduleRowJson) -> None:
+    """Print the next firings, and between them those that are left out."""
+    # A hub of an earlier release leaves none out.
+    left_out = {row["at"]: f"  left out: {row['why']}" for row in clock.get("left_out", ())}
+    times = dict.fromkeys(clock["next"], "") | left_out
+    for text in sorted(times, key=datetime.fromisoformat):
+        print(f"  {_shown(text)}{times[text]}")
 
 
 def _shown(text: str) -> str:
@@ -381,7 +412,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     print(f"  fired {item['fired']}, left out {item['skipped']}" + (f", the last {last['state']}" if last else ""))
     if item["next"]:
         print("  The next firings:")
-        _print_times(f for f in item["next"])
+        _print_times(item)
 
 
 def pause(run: Invocation, schedule: ScheduleArgument, reason: ReasonOption = "") -> None:

@@ -79,8 +79,12 @@ def _beyond_a_day(fields: str) -> str:
     return next((found[0] for found in times), "")
 
 
-def _moments(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
-    """Yield the moments after `at_ms`, or `back` from it the newest first."""
+def moments_after(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
+    """Yield the moments after `at_ms`, or `back` from it the newest first.
+
+    Raises:
+        BadClock: the expression or zone is invalid.
+    """
     fields = _fields(cron)
     count = len(fields.split())
     if len(fields) > _TEXT_MOST:
@@ -117,7 +121,7 @@ def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:
     Raises:
         BadClock: the expression or zone is invalid, or there is no such moment.
     """
-    found = list(islice(_moments(cron, zone, after_ms), count))
+    found = list(islice(moments_after(cron, zone, after_ms), count))
     if not found:
         raise BadClock("cron", f"{quoted(cron)} has no further time")
     return found
@@ -129,7 +133,7 @@ def passed(cron: str, zone: str, from_ms: int, until_ms: int, most: int) -> list
     Raises:
         BadClock: as `following`.
     """
-    newest_first = takewhile(lambda moment: moment >= from_ms, _moments(cron, zone, until_ms + 1, back=True))
+    newest_first = takewhile(lambda moment: moment >= from_ms, moments_after(cron, zone, until_ms + 1, back=True))
     return list(islice(newest_first, most))[::-1]
 
 

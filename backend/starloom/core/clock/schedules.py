@@ -14,7 +14,7 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.clock import alarms
+from starloom.core.clock import alarms, days_off
 from starloom.core.clock.cron import BadClock, following, passed
 from starloom.core.people.approvals import (
     OTHER_DEVICES,
@@ -128,7 +128,8 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     if lost is not None:
         stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
         return
-    moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST) or [schedule.due_ms]
+    moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST)
+    moments = days_off.fires_on(moments, schedule.zone, schedule.except_days) or [schedule.due_ms]
     on_time = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
     missed = moments if on_time is None else moments[:-1]
     made_up = _made_up(schedule, missed, on_time)
@@ -534,6 +535,7 @@ def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]
     found: list[Fault] = []
     try:
         ahead = following(chosen.cron, chosen.zone, work.at_ms, _LOOKED_AT)
+        days_off.firing(chosen.cron, chosen.zone, work.at_ms, chosen.except_days)
     except BadClock as bad:
         found.append(fault(Code.BAD_SCHEDULE, bad.reason, bad.place, bad.hint))
     else:
@@ -606,9 +608,9 @@ def _decides(work: Work, *, approves: bool) -> bool:
     return approves and not is_model(work.by)
 
 
-def _clock_terms(schedule: Schedule) -> tuple[str, ...]:
+def _clock_terms(schedule: Schedule) -> tuple[object, ...]:
     """Return the terms that decide how often it runs: who approved its plan approved it at these times."""
-    return (schedule.cron, schedule.zone, schedule.overlap, schedule.catch_up)
+    return (schedule.cron, schedule.zone, schedule.except_days, schedule.overlap, schedule.catch_up)
 
 
 def _chosen_terms(schedule: Schedule) -> tuple[object, ...]:
@@ -626,7 +628,7 @@ def _chosen_terms(schedule: Schedule) -> tuple[object, ...]:
 
 def _with_next_moment(schedule: Schedule, at_ms: int) -> Schedule:
     try:
-        (ahead,) = following(schedule.cron, schedule.zone, at_ms)
+        (ahead,), _ = days_off.firing(schedule.cron, schedule.zone, at_ms, schedule.except_days)
     except BadClock:
         ahead = 0  # it has no further moment
     return replace(schedule, due_ms=ahead)

@@ -393,11 +393,13 @@ def only_leaves(spec: TaskSpec) -> bool:
 
 
 def _leaving_words(spec: TaskSpec) -> str:
-    if spec.tool == MOVE:
+    if spec.tool == MOVE and not adds(spec):
         args = parse(spec.args)
-        places = [args.get(name) for name in ("path", "to")]
-        source, to = (quoted(_short(one)) if isinstance(one, str) else "a place not known yet" for one in places)
-        return f"move {source} to {to}"
+        paths = _trashed_paths(spec.args) or [args.get("path")]
+        known = [quoted(_short(path)) for path in paths if isinstance(path, str) and path]
+        source = few(known, _WORDS_MOST) if known else "a place not known yet"
+        to = quoted(_short(args["to"])) if isinstance(args.get("to"), str) else "a place not known yet"
+        return f"move {'files that are not known yet' if _takes_paths(spec) else source} to {to}"
     if spec.tool not in _TRASHING:
         return ""
     if spec.tool == ROTATE:

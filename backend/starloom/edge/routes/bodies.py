@@ -393,10 +393,13 @@ class NewRun(Body):
 
 
 Cron = Annotated[str, StringConstraints(max_length=128, strip_whitespace=True)]
+DaysOff = Annotated[str, StringConstraints(max_length=256 * 1024)]
 
 
 class ClockAsked(Asked):
     """Scheduled work and its clock. `from_constellation` repeats the request of that constellation.
+
+    `except_days` are days without a firing, as people write them, or the text of a calendar file that has them.
 
     Without `lists`, found files go into the trash unseen each time; the schedule then keeps exactly this plan.
     """
@@ -405,6 +408,7 @@ class ClockAsked(Asked):
     lists: bool = True
     cron: Cron = ""
     zone: Name = ""
+    except_days: DaysOff = ""
 
 
 class NewSchedule(ClockAsked):
@@ -434,6 +438,7 @@ class PatchSchedule(Body):
     lists: bool | None = None
     cron: Cron | None = None
     zone: Name | None = None
+    except_days: DaysOff | None = None
     plan_hash: Annotated[str, StringConstraints(max_length=128)] | None = None
     name: Name | None = None
     overlap: Overlap | None = None

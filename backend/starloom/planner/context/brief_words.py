@@ -159,8 +159,8 @@ every device has it.
 MORE_TOOLS: Final = "These exist too."
 NOT_GRANTED: Final = "Their owner has not allowed these; each line ends with what the owner would type there."
 RECIPES: Final = """\
-Proved plans: `recipe(slot: type, other?: type = default) - what it does`. Use one only if it does all that is asked and
-nothing else. A device is {"name": NAME}; `devices` may be {"any": [{"name": NAME}, ...]}.
+Proved plans: `recipe(slot: type, other?: type = default)`. Use one only if it does all that is asked and nothing else.
+A device is {"name": NAME}; `devices` may be {"any": [{"name": NAME}, ...]}.
 """
-DEVICES: Final = "Devices that are alike stand in one line; a plan names each by its own name."
+DEVICES: Final = "Devices that are alike share a line; a plan names each by its name."
 """The sentences that stand above the parts."""

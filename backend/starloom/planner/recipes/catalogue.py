@@ -128,6 +128,9 @@ def recipe_row(recipe: Recipe) -> RecipeHead:
                 "needs": list(param.needs),
                 "spoken": param.type == "text" and name in switches,
                 "values": {value: words[0] for value, words in param.values.items()},
+                "offers": None
+                if (offers := param.offers) is None
+                else {"on": offers.on, "root": offers.root, "words": offers.words, "pattern": offers.pattern},
             }
             for name, param in recipe.params.items()
         },

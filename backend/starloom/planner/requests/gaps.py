@@ -37,9 +37,6 @@ _FOLDER_IN: Final = re.compile(
     r"(?i:in|into) (?:(?i:the|my) )?(?:(?i:folder) )?(?P<folder>[^\s,*`]{1,80}|\"[^\"*`]{1,80}\") (?i:of|on)\b"
 )
 _SCRIPT: Final = re.compile(r"run\b.*\.py (?:of|from|on) (?P<device>.+?) over (?P<rest>.+)")
-_BY_KIND: Final = re.compile(
-    r"(?:tidy|sort|clean|order|organi[sz]e)\b.*\bby (?:file )?(?:kind|type|sort|ending|extension)s?\b"
-)
 _ONE_HAS: Final = re.compile(
     r"(?:which|what|all|everything|the (?:files|pictures|photos))\b.*\b(?:not|missing|only) (?:on|in)\b"
 )
@@ -241,17 +238,6 @@ _GAPS: Final = (
                 _SENDS,
                 _STORES,
             ),
-        ),
-    ),
-    _Gap(
-        _like(_BY_KIND),
-        "no recipe moves files into folders by their kind",
-        (
-            _Way(
-                "*collect all pictures from {folder} of {one} on {one}* copies those of one kind into one folder",
-                (*_SENDS, *_STORES),
-            ),
-            _Way("*list the files in {folder} on {one}* shows what is there", ("fs.list",)),
         ),
     ),
     _Gap(

@@ -56,6 +56,7 @@ class FolderEntry(Named):
     """`other` is a pipe, a socket or a hardware device, which no tool reads."""
     mtime_s: int
     name: str
+    path: str
 
 
 class FolderList(TypedDict):
@@ -96,6 +97,7 @@ def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> 
                 "kind": _kind_of(about.st_mode),
                 "bytes": about.st_size,
                 "mtime_s": int(about.st_mtime),
+                "path": os.path.normpath(Path(args.path or ".") / before / shown_name(entry.name)),
             }
             if args.device_name:
                 row["device"] = args.device_name

@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -37,9 +37,20 @@ from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef, MovedRef
 from starloom_agent.toolkit.results import Added, LeftOut, MovedFrom, added_as
+from starloom_protocol.text.file_sorts import kind_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _CHUNK_BYTES = 1024 * 1024
+_FOLDERS_BY_KIND: Final = {
+    "archive": "Archives",
+    "audio": "Music",
+    "document": "Documents",
+    "image": "Pictures",
+    "video": "Videos",
+}
+_OTHERS: Final = "Others"
+_UNFINISHED: Final = frozenset({".crdownload", ".download", ".opdownload", ".part", ".partial", ".tmp"})
+"""Files that a browser is still writing."""
 _SET_ID = stat.S_ISUID | stat.S_ISGID
 
 
@@ -142,22 +153,41 @@ def _below(walk: Walk, target: Path, named: str) -> list[tuple[Path, Path]]:
     return pairs
 
 
-class Move(Args, frozen=True, kw_only=True):
-    """Move a file or folder to `to`, which must not exist; with `/` at its end, into that folder under its own name."""
+class FoundRef(AddedRef, frozen=True, kw_only=True, omit_defaults=True):
+    """`kept` is the path of a file with the same contents that stays."""
 
-    path: str
+    kept: str = ""
+
+
+class Move(Args, frozen=True, kw_only=True):
+    """Move a file or folder to `to`, which must not exist; with `/` at its end, into that folder under its own name.
+
+    Or move the files `paths` into the folder `to`, with `by_kind` into *Pictures*, *Music*, *Others* and the like in
+    it. A file whose place is taken, or that was changed since it was found, stays; `left_out` names it.
+    """
+
+    path: str = ""
+    paths: list[str | FoundRef] | None = None
     to: str
+    by_kind: bool = False
 
 
 class Moved(TypedDict):
     """Not `moved`: an earlier attempt had done it. `put_back` is what `fs.restore` takes to undo it."""
 
+    count: int
+    left_out: list[LeftOut]
     moved: bool
     path: str
     put_back: list[MovedFrom]
 
 
 def move(context: ToolContext, args: Move) -> Moved:
+    if bool(args.path) == (args.paths is not None) or (args.path and args.by_kind):
+        reason = "`path` is one file or folder, `paths` and `by_kind` are for several files: give one of them"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
+    if args.paths is not None:
+        return _move_all(context, args, args.paths)
     source, files = context.resolve_write(args.path), context.files
     to = own_place(context, args.to, source.name, folder=True)
     target = context.resolve_write(to)
@@ -167,7 +197,8 @@ def move(context: ToolContext, args: Move) -> Moved:
         there, taken, folder = files.exists(source), files.exists(target), files.is_folder(target)
     if not there:
         if taken:
-            return {"path": to, "moved": False, "put_back": []}  # an earlier attempt has done it
+            # An earlier attempt has done it.
+            return {"path": to, "count": 0, "left_out": [], "moved": False, "put_back": []}
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
     if taken:
         way_out = f"; to move it into that folder, write {to}/" if folder else "; choose another name"
@@ -175,13 +206,61 @@ def move(context: ToolContext, args: Move) -> Moved:
     with plain(source, "moving"):
         files.make_folder(target.parent)
         files.move(source, target)
-    return {"path": to, "moved": True, "put_back": [{"path": to, "was": args.path, "state": state_of(files, target)}]}
+    back: MovedFrom = {"path": to, "was": args.path, "state": state_of(files, target)}
+    return {"path": to, "count": 1, "left_out": [], "moved": True, "put_back": [back]}
 
 
-class FoundRef(AddedRef, frozen=True, kw_only=True, omit_defaults=True):
-    """`kept` is the path of a file with the same contents that stays."""
+def _move_all(context: ToolContext, args: Move, paths: list[str | FoundRef]) -> Moved:
+    """Move files into a folder. The result tells each that moved, whatever stands in the way of another one."""
+    found = [FoundRef(path=item) if isinstance(item, str) else item for item in paths]
+    ways: list[tuple[FoundRef, Path, str, Path]] = []
+    with before_any_change():
+        for file in found:
+            source = context.resolve_write(file.path)
+            below = _FOLDERS_BY_KIND.get(kind_of(source.name), _OTHERS) if args.by_kind else ""
+            to = os.path.normpath(Path(args.to) / below / source.name)
+            ways.append((file, source, to, context.resolve_write(to)))
+    put_back: list[MovedFrom] = []
+    left_out: list[LeftOut] = []
+    done = 0
+    for file, source, to, target in ways:
+        try:
+            why, moved = _moved_one(context, file, source, target)
+            if not why:
+                put_back.append({"path": to, "was": file.path, "state": state_of(context.files, target)})
+                done += moved
+        except OSError as error:
+            why = error.strerror or str(error)
+        if why:
+            left: LeftOut = {"path": file.path, "why": why}
+            if file.device:
+                left["device"] = file.device
+            left_out.append(left)
+    return {"path": args.to, "count": len(put_back), "left_out": left_out, "moved": done > 0, "put_back": put_back}
 
-    kept: str = ""
+
+def _moved_one(context: ToolContext, file: FoundRef, source: Path, target: Path) -> tuple[str, bool]:
+    """Move one file unless something speaks against it; return that in words, and whether it moved just now.
+
+    Raises:
+        OSError: it could not be moved.
+    """
+    files = context.files
+    if not files.exists(source):
+        about = files.status(target)
+        as_found = about is not None and (about.st_size, int(about.st_mtime)) == (file.bytes, file.mtime_s)
+        return ("" if as_found else "it is not there any more"), False  # an earlier attempt has moved it
+    if not files.is_file(source):
+        return "it is no file", False
+    if source.suffix.casefold() in _UNFINISHED:
+        return "a program is still writing it, by its ending", False
+    if why := _why_left(context, file, source):
+        return why, False
+    if files.exists(target):
+        return f"{target} exists already", False
+    files.make_folder(target.parent)
+    files.move(source, target)
+    return "", True
 
 
 class Trash(Args, frozen=True, kw_only=True):

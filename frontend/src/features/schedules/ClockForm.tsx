@@ -3,6 +3,7 @@ import { useId } from "react";
 import { useFleet } from "../../app/workspace/context.ts";
 import type { Terms } from "../../link/schedules.ts";
 import { devices } from "../../model/fleet/fleet.ts";
+import type { ScheduleRow } from "../../model/types.ts";
 import { type Clock, clockOf, cronOf, firingTime, type Rhythm, WEEKDAYS } from "../../model/words/clock.ts";
 import { Labelled } from "../../ui/parts.tsx";
 
@@ -142,6 +143,7 @@ export function ClockForm({ terms, clock, onChange }: ClockFormProps) {
           </>
         )}
       </Labelled>
+      <DaysOff days={terms.except_days} onChange={(except_days) => onChange({ ...terms, except_days }, clock)} />
     </div>
   );
 }
@@ -197,17 +199,24 @@ function Choice<T extends string>(props: {
   );
 }
 
-/** The next firings, in the zone of the schedule; the offset shows a change of the clock. */
-export function NextFirings({ times, zone }: { times: string[]; zone: string }) {
+type Firings = Pick<ScheduleRow, "next" | "left_out" | "zone">;
+
+/** The next firings and those left out between them, in the zone of the schedule; the offset shows a change of clock. */
+export function NextFirings({ clock: { next, left_out, zone } }: { clock: Firings }) {
+  const whys = new Map(left_out.map(({ at, why }) => [at, why]));
+  const times = [...next, ...whys.keys()].sort((one, other) => Date.parse(one) - Date.parse(other));
   return (
     <ol className="firings num">
       {times.map((time) => {
         const shown = firingTime(time);
+        const why = whys.get(time);
         return (
           <li key={time}>
-            <time dateTime={time}>{shown.text}</time>{" "}
+            <time dateTime={time} className={why === undefined ? undefined : "dim"}>
+              {shown.text}
+            </time>{" "}
             <span className="small dim" title={zone}>
-              {shown.offset}
+              {why === undefined ? shown.offset : `left out: ${why}`}
             </span>
           </li>
         );
@@ -215,5 +224,42 @@ export function NextFirings({ times, zone }: { times: string[]; zone: string }) 
     </ol>
   );
 }
+
+interface DaysOffProps {
+  days: string;
+  onChange: (days: string) => void;
+}
+
+/** The days without a firing, in words or from a calendar file, whose text the hub reads. */
+function DaysOff({ days, onChange }: DaysOffProps) {
+  const file = isCalendar(days);
+  return (
+    <>
+      <Labelled label="Not on these days">
+        {(id) => (
+          <input
+            id={id}
+            placeholder="25 December, 24 December to 2 January"
+            spellCheck={false}
+            value={file ? "" : days}
+            onChange={(event) => onChange(event.target.value)}
+          />
+        )}
+      </Labelled>
+      <Labelled label="Or the days of a calendar file">
+        {(id) => (
+          <input
+            id={id}
+            type="file"
+            accept=".ics,text/calendar"
+            onChange={(event) => void event.target.files?.[0]?.text().then(onChange)}
+          />
+        )}
+      </Labelled>
+    </>
+  );
+}
+
+export const isCalendar = (days: string): boolean => days.trimStart().startsWith("BEGIN:VCALENDAR");
 
 export const clockOfTerms = (terms: Terms): Clock => clockOf(terms.cron || null);

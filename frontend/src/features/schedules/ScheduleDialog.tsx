@@ -4,7 +4,7 @@
  * further.
  */
 
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { asProblem, useResource } from "../../app/workspace/resource.ts";
 import { useSettled } from "../../app/workspace/settled.ts";
@@ -16,7 +16,7 @@ import { duration, plural } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
-import { ClockForm, clockOfTerms, NextFirings, TermsForm } from "./ClockForm.tsx";
+import { ClockForm, clockOfTerms, isCalendar, NextFirings, TermsForm } from "./ClockForm.tsx";
 
 const TYPING_MS = 250;
 
@@ -24,6 +24,7 @@ export const newTerms = (name = ""): Terms => ({
   name,
   cron: "0 8 * * *",
   zone: ownZone(),
+  except_days: "",
   overlap: "skip",
   catch_up: "last",
   notify: "failure",
@@ -34,6 +35,7 @@ export const termsOf = (row: ScheduleRow): Terms => ({
   name: row.name,
   cron: row.cron,
   zone: row.zone,
+  except_days: row.except_days,
   overlap: row.overlap,
   catch_up: row.catch_up,
   notify: row.notify,
@@ -91,12 +93,18 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   const [saving, setSaving] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
-  const asked = terms.cron ? { ...(change ? null : { ...runs, lists }), cron: terms.cron, zone: terms.zone } : null;
+  const { cron, zone, except_days } = terms;
+  const asked = cron ? { ...(change ? null : { ...runs, lists }), cron, zone, except_days } : null;
   const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
   const preview = useResource<SchedulePreview>(stamp, (signal) =>
-    api.preview(JSON.parse(stamp ?? "{}") as Runs & { cron: string; zone: string }, signal),
+    api.preview(JSON.parse(stamp ?? "{}") as Runs & Pick<Terms, "cron" | "zone" | "except_days">, signal),
   );
   const shown = stamp === (asked ? JSON.stringify(asked) : null) ? preview.value : null;
+  // The text of a calendar file becomes its days, which can be read and changed.
+  const days = isCalendar(except_days) ? shown?.except_days : undefined;
+  useEffect(() => {
+    if (days !== undefined) setTerms((before) => ({ ...before, except_days: days }));
+  }, [days]);
   // A change that needs an approval is refused with the plan, which is then shown to be approved.
   const asking = refused?.code === "needs_approval" ? (refused.more.preview as SchedulePreview["plan"]) : null;
   const plan = asking ?? shown?.plan ?? null;
@@ -157,7 +165,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
               <p className="strong">
                 {shown.in_words}, <span className="dim">{shown.zone}</span>
               </p>
-              <NextFirings times={shown.next} zone={shown.zone} />
+              <NextFirings clock={shown} />
             </section>
           )}
           <TermsForm terms={terms} onChange={setTerms} />

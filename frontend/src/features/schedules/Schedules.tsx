@@ -200,7 +200,7 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
         {(row.next.length > 0 || row.approved) && (
           <details>
             <summary>{row.next.length > 0 ? "The next five" : "What was approved"}</summary>
-            <NextFirings times={row.next} zone={row.zone} />
+            <NextFirings clock={row} />
             {row.approved && (
               <p className="small dim">
                 Approved by {author(row.approved.by)}: {row.approved.effects.join(", ") || "no effect"} on{" "}

@@ -83,6 +83,46 @@ async def test_a_clock_beside_the_work_may_be_said_in_words(world: World) -> Non
     assert "words that say how often" in refused["reason"]
 
 
+async def test_days_without_a_firing_are_named_with_the_next_five(world: World) -> None:
+    made = await make(world, name="Look", cron="every day at 7 except on 25 December", except_days="1 May to 3 May")
+    assert (made["cron"], made["except_days"]) == ("0 7 * * *", "1 May to 3 May, 25 December")
+    assert made["in_words"] == "At 07:00 every day, except 1 May to 3 May, 25 December"
+    assert made["left_out"] == []
+    soon = datetime.fromisoformat(made["next"][1])
+    days = f"{soon:%Y-%m-%d}"
+    async with world.client() as http:
+        changed = (await http.patch("/api/v1/schedules/Look", json={"except_days": days})).json()
+        renamed = (await http.patch("/api/v1/schedules/Look", json={"name": "Looking"})).json()
+        cleared = (await http.patch("/api/v1/schedules/Looking", json={"except_days": ""})).json()
+    assert made["next"][1] not in changed["next"]
+    assert changed["left_out"] == [{"at": made["next"][1], "why": f"{soon.day} {soon:%B %Y}"}]
+    assert renamed["left_out"] == changed["left_out"]
+    assert (cleared["next"], cleared["except_days"]) == (made["next"], "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ({"cron": "every Friday at 17:00 except public holidays"}, "does not know which days are holidays"),
+        ({"cron": "@daily", "except_days": "someday"}, "'someday' is no day"),
+        ({"cron": "0 8 25 12 *", "except_days": "25 December"}, "all are left out"),
+    ],
+)
+async def test_days_that_cannot_be_meant_are_refused(world: World, asked: dict[str, str], says: str) -> None:
+    for path in ("/schedules", "/schedule-preview"):
+        status, refused = await post(world, path, {"plan": PLAN, "zone": "UTC", **asked})
+        assert (status, refused["code"], refused["errors"][0]["place"]) == (422, "bad_schedule", "except_days")
+        assert says in refused["errors"][0]["reason"]
+
+
+async def test_words_of_a_request_may_name_days_off(tmp_path: Path) -> None:
+    words = "how are my machines every friday at 17:00 except on 25 December"
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
+        status, made = await post(world, "/schedules", {"request": words, "zone": "UTC"})
+    assert (status, made["cron"], made["request"]) == (201, "0 17 * * 5", "how are my machines")
+    assert made["except_days"] == "25 December"
+
+
 @pytest.mark.parametrize(
     "asked", [{"cron": "every other day at 6"}, {"request": "how are my machines every other day at 6"}]
 )

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 
-from starloom.core.clock.cron import BadClock, following, words_for, zone_of
+from starloom.core.clock import days_off
+from starloom.core.clock.cron import BadClock, words_for, zone_of
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ScheduleRow
 from starloom_protocol.records.entities import Device, Fault
 from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.text.wording import few
 from starloom_protocol.vocabulary import Code, ConstellationState, ScheduleState
 
 AHEAD = 5
+_DAYS_NAMED = 3
 
 
 def clock_fault(place: str, reason: str, hint: str = "") -> Fault:
@@ -22,18 +25,35 @@ def clock_fault(place: str, reason: str, hint: str = "") -> Fault:
     return Fault(code=Code.BAD_SCHEDULE, hint=hint, place=place, reason=reason)
 
 
-def clock_shape(cron: str, zone: str, now_ms: int) -> ClockWords:
+def clock_shape(cron: str, zone: str, days: Sequence[str], now_ms: int) -> ClockWords:
     """Return the next five moments of a clock and its words.
 
     Raises:
         Problem: `bad_schedule`, with the place that cannot be meant.
     """
     try:
-        moments = following(cron, zone, now_ms, AHEAD)
-        return {"next": [local_time(moment, zone) for moment in moments], "in_words": words_for(cron, zone, moments)}
+        moments, left_out = days_off.firing(cron, zone, now_ms, days, AHEAD)
+        return _clock(cron, zone, days, moments, left_out)
     except BadClock as bad:
-        fault = clock_fault(bad.place, bad.reason, bad.hint)
-        raise Problem(Code.BAD_SCHEDULE, bad.reason, hint=bad.hint, errors=[fault]) from bad
+        raise bad_clock(bad) from bad
+
+
+def bad_clock(bad: BadClock) -> Problem:
+    """Return the refusal of a clock, with the place that cannot be meant."""
+    return Problem(Code.BAD_SCHEDULE, bad.reason, hint=bad.hint, errors=[clock_fault(bad.place, bad.reason, bad.hint)])
+
+
+def _clock(
+    cron: str, zone: str, days: Sequence[str], moments: Sequence[int], left_out: Sequence[tuple[int, str]]
+) -> ClockWords:
+    words = days_off.in_words(days)
+    but = f", except {few(words.split(', '), _DAYS_NAMED)}" if words else ""
+    return {
+        "next": [local_time(moment, zone) for moment in moments],
+        "except_days": words,
+        "left_out": [{"at": local_time(moment, zone), "why": why} for moment, why in left_out],
+        "in_words": words_for(cron, zone, moments) + but,
+    }
 
 
 def local_time(at_ms: int, zone: str) -> str:
@@ -41,21 +61,27 @@ def local_time(at_ms: int, zone: str) -> str:
     return datetime.fromtimestamp(at_ms / 1000, zone_of(zone)).isoformat()
 
 
-def _ahead(schedule: Schedule) -> list[int]:
-    """Return the next firings of a schedule that is active, in milliseconds; fewer at the end of the calendar."""
+def _ahead(schedule: Schedule, now_ms: int) -> tuple[list[int], list[tuple[int, str]]]:
+    """Return the next firings of a schedule that is active and those left out, in milliseconds; fewer at the end of
+    the calendar.
+    """
     if schedule.state is not ScheduleState.ACTIVE or not schedule.due_ms:
-        return []
+        return [], []
+    due, zone, days = schedule.due_ms, schedule.zone, schedule.except_days
     with suppress(BadClock):
-        return [schedule.due_ms, *following(schedule.cron, schedule.zone, schedule.due_ms, AHEAD - 1)]
-    return [schedule.due_ms]
+        moments, left_out = days_off.firing(schedule.cron, zone, min(now_ms, due - 1), days, AHEAD)
+        return moments, left_out
+    return [due], []
 
 
-def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: list[str], reader: str) -> ScheduleRow:
+def schedule_shape(
+    schedule: Schedule, devices: Mapping[str, Device], asking: list[str], reader: str, now_ms: int
+) -> ScheduleRow:
     """Return a schedule as the API shows it to the principal `reader`; `next` are five firings in its own zone.
 
     `asking` are those of its firings under way whose plan waits for an approval.
     """
-    ahead = _ahead(schedule)
+    ahead, left_out = _ahead(schedule, now_ms)
     last, notice, consent, paused = schedule.last, schedule.notice, schedule.consent, schedule.paused
     return {
         "id": schedule.id,
@@ -63,8 +89,7 @@ def schedule_shape(schedule: Schedule, devices: Mapping[str, Device], asking: li
         "state": schedule.state,
         "cron": schedule.cron,
         "zone": schedule.zone,
-        "in_words": words_for(schedule.cron, schedule.zone, ahead),
-        "next": [local_time(moment, schedule.zone) for moment in ahead],
+        **_clock(schedule.cron, schedule.zone, schedule.except_days, ahead, left_out),
         "overlap": schedule.overlap,
         "catch_up": schedule.catch_up,
         "notify": schedule.notify,

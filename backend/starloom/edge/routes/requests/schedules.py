@@ -18,6 +18,8 @@ from msgspec.structs import replace
 from tzlocal import get_localzone_name
 
 from starloom.core.answer.trends import sentence
+from starloom.core.clock.cron import BadClock
+from starloom.core.clock.days_off import days_in, without_days
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Means
 from starloom.edge.access.credentials import new_id
@@ -26,7 +28,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.entity_json import Constellation
 from starloom.edge.routes.bodies import Asked, ClockAsked, NewSchedule, PatchSchedule, Reasoned, SeenNotices
-from starloom.edge.routes.requests.schedule_json import clock_fault, clock_shape, schedule_shape
+from starloom.edge.routes.requests.schedule_json import bad_clock, clock_fault, clock_shape, schedule_shape
 from starloom.edge.routes.requests.submission import Submit
 from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
@@ -105,6 +107,8 @@ class Schedules:
         zone = body.zone or hub_zone()
         shown: SchedulePreview = {
             "next": [],
+            "except_days": "",
+            "left_out": [],
             "in_words": "",
             "zone": zone,
             "unseen_trash": None,
@@ -112,8 +116,9 @@ class Schedules:
             "plan": None,
         }
         if body.cron:
-            clock = clock_shape(body.cron, zone, self._hub.now_ms())
+            clock = clock_shape(body.cron, zone, _days(body.except_days), self._hub.now_ms())
             shown |= {"next": clock["next"], "in_words": clock["in_words"]}
+            shown |= {"except_days": clock["except_days"], "left_out": clock["left_out"]}
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
             work = await self._work(request, body, len(await request.body()))
             shown |= {
@@ -146,7 +151,9 @@ class Schedules:
     async def _shape(self, request: Request, schedule: Schedule) -> ScheduleRow:
         heads = [await self._hub.headlines.of(name) for name in schedule.running]
         asking = [found[0].id for found in heads if found and found[0].state is ConstellationState.AWAITING_APPROVAL]
-        return schedule_shape(schedule, self._hub.fleet.devices, asking, caller_of(request).principal)
+        return schedule_shape(
+            schedule, self._hub.fleet.devices, asking, caller_of(request).principal, self._hub.now_ms()
+        )
 
     async def create(self, request: Request, body: NewSchedule) -> JsonReply[ScheduleRow]:
         """Create a schedule. The same body with the same Idempotency-Key makes one schedule."""
@@ -165,6 +172,7 @@ class Schedules:
                 created_ms=0,
                 cron=body.cron,
                 deadline_s=body.deadline_s,
+                except_days=_days(body.except_days),
                 id=identity,
                 name=body.name or self._free_name(work),
                 notify=body.notify,
@@ -194,6 +202,8 @@ class Schedules:
         work = await self._changed_work(request, found, body, len(await request.body()))
         if "notify_device" in given:
             given["notify_device"] = self._device(body.notify_device)
+        if body.except_days is not None:
+            given["except_days"] = _days(body.except_days)
         chosen = {name: value for name, value in given.items() if value is not None or name == "notify_device"}
         drawn = replace(
             found,
@@ -362,6 +372,7 @@ def _with_clock_of_words(body: _Body) -> _Body:
     Raises:
         Problem: five fields cannot say these words.
     """
+    body = _with_days_of_words(body)
     if body.cron:
         said = clock_in(body.cron)
         if not said and (near := nearly_in(body.cron)) is not None:
@@ -371,6 +382,30 @@ def _with_clock_of_words(body: _Body) -> _Body:
     if rhythm is not None and rhythm.nearly:
         raise _only_nearly(rhythm)
     return body if rhythm is None else body.model_copy(update={"cron": rhythm.cron, "request": rhythm.rest})
+
+
+def _with_days_of_words(body: _Body) -> _Body:
+    """Return what is asked for with the days that its words except: *every Friday at 17:00 except on 25 December*."""
+    for field in ("cron", "request"):
+        words = getattr(body, field) or ""
+        before, days = without_days(words)
+        timed = clock_in(before) if field == "cron" else rhythm_in(before)
+        if days and timed:
+            both = ", ".join(filter(None, (body.except_days, days)))
+            return body.model_copy(update={field: before, "except_days": both})
+    return body
+
+
+def _days(text: str) -> list[str]:
+    """Return the days of a text as a schedule keeps them.
+
+    Raises:
+        Problem: `bad_schedule`, with the first that is no day.
+    """
+    try:
+        return days_in(text)
+    except BadClock as bad:
+        raise bad_clock(bad) from bad
 
 
 def _only_nearly(found: Rhythm) -> Problem:

@@ -7,6 +7,7 @@ import type { Fields } from "../../../model/rows/document.ts";
 import { selectorWords } from "../../../model/rows/where.ts";
 import type { RecipeParam } from "../../../model/types.ts";
 import { commandOf, isCommand, wordsIn } from "./commands.ts";
+import { OfferedSlot } from "./OfferedSlot.tsx";
 
 /** A parameter as a recipe describes it, or as words left it open. */
 type SlotType = Pick<RecipeParam, "type" | "title"> & Partial<RecipeParam>;
@@ -49,6 +50,8 @@ export function Slots({ params, types, onChange }: SlotsProps) {
                   : "text")
           }
           value={params[name]}
+          offered={types?.[name]?.offers ?? null}
+          params={params}
           onChange={(value) => onChange({ ...params, [name]: value })}
         />
       ))}
@@ -111,6 +114,8 @@ function Slot({
   values,
   type,
   value,
+  offered,
+  params,
   onChange,
 }: {
   label: string;
@@ -118,6 +123,8 @@ function Slot({
   values: Record<string, string>;
   type: string;
   value: unknown;
+  offered: RecipeParam["offers"];
+  params: Record<string, unknown>;
   onChange: (value: unknown) => void;
 }) {
   const id = useId();
@@ -178,6 +185,10 @@ function Slot({
       </span>
     );
   }
+  if (offered)
+    return (
+      <OfferedSlot label={label} value={text} absent={absent} offers={offered} params={params} onChange={onChange} />
+    );
   if (isCommand(value)) return <CommandSlot label={label} value={value} onChange={onChange} />;
   const number = type === "integer" || type === "number";
   return (

@@ -1,0 +1,247 @@
+"""Days on which a schedule does not fire: dates and spans as people write them, and the moments that they leave out.
+
+A day without a year counts in each year. Days are those of the schedule's zone. The hub knows no public holidays: who
+means them names their days, or gives the calendar file (iCalendar) that has them. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Final
+
+from starloom.core.clock.cron import BadClock, moments_after, zone_of
+from starloom_protocol.text.wording import quoted
+
+PLACE: Final = "except_days"
+ENTRIES_MOST: Final = 400
+TEXT_MOST: Final = 256 * 1024
+_SKIPS_MOST: Final = 1_000
+_EXCEPTS_MOST: Final = 8
+_LEAP: Final = 2000
+"""A year that has each day of any year."""
+_MONTHS: Final = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_ISO: Final = re.compile(r"(?:(\d{4})-)?(\d\d)-(\d\d)")
+_DAY_FIRST: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?([A-Za-z]{3,9})\.?(?: (\d{4}))?")
+_MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?: (\d{4}))?")
+_SPAN: Final = re.compile(r" (?:to|until|till|through|bis) | ?[/\u2013] ?| - ")
+_BETWEEN: Final = re.compile(r"[,;] ?(?:and )?| and ")
+_BEGIN: Final = re.compile(r"(?:on|from|the) ", re.IGNORECASE)
+_EXCEPT: Final = re.compile(r",? (?:except|but not|not|without)(?: (?:on|from|for))? ", re.IGNORECASE)
+_HOLIDAYS: Final = re.compile(r"(?:(?:on|the|all|public|bank|school|legal) )*holidays?\b.*", re.IGNORECASE)
+_CALENDAR: Final = "BEGIN:VCALENDAR"
+_UNFOLDED: Final = re.compile(r"\r?\n[ \t]")
+_BEGINS, _ENDS = "BEGIN:VEVENT", "END:VEVENT"
+_FIELD: Final = re.compile(r"^(DTSTART|DTEND|RRULE|SUMMARY)(?:;[^:\n]*)?:(.*?)\r?$", re.MULTILINE)
+_EXAMPLE: Final = "Write 25 December, 2026-12-31, or 24 December to 2 January; commas between several."
+
+_Day = tuple[int | None, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Days from `first` to `last`, both included; without a year in each year."""
+
+    first: _Day
+    last: _Day
+
+    def text(self) -> str:
+        first, last = _iso(self.first), _iso(self.last)
+        return first if first == last else f"{first}/{last}"
+
+    def end_from(self, day: date) -> date | None:
+        """Return its last day, if it has this day."""
+        if self.first[0] is not None:
+            first, last = date(*_whole(self.first)), date(*_whole(self.last))
+            return last if first <= day <= last else None
+        begins, ends, today = self.first[1:], self.last[1:], (day.month, day.day)
+        if begins <= ends:
+            return _in_year(day.year, ends) if begins <= today <= ends else None
+        if today >= begins:
+            return _in_year(day.year + 1, ends)
+        return _in_year(day.year, ends) if today <= ends else None
+
+
+def days_in(text: str) -> list[str]:
+    """Return the days that a text names, or those of the events of a calendar file, as a schedule keeps them.
+
+    Raises:
+        BadClock: naming the first that is no day.
+    """
+    if len(text) > TEXT_MOST:
+        raise BadClock(PLACE, f"the days have {len(text)} characters, and at most {TEXT_MOST} are read")
+    if text.lstrip().startswith(_CALENDAR):
+        found = list(dict.fromkeys(_of_calendar(text)))
+    else:
+        # One blank between words: no pattern tries each blank of a long run.
+        plain = " ".join(text.replace("\n", " , ").split()).replace(" ,", ",")
+        parts = (part.strip(" .") for part in _BETWEEN.split(plain))
+        found = list(dict.fromkeys(_span(part).text() for part in parts if part))
+    if len(found) > ENTRIES_MOST:
+        raise BadClock(PLACE, f"{len(found)} days or spans are named, and at most {ENTRIES_MOST} are kept")
+    return found
+
+
+def without_days(words: str) -> tuple[str, str]:
+    """Return the words before an *except* or *not* at their end, and the days behind it; no days where it has none."""
+    words = " ".join(words.split())
+    for one in [*_EXCEPT.finditer(words)][-_EXCEPTS_MOST:]:
+        before, days = words[: one.start()], words[one.end() :]
+        if _HOLIDAYS.fullmatch(days.strip(" .")):
+            return before, days
+        try:
+            if days_in(days):
+                return before, days
+        except BadClock:
+            continue
+    return words, ""
+
+
+def in_words(days: Iterable[str]) -> str:
+    """Return days as people read them: `25 December, 24 December 2026 to 2 January 2027`."""
+    return ", ".join(_words(_span(text)) for text in days)
+
+
+def firing(
+    cron: str, zone: str, after_ms: int, days: Sequence[str], count: int = 1
+) -> tuple[list[int], list[tuple[int, str]]]:
+    """Return the next moments, and those left out before the last of them: the first of each span, with its words.
+
+    Raises:
+        BadClock: the clock or a day is invalid, or no moment remains.
+    """
+    spans = [_span(text) for text in days]
+    there = zone_of(zone)
+    found: list[int] = []
+    left_out: list[tuple[int, str]] = []
+    start = after_ms
+    for _ in range(_SKIPS_MOST if spans else 1):
+        resume = None
+        for moment in moments_after(cron, zone, start):
+            day = datetime.fromtimestamp(moment / 1000, tz=there).date()
+            span, end = _covering(spans, day)
+            if span is not None and end is not None:
+                left_out.append((moment, _words(span)))
+                resume = datetime.combine(end, time.max, there)
+                break
+            found.append(moment)
+            if len(found) == count:
+                return found, left_out
+        if resume is None:
+            break
+        start = int(resume.astimezone(UTC).timestamp() * 1000)
+    if not found:
+        why = ", since all are left out" if left_out else ""
+        raise BadClock(PLACE if left_out else "cron", f"{quoted(cron)} has no further time{why}")
+    return found, left_out
+
+
+def fires_on(moments: Iterable[int], zone: str, days: Sequence[str]) -> list[int]:
+    """Return the moments that are on none of the days."""
+    spans, there = [_span(text) for text in days], zone_of(zone)
+    return [
+        moment
+        for moment in moments
+        if _covering(spans, datetime.fromtimestamp(moment / 1000, tz=there).date())[0] is None
+    ]
+
+
+def _covering(spans: Iterable[_Span], day: date) -> tuple[_Span | None, date | None]:
+    for span in spans:
+        if (end := span.end_from(day)) is not None:
+            return span, end
+    return None, None
+
+
+def _span(text: str) -> _Span:
+    parts = _SPAN.split(_BEGIN.sub("", text, count=1))
+    if _HOLIDAYS.fullmatch(text):
+        hint = "Name their days, or give a calendar file that has them (`--except-file FILE.ics`)."
+        raise BadClock(PLACE, "this hub does not know which days are holidays", hint)
+    if len(parts) > 2:
+        raise BadClock(PLACE, f"{quoted(text[:80])} is no day and no span of days", _EXAMPLE)
+    first, last = _day(parts[0]), _day(parts[-1])
+    if first[0] is None and last[0] is not None:
+        first = (last[0] - (first[1:] > last[1:]), *first[1:])
+    elif last[0] is None and first[0] is not None:
+        last = (first[0] + (first[1:] > last[1:]), *last[1:])
+    for day in (first, last):
+        _check(day, text)
+    if first[0] is not None and _whole(last) < _whole(first):
+        raise BadClock(PLACE, f"{quoted(text[:80])} ends before it begins", _EXAMPLE)
+    return _Span(first, last)
+
+
+def _day(text: str) -> _Day:
+    text = _BEGIN.sub("", text.strip(), count=1)
+    if iso := _ISO.fullmatch(text):
+        return (int(iso[1]) if iso[1] else None, int(iso[2]), int(iso[3]))
+    if said := _DAY_FIRST.fullmatch(text):
+        day, month, year = said[1], said[2], said[3]
+    elif said := _MONTH_FIRST.fullmatch(text):
+        month, day, year = said[1], said[2], said[3]
+    else:
+        raise BadClock(PLACE, f"{quoted(text[:80])} is no day", _EXAMPLE)
+    number = next((at for at, name in enumerate(_MONTHS, 1) if name.casefold().startswith(month.casefold())), 0)
+    if not number:
+        raise BadClock(PLACE, f"{quoted(month)} is no month", _EXAMPLE)
+    return (int(year) if year else None, number, int(day))
+
+
+def _check(day: _Day, text: str) -> None:
+    try:
+        date(*_whole(day))
+    except ValueError:
+        raise BadClock(PLACE, f"{quoted(text[:80])} names a day that no calendar has", _EXAMPLE) from None
+
+
+def _of_calendar(text: str) -> Iterator[str]:
+    for event in _UNFOLDED.sub("", text).split(_BEGINS)[1:]:
+        fields = {found[1]: found[2] for found in _FIELD.finditer(event.partition(_ENDS)[0])}
+        name = quoted(fields.get("SUMMARY", "an event")[:80])
+        first, after = (_calendar_day(fields.get(part, "")) for part in ("DTSTART", "DTEND"))
+        if first is None:
+            raise BadClock(PLACE, f"{name} of the calendar has no day on which it begins")
+        whole_days = after is not None and "T" not in fields["DTEND"]
+        last = max(first, after - timedelta(days=1) if whole_days else after or first) if after else first
+        rule = fields.get("RRULE", "")
+        days: tuple[_Day, _Day] = ((first.year, first.month, first.day), (last.year, last.month, last.day))
+        if rule and rule != "FREQ=YEARLY":
+            raise BadClock(PLACE, f"{name} of the calendar repeats in a way that is not read here: {rule[:80]}")
+        yield _Span(*((None, *day[1:]) for day in days)).text() if rule else _Span(*days).text()
+
+
+def _calendar_day(text: str) -> date | None:
+    try:
+        return date(int(text[:4]), int(text[4:6]), int(text[6:8]))
+    except ValueError:
+        return None
+
+
+def _iso(day: _Day) -> str:
+    year, month, number = day
+    return f"{month:02}-{number:02}" if year is None else f"{year:04}-{month:02}-{number:02}"
+
+
+def _whole(day: _Day) -> tuple[int, int, int]:
+    return (_LEAP if day[0] is None else day[0], day[1], day[2])
+
+
+def _in_year(year: int, day: tuple[int, int]) -> date:
+    """Return a day of a year; of 29 February in a year without it, 28 February."""
+    month, number = day
+    try:
+        return date(year, month, number)
+    except ValueError:
+        return date(year, month, number - 1)
+
+
+def _words(span: _Span) -> str:
+    days = (span.first, span.last)
+    said = [f"{day} {_MONTHS[month - 1]}{'' if year is None else f' {year}'}" for year, month, day in days]
+    return said[0] if span.first == span.last else " to ".join(said)

@@ -1,0 +1,47 @@
+/** Days without a firing: shown between the firings, changed in words, and taken from a calendar file. */
+import { screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, it } from "vitest";
+import { openPage } from "../../../dev/openPage.tsx";
+
+const CALENDAR = "BEGIN:VCALENDAR\nEND:VCALENDAR";
+
+async function changing() {
+  const hub = openPage("/schedules");
+  const row = await screen.findByRole("article", { name: "Nightly backup" });
+  await userEvent.click(within(row).getByRole("button", { name: "Change..." }));
+  return { hub, days: await screen.findByRole<HTMLInputElement>("textbox", { name: "Not on these days" }) };
+}
+
+it("names what is left out in the order of the firings", async () => {
+  openPage("/schedules");
+  const row = await screen.findByRole("article", { name: "Nightly backup" });
+  await userEvent.click(within(row).getByText("The next five"));
+  const lines = within(row)
+    .getAllByRole("listitem")
+    .map((line) => line.textContent);
+  expect(lines).toHaveLength(2);
+  expect(lines[0]).toContain("left out: 28 March");
+});
+
+it("sends the days as they were written", async () => {
+  const { hub, days } = await changing();
+  expect(days.value).toBe("28 March");
+  await userEvent.clear(days);
+  await userEvent.type(days, "1 May");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(hub.calls.find((call) => call.method === "PATCH")?.body).toMatchObject({ except_days: "1 May" });
+});
+
+it("shows the days that the hub has read in a calendar file, and not its text", async () => {
+  const { hub, days } = await changing();
+  hub.daysOff = "26 October";
+  await userEvent.upload(
+    screen.getByLabelText("Or the days of a calendar file"),
+    new File([CALENDAR], "days.ics", { type: "text/calendar" }),
+  );
+  await screen.findByDisplayValue("26 October");
+  expect(days.value).toBe("26 October");
+  const asked = hub.calls.filter(({ path }) => path === "/schedule-preview").map(({ body }) => body);
+  expect(asked).toContainEqual(expect.objectContaining({ except_days: CALENDAR }));
+});
