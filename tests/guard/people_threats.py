@@ -70,4 +70,11 @@ PEOPLE_THREATS = (
         part="an assistant cancels single constellations of others, retries their work that asked nobody, and pauses"
         " their schedules",
     ),
+    Threat(
+        "T273",
+        "somebody who may only look asks their live socket for snapshots, again and again, and reads none of them: the"
+        " hub keeps each, megabytes for some letters",
+        "the hub hears a page again, and makes its next snapshot, when it has taken what it asked for before",
+        ("tests/guard/test_unread_pages.py::test_t273_",),
+    ),
 )
