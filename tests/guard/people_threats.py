@@ -77,4 +77,12 @@ PEOPLE_THREATS = (
         "the hub hears a page again, and makes its next snapshot, when it has taken what it asked for before",
         ("tests/guard/test_unread_pages.py::test_t273_",),
     ),
+    Threat(
+        "T274",
+        "the owner of a device takes back a folder, a host or a command, and a call that has it goes on to read and"
+        " send for hours",
+        "each second the agent ends the calls whose folders, hosts or command its policy does not allow any more",
+        ("tests/guard/test_taken_grants.py::test_t274_",),
+        part="what such a call has done by then stays",
+    ),
 )
