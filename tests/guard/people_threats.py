@@ -85,4 +85,11 @@ PEOPLE_THREATS = (
         ("tests/guard/test_taken_grants.py::test_t274_",),
         part="what such a call has done by then stays",
     ),
+    Threat(
+        "T275",
+        "a stranger with many addresses is refused so often that the record of activity leaves out that a device or a"
+        " person was refused",
+        "strangers, and callers that are known, have so many lines a minute each",
+        ("tests/guard/test_flooded_refusals.py::test_t275_",),
+    ),
 )
