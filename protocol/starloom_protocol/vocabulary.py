@@ -441,7 +441,9 @@ NOTICES, NO_NOTICES = "notices", "none"
 """The fact of a device that has nothing to show a notice on, and its value."""
 AGENT_STOPPED: Final = "its agent was stopped"
 TAB_STOPPED: Final = "the tab was told to leave the hub"
-"""The last words of the detail of an attempt that its device ended because it was told to stop."""
+TAKEN_BACK: Final = "its owner took back what it was given"
+ENDED_THERE: Final = (AGENT_STOPPED, TAB_STOPPED, TAKEN_BACK)
+"""The last words of the detail of an attempt that its device ended because a person there said so."""
 
 _UNSTARTED: Final = ("skip", "hold", "release", "cancel")
 _ENDED: Final = ("retry", "retry-from", "mark")

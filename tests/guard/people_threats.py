@@ -95,4 +95,26 @@ PEOPLE_THREATS = (
         "a recipe says that an assistant saved it, and asks as a plan of the assistant does until a person saves it",
         ("tests/guard/test_recipes_of_assistants.py::test_t291_",),
     ),
+    Threat(
+        "T273",
+        "somebody who may only look asks their live socket for snapshots, again and again, and reads none of them: the"
+        " hub keeps each, megabytes for some letters",
+        "the hub hears a page again, and makes its next snapshot, when it has taken what it asked for before",
+        ("tests/guard/test_unread_pages.py::test_t273_",),
+    ),
+    Threat(
+        "T274",
+        "the owner of a device takes back a folder, a host or a command, and a call that has it goes on to read and"
+        " send for hours",
+        "each second the agent ends the calls whose folders, hosts or command its policy does not allow any more",
+        ("tests/guard/test_taken_grants.py::test_t274_",),
+        part="what such a call has done by then stays",
+    ),
+    Threat(
+        "T275",
+        "a stranger with many addresses is refused so often that the record of activity leaves out that a device or a"
+        " person was refused",
+        "strangers, and callers that are known, have so many lines a minute each",
+        ("tests/guard/test_flooded_refusals.py::test_t275_",),
+    ),
 )

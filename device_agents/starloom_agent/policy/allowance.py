@@ -144,6 +144,14 @@ class Allowance:
             reason = f"{tool.name} asks the owner of this device first, and the question could not be kept: {error}"
             return Decision(False, f"{reason}. Free some space on its disk, then retry", Code.TOOL_UNAVAILABLE)
 
+    def permits(self, tool: Tool, args: Mapping[str, Any], *, writes: str | None) -> bool:
+        """Tell whether a call may go on by the policy in force, its owner's answers aside.
+
+        A file that is not in force took nothing back: somebody edits it.
+        """
+        decision = decide(self.policy, tool, args, writes=writes, sandbox=self.sandbox)
+        return bool(self._fault) or decision.allowed or decision.asks
+
     def withdraw(self, identity: str) -> None:
         """Drop a question of a call that has ended."""
         self._asks.withdraw(identity)

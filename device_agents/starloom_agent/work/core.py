@@ -94,7 +94,15 @@ class EndAll:
     why: str
 
 
-Event = Proved | Recalled | Resumed | CallEnded | EndAll | Dispatch | Cancel | Renew
+@dataclass(frozen=True, slots=True)
+class EndOne:
+    """One call is ended by its device, and its end reported."""
+
+    at: LeaseRef
+    why: str
+
+
+Event = Proved | Recalled | Resumed | CallEnded | EndAll | EndOne | Dispatch | Cancel | Renew
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +206,8 @@ def step(state: AgentState, event: Event) -> list[Action]:
         if event.begun is not None:
             _note_begun(state, event.task, event.begun)
         return []
+    if isinstance(event, EndOne):
+        return _end(state, event.at, event.why) if event.at in state.held else []
     if isinstance(event, EndAll):
         state.ending = event.why
         return [action for at in list(state.held) for action in _end(state, at, event.why)]

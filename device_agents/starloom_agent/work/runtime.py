@@ -30,7 +30,7 @@ from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core
 from starloom_agent.work.calls.chatter import Chatter
 from starloom_agent.work.calls.faults import following, not_begun, said_of, stopped_early
-from starloom_agent.work.calls.judging import judge, lease_name, leaves_no_trace, spec_of
+from starloom_agent.work.calls.judging import is_taken_back, judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
 from starloom_agent.work.calls.leftovers import Leftovers, empty_folders, end_attempts
 from starloom_agent.work.calls.questions import CallQuestions
@@ -42,7 +42,7 @@ from starloom_agent.work.device_reports import DeviceReports
 from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions
-from starloom_protocol.vocabulary import AGENT_STOPPED, REPEATABLE, Code, EffectSeen, Outcome, Repeatability
+from starloom_protocol.vocabulary import AGENT_STOPPED, REPEATABLE, TAKEN_BACK, Code, EffectSeen, Outcome, Repeatability
 from starloom_protocol.wire.frames import (
     BEGUN,
     Ack,
@@ -701,6 +701,7 @@ class Agent:
         """Notice a changed policy, end what is over, tell the hub what is new here, and commit lazy writes."""
         if self._device.read_policy():
             self.runners.release()
+            self._end_taken_back()
         self._leftovers.sweep()
         self.sessions.sweep()
         self._trash.sweep()
@@ -711,6 +712,14 @@ class Agent:
         if self._turn is None:
             self.ledger.prune_if_due()
             self._flushed(lazy=True)
+
+    def _end_taken_back(self) -> None:
+        """End the calls that the policy does not allow any more: they hold folders and hosts that it took back."""
+        for at, call in list(self._calls.items()):
+            if call.tool is None or call.running is None or call.ended is not None:
+                continue
+            if is_taken_back(self.allowance, call.dispatch, call.tool, call.running.spec):
+                self._do(core.EndOne(at, TAKEN_BACK))
 
     def _status(self, state: str, reason: str) -> None:
         with contextlib.suppress(OSError):  # a full disk ends no connection over what only `status` shows

@@ -59,11 +59,10 @@ from starloom_protocol.text.wording import counted, few, found_by, listed, utc_w
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
-    AGENT_STOPPED,
     CODES,
     CONTROLS,
+    ENDED_THERE,
     FINAL_TASK_STATES,
-    TAB_STOPPED,
     Code,
     ConstellationState,
     DeviceLink,
@@ -349,7 +348,7 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
 def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool) -> str:
     looked = verification.sentence(constellation, task, where)
     told = constellation.attempt(task, constellation.tasks[task].attempt).detail
-    cause = next((words for words in (AGENT_STOPPED, TAB_STOPPED) if told.endswith(words)), "")
+    cause = next((words for words in ENDED_THERE if told.endswith(words)), "")
     cut = f": it was ended there before it was done, because {cause}" if cause else ""
     begun = f"{task} was started on {where} and may have happened{cut}"
     if looked:

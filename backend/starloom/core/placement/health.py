@@ -21,7 +21,7 @@ from starloom_protocol.records.fleet import Health
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
-from starloom_protocol.vocabulary import AGENT_STOPPED, CODES, TAB_STOPPED, AttemptEnd, Code, CodeClass
+from starloom_protocol.vocabulary import CODES, ENDED_THERE, AttemptEnd, Code, CodeClass
 
 TIMER = "probe"
 SUSPECT, QUARANTINED = "suspect", "quarantined"
@@ -48,8 +48,8 @@ def is_fault(ended: Attempt) -> bool:
 
 
 def _was_asked_for(ended: Attempt) -> bool:
-    """Tell whether an attempt was interrupted because a person stopped the agent, or closed its page."""
-    return ended.end is AttemptEnd.INTERRUPTED and ended.detail.endswith((AGENT_STOPPED, TAB_STOPPED))
+    """Tell whether an attempt was interrupted because a person at its device said so."""
+    return ended.end is AttemptEnd.INTERRUPTED and ended.detail.endswith(ENDED_THERE)
 
 
 def hinders_its_tool(ended: Attempt) -> bool:

@@ -65,7 +65,8 @@ def others_words(wait_s: float) -> str:
 AGAIN_AFTER_S: Final = 60.0
 """A client that retries in a loop writes one line a minute to the log, which counts the refusals between."""
 A_MINUTE_MOST: Final = 120
-"""Refusals stay in the audit chain, so strangers must not be able to fill the disk with them."""
+"""Refusals stay in the audit chain, so they must not fill the disk. Strangers have so many, and known callers as many
+again: a stranger with many addresses hides no refusal of a device or a person."""
 A_CALLER_MOST: Final = 30
 """Per caller and address each minute, so that one noisy caller leaves room for the refusals of others."""
 KEPT_MOST: Final = 1_000
@@ -109,7 +110,8 @@ class Denials:
         if now - self._minute >= AGAIN_AFTER_S:
             self._minute, self._passed = now, Counter()
         caller = (denied.address, denied.who)
-        if self._passed.total() >= A_MINUTE_MOST or self._passed[caller] >= A_CALLER_MOST:
+        alike = sum(count for (_, who), count in self._passed.items() if bool(who) is bool(denied.who))
+        if alike >= A_MINUTE_MOST or self._passed[caller] >= A_CALLER_MOST:
             self.left_out += 1
             return
         self._passed[caller] += 1

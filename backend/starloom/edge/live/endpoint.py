@@ -210,6 +210,10 @@ class LiveClient:
         self._queue: list[bytes | tuple[str, bytes]] = []
         self._bytes = 0
         self._events = 0
+        self._answers = 0  # bytes in the queue that the page asked for itself
+        self._room = asyncio.Event()
+        self._room.set()
+        self._loading = asyncio.Lock()
         self._overflowed = False
         self._progress: OrderedDict[tuple[str, str, int], bytes] = OrderedDict()
         self._lines: list[bytes] = []
@@ -247,6 +251,7 @@ class LiveClient:
 
     async def _read(self) -> None:
         while True:
+            await self._room.wait()
             request = read_request(await self._socket.read())
             self._check_sign_in()
             match request:
@@ -296,6 +301,12 @@ class LiveClient:
             self.cut(Code.INTERNAL, "the subscription failed; see the hub's log")
 
     async def _load(self, stream: _Stream, request: feed.Subscribe) -> None:
+        """Answer a subscription when the page has taken what it asked for before; else each answer would be kept."""
+        async with self._loading:
+            await self._room.wait()
+            await self._answer(stream, request)
+
+    async def _answer(self, stream: _Stream, request: feed.Subscribe) -> None:
         """Queue the events that the client lacks, or a snapshot, or a resync message."""
         name, after_seq, parts = request.stream, request.after_seq, request.parts
         try:
@@ -395,6 +406,9 @@ class LiveClient:
 
     def _put(self, *messages: bytes) -> None:
         self._queue.extend(messages)
+        self._answers += sum(map(len, messages))
+        if self._answers > BYTES_MAX:
+            self._room.clear()
         self._wake.set()
 
     def _resync(self, name: str, reason: str, *, unknown: bool = False) -> None:
@@ -423,12 +437,14 @@ class LiveClient:
             await self._wake.wait()
             self._wake.clear()
             self._check_sign_in()
-            queue, self._queue, self._events, self._bytes = self._queue, [], 0, 0
+            queue, self._queue, self._events, self._bytes, self._answers = self._queue, [], 0, 0, 0
             for message in _messages(queue):
                 self._check_sign_in()  # again, for a page may take a message of many so slowly as it likes
                 await self._socket.write(message.decode())
             # Bounds count again from here: all that made them overflow is out.
             self._overflowed = False
+            if self._answers <= BYTES_MAX:
+                self._room.set()
             beside = [*self._lines, *self._progress.values(), *self._take_changes()]
             if beside:
                 self._lines = []

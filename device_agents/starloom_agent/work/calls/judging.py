@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, Final
 import msgspec
 
 from starloom_agent.policy.allowance import Allowance
-from starloom_agent.policy.policy import SHELL_RUN
+from starloom_agent.policy.policy import NET_REACH, SHELL_RUN
 from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.toolkit.interface import Folders, Sent, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.messages import CallSpec, Ended, encode, without_work
@@ -25,7 +25,7 @@ from starloom_agent.work.execution.secret_args import misplaced, shown_args
 from starloom_agent.work.ledger import DecisionRow
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import Code, Effect, Outcome, Repeatability
-from starloom_protocol.wire.frames import Dispatch, LeaseRef
+from starloom_protocol.wire.frames import Dispatch, DispatchInput, LeaseRef
 
 _KEY_BYTES: Final = 16
 
@@ -95,12 +95,11 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
     if wrong is not None:
         return Ended(outcome=Outcome.REFUSED, code=Code.SECRET_NOT_TAKEN, detail=wrong)
     args = shown_args(dispatch.args, dispatch.secrets)
-    here = [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
+    here = _here(dispatch)
     inputs: dict[str, Any] = resolve_inputs(here)
     if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
         detail = "a command may not come out of an artifact: its words could not be judged before it runs"
         return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
-    writes = dispatch.files_out[0].to if dispatch.files_out else None
     shown = {**args, **inputs}
     if tool.asks_first:
         # The owner is asked about the content of an artifact by its hash.
@@ -111,7 +110,7 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
     if refused:
         note(DecisionRow(time.time(), lease_name(dispatch.at), tool.name, False, refused, allowance.policy.profile))
         return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=refused)
-    decision = allowance.decide(tool, shown, writes=writes, task=task, hide=dispatch.secrets.values())
+    decision = allowance.decide(tool, shown, writes=_writes(dispatch), task=task, hide=dispatch.secrets.values())
     profile = allowance.policy.profile
     name = lease_name(dispatch.at)
     note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile, decision.asks))
@@ -120,6 +119,28 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
     if tool.in_process and not dispatch.secrets and len(here) == len(dispatch.inputs) and not dispatch.files_out:
         return run_here(tool, dispatch, args, inputs)
     return None
+
+
+def _here(dispatch: Dispatch) -> list[DispatchInput]:
+    """Return the inputs that came with the call; the others are files of the hub."""
+    return [item for item in dispatch.inputs if all(part.artifact is None for part in item.parts)]
+
+
+def _writes(dispatch: Dispatch) -> str | None:
+    return dispatch.files_out[0].to if dispatch.files_out else None
+
+
+def is_taken_back(allowance: Allowance, dispatch: Dispatch, tool: Tool, spec: CallSpec) -> bool:
+    """Tell whether the owner has taken back what a call that runs was given; what they answered to it stays."""
+    shown = {**shown_args(dispatch.args, dispatch.secrets), **resolve_inputs(_here(dispatch))}
+    if not allowance.permits(tool, shown, writes=_writes(dispatch)):
+        return True
+    folders, hosts = allowance.folders(), allowance.policy.hosts
+    if tool.grant == NET_REACH and "*" not in hosts and not set(spec.hosts) <= set(hosts):
+        return True
+    holds_folders = tool.grant is not None and (tool.confined or tool.caged)
+    here = {*map(str, folders.read)}, {*map(str, folders.write)}
+    return holds_folders and not (set(spec.read) <= here[0] and set(spec.write) <= here[1])
 
 
 def spec_of(
