@@ -18,7 +18,7 @@ from starloom_protocol.api.constellations import (
     VerdictRow,
     WaitingRow,
 )
-from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, LeftOutFiring, NoticeRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, LeftOutFiring, NoticeRow, PauseRow
 
 
 class CheckJson(TypedDict):

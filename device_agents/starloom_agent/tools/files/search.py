@@ -126,8 +126,8 @@ class _Reading:
         try:
             self._keep(data.decode("utf-16" if marked else "utf-8"), shown)
         except UnicodeDecodeError:
-            found = self._keep(data.decode("windows-1252", errors="replace"), shown)
-            if not found and not self._args.text.isascii():
+            has_it = self._keep(data.decode("windows-1252", errors="replace"), shown)
+            if not has_it and not self._args.text.isascii():
                 self.leave_out(shown, _OTHER_ENCODING)
 
     def _look_into(self, found: Found, shown: str) -> None:
