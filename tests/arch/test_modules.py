@@ -54,6 +54,23 @@ def test_every_module_says_what_it_owns() -> None:
     assert silent == []
 
 
+LISTED = re.compile(r"(?:^|(?<=  ))([a-z_0-9]+)  +(?=\S)", re.MULTILINE)
+
+
+def test_a_folder_that_lists_its_modules_lists_each() -> None:
+    """The docstring of a folder is its map: each module of it is there, and none that is gone."""
+    wrong = []
+    for path in (path for path in modules() if path.name == "__init__.py"):
+        said = (ast.get_docstring(parsed(path)) or "").partition("\n")[2]
+        listed, words = set(LISTED.findall(said)), set(re.findall(r"\w+", said))
+        here = {one.stem for one in path.parent.glob("*.py") if not one.stem.startswith("_")}
+        here |= {one.parent.name for one in path.parent.glob("*/__init__.py")}
+        if listed & here:
+            wrong += [f"{named(path)} does not list {name}" for name in sorted(here - words)]
+            wrong += [f"{named(path)} lists {name}, which is not there" for name in sorted(listed - here)]
+    assert wrong == []
+
+
 def test_no_module_is_named_after_nothing() -> None:
     vague = [named(path) for path in modules() if FORBIDDEN_NAMES.search(path.stem)]
     assert vague == []

@@ -6,4 +6,5 @@ requests     words -> exact, near or none             recipes      the catalogue
 preview      devices, effects and missing grants      forecast     the expected time, now and on a changed fleet
 equivalents  tools that stand for others              fleet        the devices as the planner sees them
 quoting      texts from outside as one safe line     abilities    words for what a device can do
+trash_lists  a question with the list of files before they go into the trash
 """

@@ -1,6 +1,7 @@
 """Differences between operating systems, one subject a module. Owns no decision about work.
 
 processes        clocks that run during sleep, identity and groups of processes, death with a parent
+batteries        the charge of the machine's own battery
 presence         whether the owner is at the screen
 desktop_session  the variables by which programs find the desktop of this user
 exchange         two names of one file system exchanged in one step

@@ -8,6 +8,7 @@ outcome         the end of a constellation, and its answer
 story           the answer's sentence
 stated          the plan's own sentence for its answer
 undone_files    the files that undos moved
+brought_files   the files that earlier tasks brought from devices, for a retry
 trends          what has changed over the last runs of a recipe or a schedule
 why             one sentence for a task that waits, with the way out
 """

@@ -1,7 +1,9 @@
 """Work and expiry by time.
 
 cron        the moments of a cron expression in a time zone
+days_off    days on which a schedule does not fire
 schedules   firings, notices, and the inputs of people about schedules
+alarms      alarms of a schedule, raised and ended by its firings
 moments     the times before which a task does not begin
 timers      every due moment that state implies
 leaving_out optional parts that give way to the deadline

@@ -6,6 +6,7 @@ absent_devices      devices that a waiting task names and that cannot take it
 device_conditions   battery, owner, sleep and disk as a device reports them; devices that are spared
 off_devices         groups that report a device that is off instead of waiting for it
 returning           groups over devices that wait for devices after a restart of the hub
+earlier_names       a plan in the names that its devices had when it was approved
 left_out            the devices that a group left out, and why
 waiting             ready tasks that no device can take, and the attention that they ask for
 queue_position      the position of a ready task in its queues

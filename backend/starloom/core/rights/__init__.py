@@ -7,7 +7,7 @@ edit_scope     the check that a plan after an edit, and a successor in it, stays
 envelope       what one call of a goal may do, must be asked about, or may not do; `envelope_words` says it to people
 strangers      the results that rest on what a stranger may have written
 authorship     the limits of an author who sets approval aside, widens a plan or names a secret
-trashing       calls that trash a folder or many files, to which a person agrees beforehand
+reserved       reserved devices in what a model wrote
 budgets        the attempts and the money that a constellation may use
 spending       what the model cost for the same goal or constellation before
 restored_rights  the rights of a backup that its restore does not bring back
