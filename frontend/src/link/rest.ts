@@ -186,11 +186,12 @@ export class Rest {
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       this.onUnreachable();
+      const here = navigator.onLine === false;
       throw new Problem(503, {
         code: "hub_unreachable",
         title: "The hub does not answer",
-        reason: "The hub cannot be reached.",
-        hint: "Start it with `starloom up`; what is shown here stays as it was.",
+        reason: here ? "This device has no network." : "The hub cannot be reached.",
+        hint: `${here ? "Turn it on" : "Start it with `starloom up`"}; what is shown here stays as it was.`,
       });
     }
     if (response.ok) return response;

@@ -33,8 +33,8 @@ it("gives a part of a role by its words, and says it with the link", async () =>
   await userEvent.click(await screen.findByRole("button", { name: "Invite a person" }));
   const dialog = screen.getByRole("dialog", { hidden: true });
   await userEvent.type(within(dialog).getByLabelText("Name"), "lo");
+  expect(within(dialog).getByLabelText<HTMLInputElement>("make sign-in links with these rights").checked).toBe(false);
   await userEvent.click(within(dialog).getByLabelText("start, edit, stop and undo work"));
-  await userEvent.click(within(dialog).getByLabelText("make sign-in links with these rights"));
   expect(within(dialog).getByLabelText<HTMLSelectElement>("They may").value).toBe("runner");
   await userEvent.click(within(dialog).getByRole("button", { name: "Make the link", hidden: true }));
   expect(await within(dialog).findByText("open files and pictures")).toBeTruthy();
@@ -47,6 +47,15 @@ it("gives a part of a role by its words, and says it with the link", async () =>
   expect(dialog.textContent).toContain(
     "starloom person invite lo --role operator --scope artifacts --scope read --scope run",
   );
+});
+
+it("says under the name that it is none", async () => {
+  open("/settings");
+  await userEvent.click(await screen.findByRole("button", { name: "Invite a person" }));
+  const dialog = screen.getByRole("dialog", { hidden: true });
+  expect(within(dialog).queryByText(/A name has letters/)).toBeNull();
+  await userEvent.type(within(dialog).getByLabelText("Name"), "Opa Franz");
+  expect(within(dialog).getByText(/A name has letters/)).toBeTruthy();
 });
 
 it("gives a few recipes by name", async () => {
@@ -88,7 +97,8 @@ it("offers nobody more than the sign-in has that invites", async () => {
 
 it("finds the least role and the scopes of a choice", () => {
   const looking = ["read", "artifacts", "access"];
-  expect([roleOf(looking), scopesOf(looking, []), presetOf(looking, [])]).toEqual(["viewer", [], "viewer"]);
+  expect([roleOf(looking), scopesOf(looking, []), presetOf(looking, [])]).toEqual(["viewer", [], "own"]);
+  expect(presetOf(["artifacts", "read"], [])).toBe("viewer");
   expect(scopesOf(looking, looking)).toEqual(["access", "artifacts", "read"]);
   expect(presetOf(["read", "fleet"], [])).toBe("own");
   expect(roleOf(["read", "recipe:x"])).toBe("operator");

@@ -120,19 +120,23 @@ export function InviteDialog({ onMade, onClose }: { onMade: () => void; onClose:
 }
 
 function Name({ name, onName }: { name: string; onName: (name: string) => void }) {
+  const wrong = name ? whyNotYet(name, [], OWN) : null;
   return (
     <Labelled label="Name">
       {(id) => (
-        <input
-          id={id}
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={64}
-          // biome-ignore lint/a11y/noAutofocus: this dialog is opened to type here.
-          autoFocus
-          value={name}
-          onChange={(event) => onName(event.target.value)}
-        />
+        <>
+          <input
+            id={id}
+            autoComplete="off"
+            spellCheck={false}
+            maxLength={64}
+            // biome-ignore lint/a11y/noAutofocus: this dialog is opened to type here.
+            autoFocus
+            value={name}
+            onChange={(event) => onName(event.target.value)}
+          />
+          {wrong && <p className="small word tone-vermilion">{wrong}</p>}
+        </>
       )}
     </Labelled>
   );

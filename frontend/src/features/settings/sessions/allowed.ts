@@ -19,9 +19,12 @@ export const OFFERED = RIGHTS.flatMap(([scope, role, words]) => (isInvited(role)
 const wholeOf = (role: InvitedRole): string[] =>
   OFFERED.filter((one) => ROLES.indexOf(one.role) <= ROLES.indexOf(role)).map(({ scope }) => scope);
 
+/** A role without the right to pass it on, which somebody who only looks is not given unasked. */
+const ownOf = (role: InvitedRole): string[] => wholeOf(role).filter((scope) => scope !== "access");
+
 export const PRESETS = [
-  { id: "viewer", words: "Look, and change nothing", scopes: wholeOf("viewer") },
-  { id: "approver", words: "Look, and answer questions", scopes: wholeOf("approver") },
+  { id: "viewer", words: "Look, and change nothing", scopes: ownOf("viewer") },
+  { id: "approver", words: "Look, and answer questions", scopes: ownOf("approver") },
   { id: "runner", words: "Start work, and leave the answers to others", scopes: ["read", "artifacts", "run"] },
   { id: "recipes", words: "Look, and start some recipes", scopes: ["read", "artifacts"] },
   { id: "operator", words: "All but inviting people, secrets and the model", scopes: wholeOf("operator") },
