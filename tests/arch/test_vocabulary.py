@@ -147,6 +147,7 @@ def test_every_struct_is_made_and_read(kind: str) -> None:
 
 
 def test_every_kind_of_event_has_words_and_a_subject() -> None:
+    assert [kind for kind in EventKind if kind not in KINDS] == [], "write its words in `KINDS`"
     assert set(KINDS) == set(EventKind)
     assert [kind for kind, row in KINDS.items() if not row.words] == []
     assert [kind for kind, row in KINDS.items() if row.category is Category.OTHER and not row.housekeeping] == []

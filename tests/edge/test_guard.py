@@ -43,7 +43,9 @@ def concrete(path: str) -> str:
 
 
 async def test_every_route_has_a_row_and_every_row_a_route(world: World) -> None:
-    assert routes_of(world) == set(ROUTES)
+    there = routes_of(world)
+    assert sorted(there - set(ROUTES)) == [], "write its row in guard.py"
+    assert sorted(set(ROUTES) - there) == [], "a row without a route"
 
 
 async def test_every_route_is_of_the_guarded_class(world: World) -> None:
@@ -52,7 +54,8 @@ async def test_every_route_is_of_the_guarded_class(world: World) -> None:
 
 
 def test_every_frame_of_an_agent_has_a_row() -> None:
-    assert set(FRAMES) == set(AGENT_FRAMES)
+    assert [kind.__name__ for kind in AGENT_FRAMES if kind not in FRAMES] == [], "write its row in guard.py"
+    assert [kind.__name__ for kind in FRAMES if kind not in AGENT_FRAMES] == [], "a row without a frame"
 
 
 async def test_a_connection_takes_every_frame_but_those_of_the_handshake(world: World) -> None:
@@ -67,7 +70,9 @@ async def test_a_connection_takes_every_frame_but_those_of_the_handshake(world: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Connection, "serve", serve)
         await agent.connect(world)
-    assert taken == [set(AGENT_FRAMES) - {Hello, Prove}]
+    wanted = set(AGENT_FRAMES) - {Hello, Prove}
+    assert [kind.__name__ for kind in wanted - taken[0]] == [], "give it a taker in edge/agents/aip.py"
+    assert taken == [wanted]
     assert agent.ws is not None
     await agent.ws.leave()
 

@@ -61,7 +61,9 @@ def test_every_frame_has_an_accepted_example(side: Side) -> None:
         if load(place)["sender"] == side
         for frame in json.loads(load(place)["message"])["f"]
     }
-    assert found == {tag_of(frame) for frame in FRAMES[side]}
+    sent = {tag_of(frame) for frame in FRAMES[side]}
+    assert sorted(sent - found) == [], "an example in frames_sample.py, then `python -m tests.protocol.write_golden`"
+    assert sorted(found - sent) == [], "an example of a frame that is gone"
 
 
 @pytest.mark.parametrize("place", SESSION_FILES, ids=lambda place: place.stem)

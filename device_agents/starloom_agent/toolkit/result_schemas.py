@@ -32,8 +32,17 @@ def result_schema(kind: Any) -> str:
 
 
 def schema_of_result(tool: Tool) -> str:
-    """Return the text of the schema of a tool's result: its own, else that of the type that its function returns."""
-    return tool.returns if tool.settings else result_schema(get_type_hints(tool.run, include_extras=True)["return"])
+    """Return the text of the schema of a tool's result: its own, else that of the type that its function returns.
+
+    Raises:
+        TypeError: the function does not say what it returns.
+    """
+    if tool.settings:
+        return tool.returns
+    hints = get_type_hints(tool.run, include_extras=True)
+    if "return" not in hints:
+        raise TypeError(f"{tool.name}: `run` must declare the type of its result, a TypedDict")
+    return result_schema(hints["return"])
 
 
 def _closed(node: Any) -> Any:

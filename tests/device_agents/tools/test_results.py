@@ -86,12 +86,14 @@ def test_a_result_that_a_tool_does_not_declare_is_a_fault(name: str) -> None:
     value = example(schema, schema)
     assert faults(name, value) == []
     assert all(faults(name, {key: item for key, item in value.items() if key != lost}) for lost in value)
-    assert bool(faults(name, {**value, "surely_not_there": 1})) is (name != "data.group")
+    unknown = bool(faults(name, {**value, "surely_not_there": 1}))
+    assert unknown is (name != "data.group"), f"the result type of {name} must name its fields"
     assert faults(name, [value])
 
 
 def test_the_schemas_that_both_ends_have_are_fresh() -> None:
-    assert (ROOT / "protocol/starloom_protocol/tools" / SCHEMAS).read_text(encoding="utf-8") == results()
+    shipped = (ROOT / "protocol/starloom_protocol/tools" / SCHEMAS).read_text(encoding="utf-8")
+    assert shipped == results(), "stale; run `make gen`"
 
 
 def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:

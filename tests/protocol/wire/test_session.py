@@ -77,6 +77,7 @@ def test_every_frame_in_every_state(side: Side, state: State) -> None:
     for kind in FRAMES[side]:
         after = expected(side, tag_of(kind), state)
         assert TABLE[side, kind, state] is after
+        assert (side, kind) in EXAMPLE, f"write an example of {kind.__name__} into tests/protocol/frames_sample.py"
         frame = EXAMPLE[side, kind]
         sides = pair(state)
         sender, receiver = sides[side], sides[side.other]

@@ -148,7 +148,7 @@ def in_words(cron: str) -> str:
 
 
 def words_for(cron: str, zone: str, ahead: Sequence[int]) -> str:
-    """Return a cron expression in words, with the days among the moments `ahead` on which its time is left out.
+    """Return a cron expression in words, with the first day among the moments `ahead` on which its time is left out.
 
     A clock that goes forward has no 02:30 on that day, and what is due then is due at the end of the gap.
 

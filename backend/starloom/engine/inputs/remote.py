@@ -48,9 +48,17 @@ async def take_remote(remote: InboxPort, inbox: Inbox, clock: Clock, bring: Brin
                 task = asyncio.get_running_loop().create_task(_one(remote, inbox, delivery, raw, bring, leaving))
                 pending.add(task)
                 task.add_done_callback(pending.discard)
+                task.add_done_callback(_told)
         except Unavailable as error:
             log.warning("event=inbox_unavailable reason=%s", error)
         await clock.wait(RETRY_MS)
+
+
+def _told(task: asyncio.Task[None]) -> None:
+    """Log a fault that nobody expects: the delivery stays unsettled, and whoever asked hears of the end of its wait."""
+    error = None if task.cancelled() else task.exception()
+    if error is not None:
+        log.error("event=input_failed", exc_info=error)
 
 
 async def _one(
