@@ -11,6 +11,7 @@ import {
 import { forgetEverywhere } from "./lastKnown.ts";
 import { forgetPersonal, keepPersonal } from "./personal.ts";
 
+const CALL = '{"tool":"fs.read"}';
 const SAMPLE = { value: { text: "a private letter" }, device: "nas", atMs: Date.now() };
 
 beforeEach(() => {
@@ -18,12 +19,12 @@ beforeEach(() => {
   localStorage.setItem("starloom.theme", "dark");
   keepPersonal("ann");
   keepDraft({ head: null, plan: { name: "Ann's plan" } });
-  keepSample("fs.read", SAMPLE);
+  keepSample("fs.read", CALL, SAMPLE);
 });
 
 const isGone = () => {
   expect(keptDraft()).toBeNull();
-  expect(keptSample("fs.read")).toBeNull();
+  expect(keptSample("fs.read", CALL)).toBeNull();
   expect(JSON.stringify({ ...localStorage })).not.toContain("private");
   expect(localStorage.getItem("starloom.theme")).toBe("dark");
 };
@@ -31,8 +32,12 @@ const isGone = () => {
 describe("drafts and outputs of tools in this browser", () => {
   it("stay for the person who made them", () => {
     keepPersonal("ann");
-    expect(keptSample("fs.read")).toEqual(SAMPLE);
+    expect(keptSample("fs.read", CALL)).toEqual(SAMPLE);
     expect(keptDraft()?.plan).toEqual({ name: "Ann's plan" });
+  });
+
+  it("are real for the call that made them alone, and an example for another one", () => {
+    expect(keptSample("fs.read", "another call")).toEqual({ ...SAMPLE, device: "", atMs: 0 });
   });
 
   it("go when their person signs out", () => {
@@ -69,24 +74,24 @@ describe("what this browser keeps", () => {
     for (let number = 0; number < 200; number++) {
       vi.setSystemTime(100 * DAY_MS + number);
       keepLiveDraft(`c-${number}`, draft);
-      keepSample(`t.${number}`, { value: number, device: "nas", atMs: 100 * DAY_MS + number });
+      keepSample(`t.${number}`, CALL, { value: number, device: "nas", atMs: 100 * DAY_MS + number });
     }
     expect([held("live").length, held("sample").length]).toEqual([20, 40]);
-    expect([keptLiveDraft("c-179"), keptSample("t.160")]).toEqual([null, null]);
+    expect([keptLiveDraft("c-179"), keptSample("t.160", CALL)]).toEqual([null, null]);
     expect(keptLiveDraft("c-180")).toEqual(draft);
-    expect(keptSample("t.161")?.value).toBe(161);
+    expect(keptSample("t.161", CALL)?.value).toBe(161);
   });
 
   it("goes after a month in which nobody came back to it", () => {
     keepLiveDraft("c-old", draft);
-    keepSample("t.old", { value: 1, device: "nas", atMs: 100 * DAY_MS });
+    keepSample("t.old", CALL, { value: 1, device: "nas", atMs: 100 * DAY_MS });
     vi.setSystemTime(130 * DAY_MS);
     keepLiveDraft("c-new", draft);
     keepPersonal("ann");
     expect(keptLiveDraft("c-old")).toEqual(draft);
     vi.setSystemTime(131 * DAY_MS);
     keepPersonal("ann");
-    expect([keptLiveDraft("c-old"), keptSample("t.old")]).toEqual([null, null]);
+    expect([keptLiveDraft("c-old"), keptSample("t.old", CALL)]).toEqual([null, null]);
     expect(keptLiveDraft("c-new")).toEqual(draft);
     expect(keptDraft()?.plan).toEqual({ name: "Ann's plan" });
   });

@@ -296,6 +296,15 @@ export function DeviceControls({ view: { device }, busy, onDo, onRevoked }: Devi
             twice, you are asked whether it happened. Files that it has saved stay on it. To use it again, it must join
             again.
           </p>
+          {device.os === "browser" && (
+            <p>
+              If it is lost: its browser may be signed in to this page, too. End that in{" "}
+              <Link className="link" href="/settings">
+                Settings
+              </Link>
+              , under <b>Sessions and tokens</b>.
+            </p>
+          )}
           {named.length > 0 && (
             <p>
               {plural(named.length, "schedule")} {named.length === 1 ? "names" : "name"} it: <b>{named.join(", ")}</b>.

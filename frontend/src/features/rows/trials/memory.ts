@@ -40,15 +40,18 @@ export function keepLiveDraft(constellation: string, kept: LiveDraft | null): vo
   write(LIVE + constellation, kept === null ? null : JSON.stringify({ ...kept, atMs: Date.now() }));
 }
 
-/** The last real output of a tool, whichever row or constellation it came from. */
-export function keptSample(tool: string): Sample | null {
+/** The last real output of a tool; of another call than this one it is an example of what the tool gives. */
+export function keptSample(tool: string, call: string): Sample | null {
   const value = read(SAMPLE + tool);
   if (!isFields(value) || value.value === undefined) return null;
-  return { value: value.value, device: String(value.device ?? ""), atMs: Number(value.atMs) || 0 };
+  const sample = { value: value.value, device: String(value.device ?? ""), atMs: Number(value.atMs) || 0 };
+  return value.call === call ? sample : asExample(sample);
 }
 
-export function keepSample(tool: string, sample: Sample): void {
-  const text = JSON.stringify(sample);
+export const asExample = (sample: Sample): Sample => ({ ...sample, device: "", atMs: 0 });
+
+export function keepSample(tool: string, call: string, sample: Sample): void {
+  const text = JSON.stringify({ ...sample, call });
   if (text.length <= SAMPLE_MOST) write(SAMPLE + tool, text);
 }
 

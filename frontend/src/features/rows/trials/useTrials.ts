@@ -4,18 +4,21 @@ import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import { Problem } from "../../../link/rest.ts";
 import { able, type ToolView } from "../../../model/fleet/tools.ts";
-import type { Draft, Fields, Json } from "../../../model/rows/document.ts";
+import { type Draft, type Fields, type Json, taskOf } from "../../../model/rows/document.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
 import { TRY_LABEL, type Trial, trialOf } from "../../../model/rows/trials/trial.ts";
 import { fits } from "../../../model/rows/where.ts";
-import { keepSample, keptSample } from "./memory.ts";
+import { asExample, keepSample, keptSample } from "./memory.ts";
 import { useExamples } from "./useExamples.ts";
 
 const WAIT_S = 30;
 
 interface Trials {
-  /** The last output of each row: its own, else the tool's last one, else an example made from the schema of its result. */
+  /**
+   * The last output of each row: its own, else the tool's last one as an example, else an example made from the schema
+   * of its result.
+   */
   samples: ReadonlyMap<string, Sample>;
   /** Rows that were tried here, as what they are now. */
   tried: ReadonlySet<string>;
@@ -29,7 +32,7 @@ interface Trials {
 /** `values` are those of the draft's parameters. */
 export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, values: Fields): Trials {
   const { hub, now } = useTimed();
-  const [own, setOwn] = useState<ReadonlyMap<string, { tool: string; sample: Sample }>>(new Map());
+  const [own, setOwn] = useState<ReadonlyMap<string, { tool: string; call: string; sample: Sample }>>(new Map());
   const [trying, setTrying] = useState<string | null>(null);
   const [failed, setFailed] = useState<Trials["failed"]>(null);
   const busy = useRef(false);
@@ -43,14 +46,14 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
     for (const row of rows) {
       const held = own.get(row.id);
       const example = examples.get(row.what);
+      const call = callOf(draft.plan, row.id);
+      const ours = held?.tool === row.what ? (held.call === call ? held.sample : asExample(held.sample)) : null;
       const sample =
-        (held?.tool === row.what ? held.sample : null) ??
-        keptSample(row.what) ??
-        (example === undefined ? null : { value: example, device: "", atMs: 0 });
+        ours ?? keptSample(row.what, call) ?? (example === undefined ? null : { value: example, device: "", atMs: 0 });
       if (sample) all.set(row.id, sample);
     }
     return all;
-  }, [rows, own, examples]);
+  }, [draft.plan, rows, own, examples]);
 
   const trial = useCallback(
     (id: string): Trial => {
@@ -73,6 +76,7 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
   const run = async (id: string) => {
     const { plan } = trial(id);
     const tool = rows.find((row) => row.id === id)?.what ?? "";
+    const call = callOf(draft.plan, id);
     if (!plan || busy.current) return;
     busy.current = true;
     setTrying(id);
@@ -83,8 +87,8 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
       if (!made.answer || made.state !== "succeeded" || !item) throw notDone(made.id, made.answer?.sentence);
       const value = item.artifact ? (JSON.parse(await hub.artifactText(item.artifact)) as Json) : (item.value as Json);
       const sample = { value, device: item.from.device_name ?? "a device", atMs: now() };
-      keepSample(tool, sample);
-      setOwn((held) => new Map(held).set(id, { tool, sample }));
+      keepSample(tool, call, sample);
+      setOwn((held) => new Map(held).set(id, { tool, call, sample }));
     } catch (error) {
       setFailed({ id, problem: asProblem(error) });
     } finally {
@@ -103,6 +107,9 @@ function useTimed() {
   const workspace = useWorkspace();
   return { hub: workspace.hub, now: () => workspace.now() };
 }
+
+/** The call of a row as text: its output is real for this call alone. */
+const callOf = (plan: Fields, id: string): string => JSON.stringify(taskOf(plan, id) ?? null);
 
 const notDone = (id: string, sentence: string | undefined) =>
   new Problem(200, {
