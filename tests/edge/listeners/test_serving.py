@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
@@ -18,6 +19,7 @@ from websockets.frames import Frame, Opcode
 from starloom.edge.listeners import connections
 from starloom.edge.listeners.connections import Bounds, Places
 from starloom.edge.listeners.serving import Listener, server_config
+from starloom.edge.listeners.websocket_server import ServerWebsocket
 from starloom.edge.web.sockets import HOLD
 from starloom.host.ports import free_port
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX
@@ -248,6 +250,30 @@ async def test_t269_a_peer_that_speaks_and_does_not_read_is_let_go() -> None:
         with pytest.raises(ConnectionResetError):
             await flood(app)
         assert app.over.is_set()
+
+
+class Slow:
+    """A transport whose peer takes little at a time, and then nothing."""
+
+    def __init__(self) -> None:
+        self.waiting = [90, 60, 60, 30, 30, 30]
+        self.aborted = False
+
+    def get_write_buffer_size(self) -> int:
+        return self.waiting.pop(0)
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+async def test_a_peer_that_takes_little_keeps_its_place() -> None:
+    config = server_config(None, host="", port=0, drain_s=1, certificate=None, key=None)  # type: ignore[arg-type]
+    places = Places(Bounds(unread_s=0.0))
+    socket = ServerWebsocket(config=config, server_state=ServerState(), places=places)
+    socket.transport = slow = cast(Any, Slow())
+    socket.pause_writing()
+    await until(lambda: slow.aborted)
+    assert slow.waiting == []
 
 
 async def flood(app: Application) -> None:

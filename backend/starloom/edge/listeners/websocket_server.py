@@ -130,8 +130,7 @@ class ServerWebsocket(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._full = asyncio.Event()
-        # Such a peer may say something all the time, so that it does not count as silent.
-        self._unread = asyncio.get_running_loop().call_later(self._place.bounds.unread_s, self.transport.abort)
+        self._await_reader()
 
     def resume_writing(self) -> None:
         if self._full is not None:
@@ -140,6 +139,21 @@ class ServerWebsocket(asyncio.Protocol):
         if self._unread is not None:
             self._unread.cancel()
             self._unread = None
+
+    def _await_reader(self) -> None:
+        """Cut a peer off that takes nothing for a while, however much it says; one that takes little keeps its place.
+
+        It counts as heard, so that nobody asks whether it is there.
+        """
+        waiting = self.transport.get_write_buffer_size()
+
+        def look() -> None:
+            if self.transport.get_write_buffer_size() < waiting:
+                self._await_reader()
+            else:
+                self.transport.abort()
+
+        self._unread = asyncio.get_running_loop().call_later(self._place.bounds.unread_s, look)
 
     def data_received(self, data: bytes) -> None:
         self.heard_s = asyncio.get_running_loop().time()

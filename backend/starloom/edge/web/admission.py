@@ -175,8 +175,9 @@ class Admission:
         if row.door is Door.ANYONE or (request.method not in _SAFE and row.scope in (None, Scope.ACCESS)):
             return response  # by such a request a caller may end its own sign-in, and hears that it did
         if not self._admits(request, row):
-            done = "" if request.method in _SAFE else "; what was asked may have been done"
-            raise Problem(Code.BAD_TOKEN, f"the right to this answer ended before it was there{done}")
+            # A client sends again what a 401 kept from being done; this may have been done.
+            done, status = ("", 0) if request.method in _SAFE else ("; what was asked may have been done", 403)
+            raise Problem(Code.BAD_TOKEN, f"the right to this answer ended before it was there{done}", status=status)
         in_pieces = isinstance(response, StreamingResponse)
         return _Ending(response, lambda: self._admits(request, row)) if in_pieces else response
 
