@@ -63,12 +63,19 @@ PEOPLE_THREATS = (
     Threat(
         "T281",
         "an assistant changes or thins out the running plan of a person, says that its work has happened or skips it,"
-        " or stops everybody's work",
-        "an assistant adds tasks behind the plan of somebody else and may cancel it; all else is a person's, and nobody"
-        " but a person marks work",
+        " pauses or repeats it, stops everybody's work, or pauses, changes, fires or removes a schedule of a person",
+        "an assistant adds tasks behind the plan of somebody else and may cancel it; all else is a person's, as is"
+        " all about a schedule, and nobody but a person marks work",
         ("tests/guard/test_work_of_others.py::test_t281_",),
-        part="an assistant cancels single constellations of others, retries their work that asked nobody, and pauses"
-        " their schedules",
+        part="an assistant cancels single constellations of others",
+    ),
+    Threat(
+        "T290",
+        "an assistant, or somebody who may not approve, cancels a harmless task of a plan that waits for its approval"
+        " and retries it, and the whole plan begins; or all of its tasks, and retries one after it has ended",
+        "a control begins no plan that waits for its approval; one that ended before anybody allowed it is started"
+        " only as a new constellation, which asks",
+        ("tests/guard/test_begun_by_retries.py::test_t290_",),
     ),
     Threat(
         "T290",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import ToolOffer
+from starloom_protocol.stream.authors import is_assistant
 from starloom_protocol.vocabulary import Code, Effect, Outcome, Role
 from tests.builders import IDEMPOTENT, TOOLS, Driver, edge, plan, task
 from tests.edge.world import World, settle
@@ -20,9 +21,10 @@ REBOOTS = ToolOffer(name="t.reboot", repeatability=IDEMPOTENT, effects=[Effect.C
 RUNS: dict[str, Any] = {"approves": False, "by": "program:ci"}
 
 
-def approved(driver: Driver, tool: str = "t.reboot") -> None:
-    """Submit a plan with a call about which a person is asked, and allow it."""
-    driver.submit(plan(task("look"), task("act", tool=tool), edge("look>act")))
+def approved(driver: Driver, tool: str = "t.reboot", *, by: str = "") -> None:
+    """Submit a plan with a call about which a person is asked, and allow it; an assistant `by` submits its own."""
+    author = by if is_assistant(by) else "person:ann"
+    driver.submit(plan(task("look"), task("act", tool=tool), edge("look>act")), by=author)
     asked = i.QuestionAnswered(
         by="person:ann", constellation="c1", id=driver.ident(), question="approve-plan", value="allow"
     )
@@ -47,7 +49,7 @@ def is_refused(driver: Driver, action: str, name: str | None, **fields: Any) -> 
 @pytest.mark.parametrize("failed", ["act", "look"])
 def test_t228_approved_work_is_not_done_again(by: str, failed: str) -> None:
     driver = a_driver()
-    approved(driver)
+    approved(driver, by=by)
     if failed == "act":
         driver.result(driver.take()[0], {})
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
@@ -87,7 +89,7 @@ def test_t228_words_of_somebody_else_steer_no_approved_work(by: str) -> None:
 def test_t228_nobody_reserves_what_they_may_not_edit(by: str) -> None:
     """A draft that is renewed keeps everybody else from these tasks, the owner among them."""
     driver = a_driver()
-    approved(driver)
+    approved(driver, by=by)
     draft = i.DraftOpened(approves=False, by=by, constellation="c1", id=driver.ident(), tasks=["act"], ttl_s=120)
     assert [one.code for one in driver.do(draft).faults] == [Code.FORBIDDEN]
     assert not driver.do(replace(draft, approves=True, id=driver.ident())).faults

@@ -234,11 +234,12 @@ async def test_t123_what_was_approved_runs_at_the_times_it_was_approved_for(
 
 async def test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule(world: World) -> None:
     await joined(world)
-    async with world.client() as http:
-        schedule = await kept(http, {**CLOCK, "plan": plan(WRITE)})
-        named = await http.patch(f"{S}/{schedule}", json={"name": "notes"}, headers=ACTING)
+    _, narrow = await world.new_token(Role.OPERATOR, ["read", "run"])
+    async with world.client() as person, world.client(narrow) as http:
+        schedule = await kept(person, {**CLOCK, "plan": plan(WRITE)})
+        named = await http.patch(f"{S}/{schedule}", json={"name": "notes"})
         assert (named.status_code, named.json()["approved"]["effects"]) == (200, ["read", "write"])
-        assert (await http.post(f"{S}/{schedule}/pause", headers=ACTING)).status_code == 200
+        assert (await http.post(f"{S}/{schedule}/pause")).status_code == 200
 
 
 SAME: dict[str, dict[str, Any]] = {
@@ -259,10 +260,11 @@ async def test_t127_a_change_of_nothing_makes_nobody_the_owner(world: World, cha
         http.headers.update(ACTING if who == "assistant" else {})
         schedule = await kept(person, {**CLOCK, "plan": plan({"id": "look", "tool": "t.read"})})
         before = world.engine.shard.fleet.schedules[schedule]
-        assert (await http.patch(f"{S}/{schedule}", json=SAME[change])).status_code == 200
+        changed = await http.patch(f"{S}/{schedule}", json=SAME[change])
+        assert changed.status_code == (403 if who == "assistant" else 200)
         after = world.engine.shard.fleet.schedules[schedule]
         assert (after.author, after.owner, after.token) == (before.author, before.owner, before.token)
-        assert change == "another name" or after == before
+        assert after == before or (change == "another name" and who != "assistant")
         assert (await person.delete(f"{V1}/tokens/{narrow}")).status_code < 300
         assert world.engine.shard.fleet.schedules[schedule].state == "active"
 
@@ -300,7 +302,8 @@ async def test_t166_only_who_may_approve_sets_the_list_before_the_trash_aside(wo
         assert any("nobody sees their list" in one for one in unseen["plan"]["warnings"])
         chosen = {"lists": False, "plan_hash": unseen["plan"]["plan_hash"]}
         assert (await http.post(S, json={**work, **chosen})).json()["code"] == "needs_approval"
-        assert (await http.patch(f"{S}/{schedule}", json=chosen)).json()["code"] == "needs_approval"
+        refused = (await http.patch(f"{S}/{schedule}", json=chosen)).json()["code"]
+        assert refused == ("forbidden" if who == "assistant" else "needs_approval")
         assert (await person.get(f"{S}/{schedule}")).json() == shown
         assert (await person.patch(f"{S}/{schedule}", json={"lists": False})).json()["code"] == "needs_approval"
         changed = (await person.patch(f"{S}/{schedule}", json=chosen)).json()

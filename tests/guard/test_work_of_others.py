@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.core.state import inputs as i
 from starloom_protocol.plan import check_edit
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import MAYBE, Driver, edge, plan, task
+from tests.core.clockwork import LOOK, Clockwork
 
 ASSISTANT = "assistant:helper"
 CHANGES: dict[str, dict[str, Any]] = {
@@ -56,15 +58,45 @@ def _in_doubt(by: str) -> Driver:
     return driver
 
 
-@pytest.mark.parametrize("action", ["mark", "skip", "release", "resume"])
+@pytest.mark.parametrize("action", ["mark", "skip", "release", "resume", "pause", "hold", "retry", "retry_from"])
 def test_t281_no_control_of_it_decides(action: str) -> None:
     driver = _in_doubt("person:ann")
-    name = None if action == "resume" else "pay"
-    more = {"state": "succeeded"} if action == "mark" else {}
-    refused = driver.control(action, name, by=ASSISTANT, approves=False, **more)
-    assert [one.code for one in refused.faults] == [Code.FORBIDDEN]
-    assert "ann asked for this" in refused.faults[0].reason
+    name = None if action in ("pause", "resume") else "pay"
+    refused = driver.control(action, name, by=ASSISTANT, approves=False)
+    draft = driver.do(i.DraftOpened(by=ASSISTANT, constellation="c1", id=driver.ident(), tasks=["pay"], ttl_s=60))
+    assert [one.code for one in (*refused.faults, *draft.faults)] == [Code.FORBIDDEN] * 2
+    assert refused.faults[0].reason.startswith("ann asked for this, and an assistant may not ")
+    assert "a person" in refused.faults[0].hint
     assert not driver.control("cancel", by=ASSISTANT, approves=False).faults
+
+
+def test_t281_it_steers_its_own_work() -> None:
+    driver = _running(ASSISTANT)
+    answers = [driver.control(*each, by=ASSISTANT, approves=False) for each in (("hold", "b"), ("pause",))]
+    assert [one.faults for one in answers] == [[], []]
+
+
+@pytest.mark.parametrize("action", ["pause", "resume", "run", "remove", "change"])
+def test_t281_a_schedule_of_a_person_is_left_alone(action: str) -> None:
+    clock = Clockwork()
+    before = clock.save()
+    if action == "change":
+        refused = clock.do(
+            i.ScheduleSaved(
+                approves=False,
+                by=ASSISTANT,
+                change=True,
+                id=clock.ident(),
+                keep_plan=True,
+                plan=LOOK,
+                schedule=replace(clock.drawn(), name="another"),
+            )
+        )
+    else:
+        refused = clock.order(action, by=ASSISTANT, owner="p-helper", approves=False)
+    assert [one.code for one in refused.faults] == [Code.FORBIDDEN]
+    assert refused.faults[0].reason == f"ann asked for this, and an assistant may not {action} it"
+    assert (clock.schedule(), clock.firings()) == (before, [])
 
 
 def test_t281_nobody_but_a_person_says_that_work_has_happened() -> None:

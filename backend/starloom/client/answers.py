@@ -18,7 +18,7 @@ from starloom_protocol.api.constellations import (
     VerdictRow,
     WaitingRow,
 )
-from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, LeftOutFiring, NoticeRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRow, LeftOutFiring, NoticeRow, PauseRow
 
 
 class CheckJson(TypedDict):
@@ -407,6 +407,7 @@ class ScheduleRowJson(TypedDict):
     notify_device: str | None
     overlap: str
     params: Any
+    paused: PauseRow | None
     recipe: str | None
     request: str
     running: list[str]

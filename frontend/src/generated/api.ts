@@ -175,7 +175,8 @@ export interface paths {
          * Page
          * @description List events, newest first, by person, device, subject (`kind`), constellation or words.
          *
-         *     `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
+         *     `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`. A name that no person has
+         *     is that of the program or the assistant which has it.
          */
         get: operations["page_api_v1_audit_get"];
         put?: never;
@@ -3596,6 +3597,15 @@ export interface components {
             };
         };
         /**
+         * PauseRow
+         * @description The pause of a schedule: since when, by whom, and why.
+         */
+        PauseRow: {
+            at: string | null;
+            by: string;
+            reason: string;
+        };
+        /**
          * PersonRow
          * @description A principal by id and name.
          */
@@ -4378,6 +4388,8 @@ export interface components {
             notify_device: string | null;
             overlap: components["schemas"]["Overlap"];
             params: unknown;
+            /** @description Null: it is not paused, or an earlier release paused it. */
+            paused: components["schemas"]["PauseRow"] | null;
             recipe: string | null;
             request: string;
             running: string[];
@@ -5127,6 +5139,7 @@ export type PastedPlan = components['schemas']['PastedPlan'];
 export type PatchDevice = components['schemas']['PatchDevice'];
 export type PatchSchedule = components['schemas']['PatchSchedule'];
 export type PathStep = components['schemas']['PathStep'];
+export type PauseRow = components['schemas']['PauseRow'];
 export type PersonRow = components['schemas']['PersonRow'];
 export type Phase = components['schemas']['Phase'];
 export type PhoneWay = components['schemas']['PhoneWay'];

@@ -219,6 +219,13 @@ export interface Firing {
   state: ConstellationState;
 }
 
+/** The pause of a schedule: since when, by whom (the hub does it after a restored backup), and the reason given. */
+export interface Pause {
+  at_ms: number;
+  by: string;
+  reason?: string;
+}
+
 /** Work on a clock; a firing is known by (id, due moment). */
 export interface Schedule {
   /** The author of its firings: the one who saved it, or last changed more than its name. */
@@ -256,6 +263,8 @@ export interface Schedule {
   owner: string;
   /** The values of `recipe`, as canonical text. */
   params?: string;
+  /** Who paused it; null: it is not paused, or an earlier release paused it. */
+  paused?: Pause | null;
   /** Due moments that wait for the firing before them. */
   queued?: number[];
   /** The name of the recipe that it runs; null: words, or a plan. */

@@ -28,6 +28,14 @@ class NoticeRow(TypedDict):
     text: str
 
 
+class PauseRow(TypedDict):
+    """The pause of a schedule: since when, by whom, and why."""
+
+    at: str | None
+    by: str
+    reason: str
+
+
 class ConsentRow(TypedDict):
     """The consent of a person to every firing that reaches no further.
 
@@ -87,6 +95,8 @@ class ScheduleRow(TypedDict):
     skipped: int
     last: FiringRow | None
     notice: NoticeRow | None
+    paused: PauseRow | None
+    """Null: it is not paused, or an earlier release paused it."""
     stopped: Fault | None
     approved: ConsentRow | None
     devices: list[BoundDeviceRow]

@@ -82,6 +82,14 @@ class Firing(Record, frozen=True, kw_only=True):
     state: ConstellationState
 
 
+class Pause(Record, frozen=True, kw_only=True):
+    """The pause of a schedule: since when, by whom (the hub does it after a restored backup), and the reason given."""
+
+    at_ms: int
+    by: str
+    reason: str = ""
+
+
 class Schedule(Record, frozen=True, kw_only=True):
     """Work on a clock; a firing is known by (id, due moment).
 
@@ -123,6 +131,8 @@ class Schedule(Record, frozen=True, kw_only=True):
     """The id of the principal by whose rights it runs."""
     params: str = "{}"
     """The values of `recipe`, as canonical text."""
+    paused: Pause | None = None
+    """Who paused it; null: it is not paused, or an earlier release paused it."""
     queued: list[int] = []
     """Due moments that wait for the firing before them."""
     recipe: str | None = None

@@ -262,6 +262,12 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(approved=approved))
     said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "fired 3, left out 1, the last succeeded" in said
+    paused = {"at": "2026-03-27T12:00:00.000Z", "by": "person:ann#k1", "reason": "holi\x1bday"}
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(next=[], paused=paused, state="paused"))
+    said = starloom(hub, "schedule", "show", "Nightly")[1]
+    assert "paused by ann at 2026-03-27 " in said
+    assert r"holi\x1bday" in said
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown())
     for action, says in (("pause", "is paused"), ("resume", "fires again"), ("run", "fires now")):
         hub.answers["POST", f"/schedules/Nightly/{action}"] = (200, shown())
         code, said = starloom(hub, "schedule", action, "Nightly")

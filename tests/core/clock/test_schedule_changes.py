@@ -13,9 +13,11 @@ from starloom.core.rights.consent import beyond
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Constellation, ShardSettings
+from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.plan import plan_hash
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import ForEach, Policy, Selector, ToolOffer
+from starloom_protocol.records.schedules import Pause
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     NO_NOTICES,
@@ -120,12 +122,26 @@ def test_a_paused_one_fires_nothing_and_makes_up_for_nothing() -> None:
     clock.save(catch_up=CatchUp.LAST)
     assert not clock.order("pause", reason="holiday").faults
     assert clock.order("pause").faults[0].code is Code.ILLEGAL_CONTROL
+    paused = Pause(at_ms=at("2026-06-01T00:30"), by="person:ann", reason="holiday")
+    assert clock.schedule().paused == paused
     clock.turn_to("2026-06-01T05:30")
     assert clock.firings() == []
+    assert clock.save(change=True, cron="30 * * * *").paused == paused
+    clock.save(change=True)
     clock.order("resume", owner="p-ann")
+    assert clock.schedule().paused is None
     assert clock.order("resume").faults[0].code is Code.ILLEGAL_CONTROL
     clock.settle()
     assert (clock.firings(), clock.schedule().due_ms) == ([], at("2026-06-01T06:00"))
+
+
+def test_a_pause_of_an_earlier_release_is_decided_as_it_was() -> None:
+    settings = settings_of(ShardSettings())
+    del settings["names_pauses"]
+    clock = Clockwork(settings=with_settings(settings))
+    clock.save()
+    assert not clock.order("pause").faults
+    assert (clock.schedule().state, clock.schedule().paused) == (ScheduleState.PAUSED, None)
 
 
 def test_a_removed_one_fires_nothing_and_what_runs_goes_on() -> None:

@@ -31,7 +31,7 @@ from starloom.client.routes import (
 from starloom.client.terminal.escaping import tell
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
-from starloom_protocol.stream.authors import name_of
+from starloom_protocol.stream.authors import name_of, told_name
 from starloom_protocol.text.wording import listed
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, ScheduleState
 
@@ -329,7 +329,7 @@ def list_schedules(run: Invocation) -> None:
         tell(f"{item['name']:<32} {following}  {item['zone']}")
         tell(f"{'':<4}{_what(item)}")
         for line in _tells(item):
-            print(f"{'':<4}{line}")
+            tell(f"{'':<4}{line}")
         for line in _trash_lines(item):
             say(f"{'':<4}{line}")
         for line in gone_lines(item, gone):
@@ -372,6 +372,11 @@ def _tells(item: ScheduleRowJson) -> Iterable[str]:
         more = f" ({item['notice']['count']} notices)" if item["notice"]["count"] > 1 else ""
         yield f"{item['notice']['text']}{more}"
     # A hub of an earlier release does not tell these.
+    if paused := item.get("paused"):
+        from starloom.client.terminal.style import clock  # tables cost a tenth of a second to import
+
+        why = f": {paused['reason']}" if paused["reason"] else ""
+        yield f"paused by {told_name(paused['by'])} at {clock(paused['at'])}{why}"
     asking = item.get("asking", [])
     if asking:
         yield f"waits for an approval: {', '.join(asking)} (starloom why {asking[0]})"
@@ -398,7 +403,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     elif item["devices"]:
         tell(f"  bound to {', '.join(bound['name'] for bound in item['devices'])}")
     for line in _tells(item):
-        print(f"  {line}")
+        tell(f"  {line}")
     for line in _trash_lines(item):
         say(f"  {line}")
     for line in gone_lines(item, _gone(run)):

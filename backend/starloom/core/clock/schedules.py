@@ -23,7 +23,7 @@ from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.selection import NOTIFY, is_blind
-from starloom.core.rights.authorship import check_asked, check_plan
+from starloom.core.rights.authorship import check_asked, check_of_others, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
@@ -32,7 +32,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
-from starloom_protocol.records.schedules import Consent, Firing, Notice, Schedule, ScheduledPlan, Unseen
+from starloom_protocol.records.schedules import Consent, Firing, Notice, Pause, Schedule, ScheduledPlan, Unseen
 from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
@@ -409,6 +409,7 @@ def stop(work: Work, schedule: Schedule, why: Fault) -> None:
     stopped = replace(
         schedule,
         due_ms=0,
+        paused=None,
         queued=[],
         skipped=schedule.skipped + len(schedule.queued),
         state=_STATE.STOPPED,
@@ -434,6 +435,8 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
     if not item.change and known is not None:
         raise Refusal(fault(Code.CONFLICT, f"a schedule {known.id} exists"))
+    if known is not None:
+        check_of_others(known.author, "change", author=work.by)
     most = work.shard.settings.schedules_most
     if known is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
@@ -485,6 +488,7 @@ def _made(
         fired=known.fired if known else 0,
         last=known.last if known else None,
         notice=known.notice if known else None,
+        paused=known.paused if known else None,
         queued=known.queued if known else [],
         running=known.running if known else {},
         skipped=known.skipped if known else 0,
@@ -660,6 +664,8 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
     schedule = work.shard.fleet.schedules.get(item.schedule)
     if schedule is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule}"))
+    if item.action != "seen":
+        check_of_others(schedule.author, item.action, author=work.by)
     match item.action:
         case "pause":
             _pause(work, schedule, item.reason)
@@ -722,6 +728,8 @@ def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is {schedule.state} already"))
     left_out = schedule.skipped + len(schedule.queued)
     paused = replace(schedule, due_ms=0, queued=[], skipped=left_out, state=_STATE.PAUSED)
+    if work.shard.settings.names_pauses:
+        paused = replace(paused, paused=Pause(at_ms=work.at_ms, by=by or work.by, reason=reason))
     keep(work, paused, EventKind.SCHEDULE_PAUSED, note=reason, by=by)
 
 
@@ -733,6 +741,7 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
         author=work.by,
         notice=None if schedule.state is _STATE.STOPPED else schedule.notice,
         owner=item.owner or schedule.owner,
+        paused=None,
         state=_STATE.ACTIVE,
         stopped=None,
         token=item.token,

@@ -36,6 +36,11 @@ from starloom.core.rights.call_effects import (
     wide_trash,
 )
 from starloom.core.rights.consent import (
+    ALLOW,
+    ALWAYS,
+    APPROVAL,
+    DENY,
+    FIRST,
     beyond,
     consent_to,
     may_run_on,
@@ -68,9 +73,8 @@ from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, ConstellationState, Effect, Reason
 
-KIND = "approval"
+KIND = APPROVAL
 TIMER = "approval"
-ALLOW, DENY, ALWAYS = "allow", "deny", "always"
 CALLS_MOST = 20
 """The answer *always* is offered for what a person can read."""
 ARGS_BYTES_MOST = 4096
@@ -82,7 +86,7 @@ _VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is th
 PLACES_NAMED_MOST = 3
 GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
-_FIRST = "approve-plan"
+_READ = frozenset({Effect.READ})
 _STATE = ConstellationState
 
 
@@ -182,7 +186,7 @@ def approval_need(
         turns = found.turns(known, spec)
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             found.others |= effects
-            found.beside += [spec] if effects - {Effect.READ} or spec.goal is not None else []
+            found.beside += [spec] if effects - _READ or spec.goal is not None else []
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
@@ -195,7 +199,7 @@ def approval_need(
         turns, effects = found.turns(known, spec), known.of(spec)
         if guided or turns or spec.id in wide or _asks(effects, strict=strict):
             found.add(spec, _call(fleet, spec, by_id, effects), f"a rule may add {spec.id} while it runs")
-        elif effects - {Effect.READ}:
+        elif effects - _READ:
             found.beside.append(spec)
     every_time = hold or policy.approval is Approval.ALWAYS
     if not found.calls and not every_time:
@@ -291,7 +295,7 @@ def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Contai
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
-    return bool(effects & ASKING) or (strict and bool(effects - {Effect.READ}))
+    return bool(effects & ASKING) or (strict and bool(effects - _READ))
 
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
@@ -524,9 +528,9 @@ def _ask(
 
 def _names(version: int) -> Iterator[str]:
     """Yield the names that the question about a plan may have: a plan is asked about more than once."""
-    yield _FIRST
-    yield f"{_FIRST}-{version}"
-    yield from (f"{_FIRST}-{version}-{number}" for number in count(2))
+    yield FIRST
+    yield f"{FIRST}-{version}"
+    yield from (f"{FIRST}-{version}-{number}" for number in count(2))
 
 
 def _over(constellation: Constellation) -> str:

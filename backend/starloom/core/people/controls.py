@@ -17,6 +17,7 @@ from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
 from starloom.core.rights.authorship import check_control, check_word
+from starloom.core.rights.consent import is_unapproved
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
 from starloom.core.state.inputs import ControlRequested, EditProposed
@@ -46,6 +47,7 @@ from starloom_protocol.text.wording import listed
 from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import (
     CONTROLS,
+    FINAL_CONSTELLATION_STATES,
     FINAL_GROUP_STATES,
     FINAL_TASK_STATES,
     REPEATABLE,
@@ -451,6 +453,9 @@ def _hold(work: Work, constellation: Constellation, task: str, record: TaskRecor
 def _release(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     reason = None if record.reason is Reason.HELD else record.reason
     free = replace(record, held=False, reason=reason)
+    if record.reason is Reason.HELD and work.shard.settings.restarts_waits:
+        # It could not begin until now, as after a pause.
+        free = replace(free, since_ms=work.at_ms)
     change_task(work, constellation, task, EventKind.TASK_RELEASED, free, note=item.reason)
 
 
@@ -537,7 +542,8 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     """
     head = constellation.head
     if _is_closed(constellation):
-        reason = f"the constellation is {head.state}"
+        asked = ", and nobody has approved its plan" if is_unapproved(constellation) else ""
+        reason = f"the constellation is {head.state}{asked}"
         fork = f"starloom fork {constellation.name}" + (f" --task {starts[0]}" if starts else "")
         way = f"Start a new one from there, which keeps the results before it: {fork}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", way))
@@ -568,15 +574,17 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
             continue
         opened = group_in_next_round(found, work.at_ms, expanded=bool(constellation.children.get(group)))
         work.emit(constellation, EventKind.ROUND_OPENED, group, [("group", group, opened)], note=item.reason)
-    if head.state not in (_STATE.ACTIVE, _STATE.PAUSED, _STATE.PLANNING):
-        # A fork that is being made is started by the code that makes it.
+    if head.state in FINAL_CONSTELLATION_STATES:
+        # A plan that waits for its approval, or is paused, is no further by it; a new fork is started by its maker.
         activate(work, constellation, EventKind.REOPENED, item.reason)
 
 
 def _is_closed(constellation: Constellation) -> bool:
-    """Whether a constellation was cancelled as a whole: it is started again as a new one."""
+    """Whether a constellation was cancelled as a whole, or ended unapproved: it is started again as a new one."""
     head = constellation.head
-    return head.state is _STATE.CANCELLING or (head.state is _STATE.CANCELLED and head.cancelled_by is not None)
+    if head.state not in FINAL_CONSTELLATION_STATES:
+        return head.state is _STATE.CANCELLING
+    return (head.state is _STATE.CANCELLED and head.cancelled_by is not None) or is_unapproved(constellation)
 
 
 def _under_way(constellation: Constellation, task: str, starts: list[str]) -> bool:

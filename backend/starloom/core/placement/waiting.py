@@ -130,7 +130,8 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
 
     Nothing happens while its time stands still.
     """
-    if record.state is not TaskState.READY:
+    due_ms = too_long(constellation, spec, record, record.since_ms).due_ms
+    if record.state is not TaskState.READY or work.at_ms < due_ms:
         work.ignore("the timer is stale")
         return
     paused = constellation.head.state not in WORKING_CONSTELLATION_STATES

@@ -15,6 +15,7 @@ from starloom.core.plan.groups import data_edges
 from starloom.core.rights import spending
 from starloom.core.run import timeouts
 from starloom.core.state.model import Constellation
+from starloom.core.state.queues import queueable
 from starloom.core.state.tasks.graph import find_cycle, set_ranks
 from starloom.core.state.work import Put, Refusal, Work, fault, unattend, withdraw_proposals
 from starloom_protocol.plan.checks.findings import topic_gates
@@ -22,6 +23,8 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Fault, TaskRecord, Version, dependency_id
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, TaskState
+
+_STOOD_STILL = (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED)
 
 
 def install_plan(
@@ -101,6 +104,10 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
     stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
+    if work.shard.settings.restarts_waits and head.state in _STOOD_STILL:
+        # These could not begin until now: they join their queues as tasks do that have just become ready.
+        ready = ((task, record) for task, record in constellation.tasks.items() if queueable(record))
+        stood += [("task", task, replace(record, since_ms=work.at_ms)) for task, record in ready]
     puts: list[Put] = [*also, *stood, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
     if kind is EventKind.REOPENED:

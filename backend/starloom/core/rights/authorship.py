@@ -59,7 +59,6 @@ _SECRET = "Ask a person to submit the plan, or to save it as a recipe; a recipe 
 _SENTENCE = "Leave `sentence` out: the answer says what was done, and words of a model have cites."
 _LOOK = "Ask a person to look at the device and to mark it."
 _ASK = "Leave `ask` out: whoever may answer is asked. A person who asks for this may name whom to ask."
-_DECIDING_ACTIONS = frozenset({"mark", "release", "resume", "skip"})
 _GUARDED_ACTIONS = frozenset({"draft", "hint", "mark", "release", "resume", "retry_from", "skip"})
 
 
@@ -322,9 +321,21 @@ def asked_faults(
     return faults or list(_unknown(principals, (spec for spec in specs.values() if spec is not None and spec.ask)))
 
 
-def _is_for_another(constellation: Constellation, author: str) -> bool:
+def _is_for_another(asked_by: str, author: str) -> bool:
     """Tell whether an assistant acts on work that somebody else asked for: it may stop that, and a person decides."""
-    return is_assistant(author) and who(author) != who(constellation.head.author)
+    return is_assistant(author) and who(author) != who(asked_by)
+
+
+def check_of_others(asked_by: str, action: str, *, author: str) -> None:
+    """Refuse an assistant a decision about the work, or the schedule, that somebody else asked for.
+
+    Raises:
+        Refusal: `forbidden`.
+    """
+    if _is_for_another(asked_by, author):
+        words = action.replace("_", " ")
+        reason = f"{told_name(asked_by)} asked for this, and an assistant may not {words} it"
+        raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Say to a person that it should be done."))
 
 
 def check_control(
@@ -337,9 +348,8 @@ def check_control(
     Raises:
         Refusal: with every reason.
     """
-    if action in _DECIDING_ACTIONS and _is_for_another(constellation, author):
-        reason = f"{told_name(constellation.head.author)} asked for this, and an assistant may not {action} it"
-        raise Refusal(fault(Code.FORBIDDEN, reason, "action", "Say to a person that it should be done."))
+    if action != "cancel":
+        check_of_others(constellation.head.author, action, author=author)
     if action == "mark" and is_assistant(author):
         raise Refusal(fault(Code.FORBIDDEN, "only a person says whether work has happened", "action", _LOOK))
     if approves or action not in {*_GUARDED_ACTIONS, "retry"}:
@@ -412,7 +422,7 @@ def _changes_of_others(
     constellation: Constellation, before: Mapping[str, TaskSpec], operations: Iterable[EditOperation], author: str
 ) -> Iterator[Fault]:
     """Yield a fault where an assistant does more to the plan of somebody else than to add tasks at its end."""
-    if not _is_for_another(constellation, author):
+    if not _is_for_another(constellation.head.author, author):
         return
     asked_by = told_name(constellation.head.author)
     for one in operations:

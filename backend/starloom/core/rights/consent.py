@@ -1,4 +1,4 @@
-"""Consent of a person to a schedule, and whether a later plan goes beyond it. Pure; never asks a person.
+"""Consent of a person to a plan or a schedule, and whether a later plan goes beyond it. Pure; never asks a person.
 
 A consent is bound to the hash of a plan and to its reach on the fleet of that day: devices, the grants of their owners,
 effects. The same plan is no longer approved on a fleet where it reaches further. A schedule is bound to the devices
@@ -8,14 +8,27 @@ that its plan names, whether it needed a consent or not.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from starloom.core.placement.selection import selects
 from starloom.core.rights.call_effects import ways_of
-from starloom.core.state.model import Fleet
+from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent
 from starloom_protocol.vocabulary import Effect, Repeatability
+
+APPROVAL: Final = "approval"
+"""The kind of the question about a plan as a whole."""
+ALLOW, DENY, ALWAYS = "allow", "deny", "always"
+FIRST: Final = "approve-plan"
+"""The name of the first question about a plan."""
+
+
+def is_unapproved(constellation: Constellation) -> bool:
+    """Tell whether a plan was asked about and nobody has allowed it."""
+    asked = constellation.questions.values() if FIRST in constellation.questions else ()
+    return bool(asked) and not any(one.kind == APPROVAL and one.answer in (ALLOW, ALWAYS) for one in asked)
 
 
 def consent_to(

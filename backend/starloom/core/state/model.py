@@ -605,6 +605,7 @@ class ShardSettings:
         "hedge_times",
         "keeps_reopenings",
         "kept_results_most",
+        "names_pauses",
         "pace_rows_most",
         "patience_most_ms",
         "probe_first_ms",
@@ -613,6 +614,7 @@ class ShardSettings:
         "quarantine_at",
         "random_placement",
         "refusals_most",
+        "restarts_waits",
         "return_ms",
         "rule_firings_most",
         "schedule_apart_ms",
@@ -657,6 +659,7 @@ class ShardSettings:
         self.hedge_times = 3
         self.keeps_reopenings = 1
         self.kept_results_most = 1_000
+        self.names_pauses = 1
         self.pace_rows_most = 2_000
         self.patience_most_ms = PATIENCE_MOST_MS
         self.proposals_most = 20
@@ -664,6 +667,7 @@ class ShardSettings:
         self.trial_runs = TRIAL_RUNS
         self.random_placement = 0
         self.refusals_most = 10
+        self.restarts_waits = 1
         self.fences_most = 10
         self.return_ms = 10_000
         self.rule_firings_most = 100

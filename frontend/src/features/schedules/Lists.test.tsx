@@ -5,6 +5,15 @@ import { expect, it } from "vitest";
 import { SCHEDULES } from "../../../dev/mockDocuments.ts";
 import { openPage } from "../../../dev/openPage.tsx";
 
+it("says who paused one", async () => {
+  const [first] = SCHEDULES as unknown as { name: string; paused?: unknown; state: string }[];
+  if (!first) throw new Error("the mock has no schedule");
+  Object.assign(first, { paused: { at: "2026-11-30T07:00:00.000Z", by: "person:ann#k", reason: "holiday" } });
+  openPage("/schedules");
+  const row = await screen.findByRole("article", { name: first.name });
+  expect(row.textContent).toMatch(/Paused by ann, .*\d\d:\d\d: holiday/);
+});
+
 it("shows the choice for found files alone, and sends it as it was made", async () => {
   const [first] = SCHEDULES as unknown as { name: string; unseen_trash?: boolean | null }[];
   if (!first) throw new Error("the mock has no schedule");

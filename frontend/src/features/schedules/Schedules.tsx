@@ -8,7 +8,7 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.ts";
 import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
 import type { RecipeRow, Schedule, ScheduleRow } from "../../model/types.ts";
-import { ownZone, readerTime } from "../../model/words/clock.ts";
+import { momentWords, ownZone, readerTime } from "../../model/words/clock.ts";
 import { author, rowShown } from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
@@ -179,6 +179,13 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
           <span className="dim">
             <Said text={row.stopped.hint} />
           </span>
+        </span>
+      )}
+      {row.paused && (
+        <span className="sub">
+          Paused by {author(row.paused.by)}
+          {row.paused.at && `, ${momentWords(Date.parse(row.paused.at))}`}
+          {row.paused.reason && `: ${row.paused.reason}`}
         </span>
       )}
       {row.notice && !row.stopped && (

@@ -250,7 +250,9 @@ async def test_it_is_changed_in_part_paused_resumed_and_removed(world: World) ->
         other = {**PLAN, "name": "Other"}
         assert (await http.patch(path, json={"plan": other, "name": "Other"})).json()["name"] == "Other"
         assert (await http.patch(path, json={"params": {"x": 1}})).status_code == 422
-        assert (await http.post(path + "/pause", json={"reason": "holiday"})).json()["next"] == []
+        paused = (await http.post(path + "/pause", json={"reason": "holiday"})).json()
+        assert (paused["next"], paused["paused"]["reason"]) == ([], "holiday")
+        assert paused["paused"]["by"].partition("#")[0] == made["author"].partition("#")[0]
         assert (await http.post(path + "/pause", json={})).json()["code"] == "illegal_control"
         assert len((await http.post(path + "/resume")).json()["next"]) == 5
         assert (await http.post(path + "/dance")).status_code == 422

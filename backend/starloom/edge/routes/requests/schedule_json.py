@@ -82,7 +82,7 @@ def schedule_shape(
     `asking` are those of its firings under way whose plan waits for an approval.
     """
     ahead, left_out = _ahead(schedule, now_ms)
-    last, notice, consent = schedule.last, schedule.notice, schedule.consent
+    last, notice, consent, paused = schedule.last, schedule.notice, schedule.consent, schedule.paused
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -120,6 +120,9 @@ def schedule_shape(
             "count": notice.news_for(reader),
             "text": notice.text,
         },
+        "paused": None
+        if paused is None
+        else {"at": entity_json.iso(paused.at_ms), "by": paused.by, "reason": paused.reason},
         "stopped": schedule.stopped,
         "approved": None
         if consent is None
