@@ -93,7 +93,7 @@ def context(asking: Asking, opening: PromptPart, more_by: str) -> Context:
     room = max(room if asking.fill else min(room, NEAR_BYTES), NEAR_BYTES_LEAST)
     near = tools.near(shelf, asking.words, room, asking.needed, fill=asking.fill)
     if near:
-        about = "The nearest to the request, with what they say of themselves."
+        about = "The nearest to the request."
         volatile.insert(0, _part("Tools near your words", "Tools near the words", about + "\n", "near", near, False))
     return Context((*stable, *volatile), tuple(left_out), shelf)
 
@@ -196,7 +196,7 @@ def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
         parts.append(_part("What was asked and answered", "Answers", about, "answers", lines, False))
     if asking.before:
         lines = [one_line(text[:BEFORE_CHARS]) for text in asking.before[:EARLIER_MOST]]
-        about = "Earlier requests of this person, the newest first: for what `it` and `the same` may mean.\n"
+        about = "Earlier requests of this person, the newest first, for `it` and `the same`.\n"
         parts.append(_part("What you asked before", "Asked before", about, "before", lines, False))
     if asking.today:
         parts.append(PromptPart("The date", f"Today is {asking.today}.", stable=False))

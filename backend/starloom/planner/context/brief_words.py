@@ -152,9 +152,8 @@ so does the MCP tool `submit` with `recipe` and `params`.
 EXAMPLES: Final = (ONE_FOR_EACH_DEVICE, WITH_A_QUESTION)
 
 TOOLS: Final = """\
-One line each: `name(needed: type, other?: type) [effects] on: DEVICES - title -> its result`. No type: text. `[x, y]`
-behind a field: a list of maps with these fields. `device_name` is put into the rows of a result as `device`. No `on`:
-every device has it.
+`name(needed: type, other?: type) [effects] on: DEVICES - title -> its result`. No type: text. `[x, y]` behind a field:
+a list of maps with these fields. `device_name` is put into the rows of a result as `device`. No `on`: every device.
 """
 MORE_TOOLS: Final = "These exist too."
 NOT_GRANTED: Final = "Their owner has not allowed these; each line ends with what the owner would type there."

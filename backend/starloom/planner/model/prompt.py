@@ -38,7 +38,7 @@ question of yours takes the request back, add `"withdrawn": true`.
 After looks there is one more kind, `answer`, for a request that they have answered already.
 """
 
-_MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see those that you need.'
+_MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see those you need.'
 _NO_MORE: Final = "A review cannot ask for them."
 
 

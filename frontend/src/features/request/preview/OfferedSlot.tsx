@@ -43,7 +43,7 @@ export function OfferedSlot({ label, value, absent, offers, params, onChange }: 
       <label htmlFor={id}>{label}</label>
       {found.length > 0 ? (
         <select id={id} value={value} onChange={(event) => onChange(event.target.value)}>
-          <option value="">{absent || "the newest"}</option>
+          <option value="">{absent || "none chosen"}</option>
           {value && !known && <option value={value}>{value}</option>}
           {found.map((file) => (
             <option key={file.name} value={file.name}>
@@ -55,7 +55,7 @@ export function OfferedSlot({ label, value, absent, offers, params, onChange }: 
         <input
           id={id}
           size={Math.max(12, Math.min(28, value.length + 1))}
-          placeholder={absent || "the newest"}
+          placeholder={absent || "none chosen"}
           value={value}
           onChange={(event) => onChange(event.target.value)}
         />
