@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from typing import Any
 
@@ -52,3 +54,10 @@ def test_a_job_that_broke_can_be_run_again() -> None:
         with pytest.raises(RuntimeError):
             jobs.run("c", "breaks", nothing)
     assert jobs.runs == ["breaks", "breaks"]
+
+
+def test_a_worker_starts_without_the_durable_history() -> None:
+    """A worker without a model has no job, and a third of its start is what a job opens."""
+    code = "import sys; import starloom.jobs.worker; print('sqlalchemy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, WorkerJob
-from starloom.store.opening import open_store
 from starloom.store.port import Unavailable
 
 _log = logging.getLogger(__name__)
@@ -81,6 +80,9 @@ class ClaimedJobs:
     async def _run(
         self, constellation: str, job: str, carry_out: CarryOut, takes_s: float, tiers: Sequence[str]
     ) -> None:
+        # The durable history is a third of what a worker loads, and one without a model has no job.
+        from starloom.store.opening import open_store
+
         store = await open_store(self.redis_url, self.database_url, owner=False)
         try:
             ours = WorkerJob(store, store.inbox, constellation, job, self.worker)

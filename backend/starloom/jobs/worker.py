@@ -196,6 +196,8 @@ def main() -> None:
     app = make_celery(places.broker_url)
     models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
+    if models.tiers():
+        import starloom.store.opening  # noqa: F401 - the first job is claimed as soon as every other
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
     add_tasks(app, claimed, models, sketches=lambda: open_sketches(places.redis_url))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)

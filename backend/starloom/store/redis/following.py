@@ -14,8 +14,8 @@ from redis.asyncio import Redis
 
 from starloom.store.port import Followed, LogEntry, Unavailable
 from starloom.store.redis import keys
-from starloom.store.redis.link import place_of
-from starloom.store.redis.reads import PAGE_COMMITS, reaching
+from starloom.store.redis.link import place_of, reaching
+from starloom.store.redis.reads import PAGE_COMMITS
 from starloom.store.redis.scripts import decode_entry
 from starloom.store.sql import history
 from starloom.store.sql.database import Database

@@ -16,8 +16,8 @@ from redis.exceptions import RedisError, ResponseError
 
 from starloom.store.port import Unavailable
 from starloom.store.redis import keys
-from starloom.store.redis.link import place_of
-from starloom.store.redis.reads import reaching, run_script
+from starloom.store.redis.link import place_of, reaching
+from starloom.store.redis.reads import run_script
 from starloom.store.redis.scripts import POST, SETTLE_DELIVERY
 
 INBOX_MOST: Final = 10_000

@@ -10,12 +10,14 @@ import asyncio
 import contextlib
 import ssl
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, cast
 
 import hiredis
 from redis.asyncio.connection import parse_url
+from redis.exceptions import RedisError
 
+from starloom.store.faults import full, redis_is_full
 from starloom.store.port import Unavailable
 from starloom.store.redis.scripts import Arg, Script
 
@@ -187,3 +189,14 @@ def place_of(url: str) -> str:
             return str(options["path"])
         return f"{options.get('host', 'localhost')}:{options.get('port', 6379)}"
     return "an address that cannot be read"
+
+
+@contextlib.asynccontextmanager
+async def reaching(place: str, what: str) -> AsyncIterator[None]:
+    """Turn a failure of Redis into `Unavailable` with the place and the operation."""
+    try:
+        yield
+    except (RedisError, OSError, TimeoutError) as error:
+        if redis_is_full(error):
+            raise full(None, f"Redis at {place}") from error
+        raise Unavailable(f"Redis at {place} did not give {what}: {error or type(error).__name__}") from error

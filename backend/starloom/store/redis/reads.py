@@ -6,16 +6,15 @@ Owns no state and writes nothing; the hub's edge, Celery workers and other hubs 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from typing import Any, Final, cast
 
 import msgspec
 from redis.asyncio import Redis
-from redis.exceptions import NoScriptError, RedisError
+from redis.exceptions import NoScriptError
 
 from starloom.store.chain import ChainedCommit, Pruning, decode_numbered
-from starloom.store.faults import Unreadable, corrupt, full, redis_is_full
+from starloom.store.faults import Unreadable, corrupt
 from starloom.store.port import (
     ActivityFilter,
     ActivityPage,
@@ -28,7 +27,7 @@ from starloom.store.port import (
     Unavailable,
 )
 from starloom.store.redis import keys
-from starloom.store.redis.link import place_of
+from starloom.store.redis.link import place_of, reaching
 from starloom.store.redis.scripts import Arg, Script, decode_entry
 from starloom.store.sql import audit, history, pruning
 from starloom.store.sql.database import Database
@@ -225,17 +224,6 @@ class Reads:
                 await self._redis.xrange(keys.LOG, min=keys.log_id(after + 1), count=PAGE_COMMITS),
             )
         return [(entry_id, fields[b"c"]) for entry_id, fields in found]
-
-
-@asynccontextmanager
-async def reaching(place: str, what: str) -> AsyncIterator[None]:
-    """Turn a failure of Redis into `Unavailable` with the place and the operation."""
-    try:
-        yield
-    except (RedisError, OSError, TimeoutError) as error:
-        if redis_is_full(error):
-            raise full(None, f"Redis at {place}") from error
-        raise Unavailable(f"Redis at {place} did not give {what}: {error or type(error).__name__}") from error
 
 
 async def run_script(redis: Redis, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:

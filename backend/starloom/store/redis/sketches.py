@@ -13,8 +13,7 @@ from typing import Final
 from redis.asyncio import Redis
 
 from starloom.store.redis import keys
-from starloom.store.redis.link import place_of
-from starloom.store.redis.reads import reaching
+from starloom.store.redis.link import place_of, reaching
 
 REPLY_WITHIN_S: Final = 2.0
 """Shorter than for state: a lost sketch is replaced by the next one, which says the same and more."""

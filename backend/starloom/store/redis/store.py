@@ -23,8 +23,8 @@ from starloom.store.port import Commit, EndedConstellation, Loaded, Ownership, P
 from starloom.store.redis import keys, scripts
 from starloom.store.redis.following import RedisLog
 from starloom.store.redis.inbox import RedisInbox
-from starloom.store.redis.link import Link, ReplyError, open_link
-from starloom.store.redis.reads import PAGE_COMMITS, Reads, fold_stream, reaching, run_script
+from starloom.store.redis.link import Link, ReplyError, open_link, reaching
+from starloom.store.redis.reads import PAGE_COMMITS, Reads, fold_stream, run_script
 from starloom.store.redis.sketches import RedisSketches
 from starloom.store.redis.takeover import how_of, take_over
 from starloom.store.sql import history, pruning
