@@ -72,12 +72,12 @@ PEOPLE_THREATS = (
         part="an assistant cancels single constellations of others",
     ),
     Threat(
-        "T290",
+        "T292",
         "an assistant, or somebody who may not approve, cancels a harmless task of a plan that waits for its approval"
         " and retries it, and the whole plan begins; or all of its tasks, and retries one after it has ended",
         "a control begins no plan that waits for its approval; one that ended before anybody allowed it is started"
         " only as a new constellation, which asks",
-        ("tests/guard/test_begun_by_retries.py::test_t290_",),
+        ("tests/guard/test_begun_by_retries.py::test_t292_",),
     ),
     Threat(
         "T292",

@@ -1,4 +1,4 @@
-"""T290: no control begins a plan that waits for its approval, or that ended before anybody allowed it."""
+"""T292: no control begins a plan that waits for its approval, or that ended before anybody allowed it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _waiting(by: str) -> Driver:
 
 @AUTHORS
 @pytest.mark.parametrize("way", ["retry", "edit"])
-def test_t290_a_retry_leaves_it_waiting(by: str, way: str) -> None:
+def test_t292_a_retry_leaves_it_waiting(by: str, way: str) -> None:
     driver = _waiting(by)
     approves = by == "person:ann"
     assert not driver.control("cancel", "look", by=by, approves=approves).faults
@@ -39,7 +39,7 @@ def test_t290_a_retry_leaves_it_waiting(by: str, way: str) -> None:
 
 
 @AUTHORS
-def test_t290_it_ends_unapproved_and_stays_so(by: str) -> None:
+def test_t292_it_ends_unapproved_and_stays_so(by: str) -> None:
     driver = _waiting(by)
     approves = by == "person:ann"
     for name in ("look", "write", "act"):
@@ -53,7 +53,7 @@ def test_t290_it_ends_unapproved_and_stays_so(by: str) -> None:
 
 
 @AUTHORS
-def test_t290_a_fork_of_it_asks_again(by: str) -> None:
+def test_t292_a_fork_of_it_asks_again(by: str) -> None:
     driver = _waiting(by)
     for name in ("look", "write", "act"):
         driver.control("cancel", name, by=by)

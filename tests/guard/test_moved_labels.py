@@ -220,7 +220,9 @@ def test_t252_a_schedule_is_not_saved_on_devices_that_nobody_saw() -> None:
     label(clock, "one")
     (refused,) = clock.ask_save(made, plan_hash=shown).faults
     assert (refused.code, refused.reason.endswith(OTHER_DEVICES)) == (Code.NEEDS_APPROVAL, True)
-    assert clock.save(made, plan_hash=made.hash).consent.devices == ["d-two"]
+    given = clock.save(made, plan_hash=made.hash).consent
+    assert given is not None
+    assert given.devices == ["d-two"]
 
 
 def test_t252_an_approved_preview_of_before_is_decided_as_it_was() -> None:

@@ -68,7 +68,8 @@ def recipes(run: Invocation) -> None:
         return
     for item in found["items"]:
         # A hub of an earlier release does not tell who saved it.
-        author = (item.get("trust") or {}).get("author", "")
+        trust = item.get("trust")
+        author = trust.get("author", "") if trust else ""
         whose = f"saved by the assistant {name_of(author)}" if is_assistant(author) else "yours"
         own = "" if item.get("built_in", True) else f"  ({whose}, version {item['version']})"
         tell(f"{item['name']:<18} {item['title']}{own}")

@@ -8,6 +8,7 @@ from typing import Final
 
 from starloom.core.people import approvals, escalations, inquiries
 from starloom.core.plan.goals import asking
+from starloom.core.rights.consent import is_unapproved
 from starloom.core.run import judgement, recovery
 from starloom.core.state.model import Constellation
 from starloom_protocol.records.entities import Question
@@ -51,9 +52,7 @@ def _asker(constellation: Constellation, question: Question) -> str:
     """Return who asks a question, as the subject of a sentence."""
     match question.kind:
         case approvals.KIND:
-            given = (one.answer for one in constellation.questions.values() if one.kind == approvals.KIND)
-            allowed = any(answer in (approvals.ALLOW, approvals.ALWAYS) for answer in given)
-            return f"the hub, before the plan {'goes on' if allowed else 'begins'}"
+            return f"the hub, before the plan {'begins' if is_unapproved(constellation) else 'goes on'}"
         case inquiries.KIND:
             return "the model that plans"
         case escalations.KIND:

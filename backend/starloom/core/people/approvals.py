@@ -280,7 +280,7 @@ def _where(work: Work, constellation: Constellation, verdict: ApprovalNeed) -> l
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
     """Tell whether a plan of the author `by` waits for a person before its first task; `approves`: `by` may answer."""
-    by = words_by(fleet, plan.recipe, by)
+    by = words_by(fleet, plan.recipe, by) if plan.recipe else by
     wide = _wide(fleet, plan, by, approves=approves)
     return approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=False, by=by, wide=wide).asks
 
@@ -427,7 +427,7 @@ def ask_or_start(
     schedule = fleet.schedules.get(head.schedule or "")
     # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
     strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
-    by = words_by(fleet, plan.recipe, head.author)
+    by = words_by(fleet, plan.recipe, head.author) if plan.recipe else head.author
     wide = _wide(fleet, plan, by, approves=head.approves)
     verdict = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=by, wide=wide)
     effects = plan_effects(fleet, plan)
@@ -500,7 +500,7 @@ def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: s
     rules = list(constellation.rules.values())
     words = bool(head.request) and head.recipe is None
     # What was changed is no recipe as its keeper has read it.
-    by = words_by(work.shard.fleet, head.recipe, head.author)
+    by = words_by(work.shard.fleet, head.recipe, head.author) if head.recipe else head.author
     wide = wide_trash([*specs, *specs_by_rules(rules, specs)], constellation.deps.values(), guided=is_model(by))
     verdict = approval_need(work.shard.fleet, specs, rules, head.policy, strict=words, hold=head.hold, by=by, wide=wide)
     if not verdict.asks:

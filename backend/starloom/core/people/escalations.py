@@ -17,11 +17,12 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people.approvals import ALLOW, DENY, due_moment
+from starloom.core.people.approvals import due_moment
 from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
+from starloom.core.rights.consent import ALLOW, DENY
 from starloom.core.rights.edit_scope import needs_a_person, wider_than_approved
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation

@@ -83,9 +83,9 @@ def is_kept_by_model(fleet: Fleet, recipe: str) -> bool:
     return any(is_model(one.author) for one in _writers(fleet, recipe))
 
 
-def words_by(fleet: Fleet, recipe: str | None, author: str) -> str:
-    """Return whose words a plan is made of: a model's where an assistant keeps its recipe, else its author's."""
-    return MODEL if recipe is not None and not is_model(author) and is_kept_by_model(fleet, recipe) else author
+def words_by(fleet: Fleet, recipe: str, author: str) -> str:
+    """Return whose words the plan of a recipe is: a model's where an assistant keeps it, else those of its author."""
+    return MODEL if not is_model(author) and is_kept_by_model(fleet, recipe) else author
 
 
 def is_kept_unapproved(fleet: Fleet, recipe: str) -> bool:
