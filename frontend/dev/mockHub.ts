@@ -68,6 +68,8 @@ export class MockHub {
   readonly sessionEnded: boolean;
   readonly invitation: InvitationRow | null;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
+  /** Beside the rest of it, the end of a request that is waited for. */
+  waitedFor: object = {};
   /** Sentences on the grants that an approval's plan lacks. */
   ungranted: string[] = [];
   /** Whether the listener of the local network is open. */
@@ -249,7 +251,8 @@ export class MockHub {
     if (path === "/session") return this.session();
     if (path === "/live/tickets") return { body: { ticket: "ticket" }, status: 201 };
     if (path === "/constellations" && method === "GET") return this.list(searchParams);
-    if (path === "/constellations" && searchParams.has("wait_s")) return { body: WAITED_FOR, status: 200 };
+    if (path === "/constellations" && searchParams.has("wait_s"))
+      return { body: { ...WAITED_FOR, ...this.waitedFor }, status: 200 };
     if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
     if (path === "/constellations/preview")
       return preview(body as { request?: string; recipe?: string; plan?: unknown });
@@ -273,6 +276,8 @@ export class MockHub {
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
+    const recipe = RECIPES.find((one) => path === `/recipes/${one.name}`);
+    if (recipe) return { body: { ...recipe, text: "starloom_recipe: 1", version: 1 }, status: 200 };
     if (path === "/recipes/nope") return problem(404, "unknown_recipe", "there is no recipe nope");
     if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import psutil
 import pytest
 
+from starloom.client.discovery import read_local
+from starloom.client.rest import Client
+from starloom.client.routes import get_devices
+from starloom.edge.access.authority import Authority
 from starloom.host.ports import free_port
 from tests.chaos.conftest import Settled
 from tests.chaos.stack import Stack, running
@@ -63,6 +70,32 @@ def _words(process: psutil.Process) -> str:
         return " ".join([process.name(), *process.cmdline()])
     except psutil.NoSuchProcess:
         return ""
+
+
+def test_a_hub_with_its_own_certificate_serves_its_computer() -> None:
+    """The command line and the local agent reach it by its socket, whatever name the certificate is made for."""
+    with tempfile.TemporaryDirectory(prefix="sl-chaos-") as folder:
+        leaf = Authority(Path(folder) / "certificate", lambda: int(time.time() * 1000)).leaf("192.168.7.7")
+        environment = {**os.environ, "STARLOOM_TLS_CERT": str(leaf.chain), "STARLOOM_TLS_KEY": str(leaf.key)}
+        home, port = Path(folder) / "home", free_port()
+        argv = [sys.executable, "-m", "starloom.cli", "up", "--home", str(home), "--port", str(port)]
+        log = Path(folder) / "up.log"
+        with log.open("wb") as words:
+            service = subprocess.Popen(
+                argv, stdin=subprocess.DEVNULL, stdout=words, stderr=subprocess.STDOUT, env=environment
+            )
+        try:
+            until(lambda: f"https://127.0.0.1:{port}/#/sign-in/".encode() in log.read_bytes(), "it gives a link")
+            address = read_local(home)
+            assert address is not None
+            client = Client(address)
+            try:
+                until(lambda: [row["link"] for row in client.get(get_devices())["items"]] == ["online"], "its agent")
+            finally:
+                client.close()
+        finally:
+            service.send_signal(signal.SIGTERM)
+            service.wait(30 * SLOWER)
 
 
 def test_the_service_ends_though_nobody_reads_its_words() -> None:

@@ -42,17 +42,18 @@ def served(path: Path, answer: bytes) -> Iterator[list[bytes]]:
         thread.join()
 
 
-def client(folder: Path, started_s: float | None = None) -> Client:
+def client(folder: Path, started_s: float | None = None, url: str = "http://127.0.0.1:8470") -> Client:
     file = folder / "local.json"
     file.touch()
     began_s = psutil.Process().create_time() if started_s is None else started_s
     own = OwnHub(file, folder / "hub.sock", folder / "tunnel.sock", "", os.getpid(), began_s)
-    return Client(HubAddress("http://127.0.0.1:8470", "slt_a_b", str(file), own=own), sleep=lambda _: None)
+    return Client(HubAddress(url, "slt_a_b", str(file), own=own), sleep=lambda _: None)
 
 
-def test_requests_go_over_the_socket(tmp_path: Path) -> None:
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8470", "https://127.0.0.1:8470"])
+def test_requests_go_over_the_socket(tmp_path: Path, url: str) -> None:
     with served(tmp_path / "hub.sock", ANSWER) as heard:
-        made = client(tmp_path)
+        made = client(tmp_path, url=url)
         assert made.get("/devices") == {"items": []}
         assert made.get("/devices") == {"items": []}
         made.close()

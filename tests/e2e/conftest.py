@@ -123,13 +123,17 @@ def context_of(
 
 @pytest.fixture(scope="package")
 def session(stack: Stack, new_context: NewContext) -> StorageState:
-    """Sign in once by a real link; the other tests start with its cookie."""
+    """Sign in once by a real link; the other tests start with its cookie, and as somebody who was never here before.
+
+    With the time of this visit, Home would show what ended since then, from the fifth minute of the run on.
+    """
     context = new_context("wide")
     page = context.new_page()
     page.goto(stack.sign_in_link())
     page.get_by_role("heading", name="Home", exact=True).wait_for()
     state = context.storage_state()
     context.close()
+    state["origins"] = []
     return state
 
 

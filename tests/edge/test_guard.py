@@ -148,7 +148,13 @@ async def test_a_scoped_token_gets_only_its_scopes(world: World) -> None:
 
 async def test_a_route_without_a_row_is_nobodys(world: World) -> None:
     admission = Admission(
-        world.hub.access, world.hub.limits, world.hub.links.of_token, lambda _: "c", TypedHere("starloom"), rows={}
+        world.hub.access,
+        world.hub.limits,
+        world.hub.links.of_token,
+        world.hub.fleet.belongs,
+        lambda _: "c",
+        TypedHere("starloom"),
+        rows={},
     )
     with pytest.raises(Problem) as caught:
         admission.row("GET", "/new")

@@ -67,10 +67,10 @@ DEVICE_THREATS = (
     ),
     Threat(
         "T136",
-        "a page or a request that was open when its sign-in ended goes on to show what happens",
-        "a socket asks before each message whether its sign-in is good, and a request that waited before it answers",
-        ("tests/guard/test_ended_sign_ins.py::test_t136_",),
-        part="a file whose download has begun arrives whole",
+        "a page, a request or a download that was open when its sign-in ended goes on to show what happens",
+        "the hub asks before each message and piece of an answer whether the sign-in, or the device, is good",
+        ("tests/guard/test_ended_sign_ins.py::test_t136_", "tests/guard/test_ended_answers.py::test_t136_"),
+        part="what the network has taken by then arrives; a connection that is silent ends within 15 seconds",
     ),
     Threat(
         "T137",

@@ -97,4 +97,31 @@ GIVEN_THREATS = (
         "so many wait and no more; a device sends a further one again when it connects",
         ("tests/guard/test_named_streams.py::test_t268_",),
     ),
+    Threat(
+        "T269",
+        "a revoked device does not read its connection: the hub cannot say the last word, and goes on to take its"
+        " output, its offers and its condition, which shows it online",
+        "nothing that a connection says counts once it is to end, and the record of a revoked device stands; a peer"
+        " that reads nothing for a minute is cut off, however much it says",
+        ("tests/guard/test_gone_devices.py::test_t269_", "tests/edge/listeners/test_serving.py::test_t269_"),
+    ),
+    Threat(
+        "T270",
+        "a copied or stolen key of an agent connects, the agent itself stops, and its owner sees a device that is"
+        " online; or both give results and output",
+        "the newest connection has the device, no other one is heard, and the record of activity says that two agents"
+        " with the key are there",
+        ("tests/guard/test_copied_keys.py::test_t270_",),
+        part="a thief that waits until the agent is away is not told from it; a page that is opened twice is not told",
+    ),
+    Threat(
+        "T271",
+        "the author of files of few kilobytes has a comparison or a search of them keep a device at work for hours",
+        "texts are compared by whole rows of bits: so many lines take a part of a second, whatever is in them; a search"
+        " counts what it unpacks",
+        (
+            "tests/device_agents/tools/tables/test_line_diff.py::test_t271_",
+            "tests/device_agents/tools/files/test_search.py::test_t271_",
+        ),
+    ),
 )

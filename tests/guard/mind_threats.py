@@ -443,4 +443,12 @@ MIND_THREATS = (
         ("tests/core/rights/test_overwriting_calls.py::test_t250_",),
         part="a device whose owner granted writing takes new files at once; an undo takes them away again",
     ),
+    Threat(
+        "T272",
+        "a plan, or a text that it passes on, begins with `-e`: on a Mac the notice, the question or the typed text is"
+        " a script that runs outside of every cage; on Linux a notice has a link that reads as another address",
+        "each text stands behind the end of the options; the body of a notice has no markup",
+        ("tests/guard/test_words_of_scripts.py::test_t272_",),
+        part="osascript is played by a program that reads its options by getopt, as the one of macOS does",
+    ),
 )

@@ -86,4 +86,13 @@ PEOPLE_THREATS = (
         "a recipe says that an assistant saved it, and asks as a plan of the assistant does until a person saves it",
         ("tests/guard/test_recipes_of_assistants.py::test_t291_",),
     ),
+    Threat(
+        "T290",
+        "an assistant, or a plan that somebody else wrote, empties the trash of a device, and what it took away before"
+        " cannot be brought back",
+        "a call that empties a trash destroys: its plan waits for a person, no edit of an assistant adds it, and the"
+        " device asks its owner for each number of days",
+        ("tests/guard/test_emptied_for_good.py::test_t290_",),
+        part="what a person allowed from now on is not asked about again, as with any call",
+    ),
 )

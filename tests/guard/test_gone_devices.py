@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+from starloom.core.state import inputs as i
+from starloom.edge.agents.aip import SCOPE
 from starloom_protocol.records.entities import Offer, ToolOffer
-from starloom_protocol.vocabulary import Effect, Repeatability, Role
+from starloom_protocol.vocabulary import Effect, Profile, Repeatability, Role
 from starloom_protocol.wire import frames as f
 from tests.edge.agents import test_artifact_rights as artifact_rights
-from tests.edge.world import Agent, World, settle
+from tests.edge.world import Agent, World, an_offer, chain, settle
 
 V1 = "/api/v1"
 ACTING = {"x-starloom-acting": "assistant"}
@@ -95,3 +98,38 @@ async def test_t133_an_operator_ends_no_device_that_another_person_let_in(world:
     async with world.client(cleo) as http:
         assert (await http.post(f"{V1}/devices/pixel/revoke", json={})).status_code == 200
     assert world.hub.fleet.devices[pixel.id].revoked
+
+
+async def test_t269_a_revoked_device_that_does_not_read_is_heard_no_more(world: World) -> None:
+    agent = await world.online("one", offer=an_offer("t.one"))
+    made = await world.submit(chain("t.one"))
+    given = (await agent.next(f.Dispatch)).at
+    assert agent.ws is not None
+    agent.ws._from_app = asyncio.Queue(1)
+    agent.ws._from_app.put_nowait({})
+    agent.report += 1
+    await agent.send(f.Started(at=given, report=agent.report))
+    await settle()  # the hub has something to say, and the device does not take it
+    async with world.client() as owner:
+        assert (await owner.post(f"{V1}/devices/one/revoke", json={})).status_code == 200
+        before = await world.hub.reads.entities("fleet")
+        await agent.send(f.LogChunk(at=given, offset=0, stream="out", text="still here"))
+        await agent.send(f.OfferFrame(offer=an_offer("t.evil"), os="linux", policy_digest="p", profile=Profile.WORK))
+        await agent.send(f.ConditionFrame(facts={"battery": "50"}))
+        await settle(100)
+        log = (await owner.get(f"{V1}/constellations/{made['id']}/tasks/t0/attempts/1/log")).json()
+    assert log["text"] == ""
+    assert await world.hub.reads.entities("fleet") == before
+
+
+async def test_t269_the_record_of_a_revoked_device_stands(world: World) -> None:
+    """What was on its way when it was revoked is taken up after that."""
+    agent = await world.online("one")
+    async with world.client() as owner:
+        assert (await owner.post(f"{V1}/devices/one/revoke", json={})).status_code == 200
+    before = await world.hub.reads.entities("fleet")
+    said: dict[str, Any] = {"by": f"device:{agent.id}", "device": agent.id, "scope": SCOPE, "session": 1}
+    world.hub.inbox.post(i.ConditionReceived(facts={"battery": "50"}, id="late-1", **said))
+    world.hub.inbox.post(i.OfferReceived(id="late-2", offer=an_offer("t.evil"), os="x", profile=Profile.WORK, **said))
+    await settle(100)
+    assert await world.hub.reads.entities("fleet") == before

@@ -76,13 +76,13 @@ async def test_t146_a_stream_gives_its_place_back_when_its_reader_leaves(world: 
     assert not served._watches
 
 
-def asked(world: World, path: str, method: str) -> Any:
-    """Return the scope of a request as a server gives it to the application."""
+def asked(world: World, path: str, method: str, credential: str = "") -> Any:
+    """Return the scope of a request as a server gives it to the application; the owner's by default."""
     path, _, query = path.partition("?")
     host = f"127.0.0.1:{world.hub.settings.port}".encode()
     headers = [
         (b"host", host),
-        (b"authorization", f"Bearer {world.token}".encode()),
+        (b"authorization", (credential or f"Bearer {world.token}").encode()),
         (b"content-type", b"application/json"),
     ]
     return {

@@ -43,6 +43,12 @@ def test_a_folder_without_a_hub_is_named_and_left_as_it_is(tmp_path: Path) -> No
     assert list(empty.iterdir()) == []
 
 
+def test_a_folder_whose_history_is_in_a_database_elsewhere_is_told_so(tmp_path: Path) -> None:
+    (tmp_path / "hub" / "keys").mkdir(parents=True)
+    with pytest.raises(Problem, match="in a database that this command is not told of"):
+        back_up(settings_of(tmp_path / "hub"), tmp_path / "b.tar")
+
+
 @pytest.fixture
 async def home(tmp_path: Path) -> Path:
     """Return a data folder with a history, keys, an artifact, and what a backup leaves out."""

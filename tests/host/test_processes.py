@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from starloom.host import ports
+from starloom.host import ports, processes
 from starloom.host.agents import OVER
 from starloom.host.processes import Child, Program, log_tail
 from starloom_agent.install.service import EXIT_REFUSED
@@ -52,6 +52,24 @@ async def kept() -> AsyncIterator[Kept]:
     made = Kept()
     yield made
     await asyncio.gather(*(child.kill() for child in made.children))
+
+
+async def test_the_log_of_a_program_that_goes_on_begins_anew(
+    kept: Kept, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "LOG_BYTES_MAX", 1000)
+    monkeypatch.setattr(processes, "LOG_LOOK_S", 0.01)
+    log, former = tmp_path / "out.log", tmp_path / "out.log.1"
+    said = "import signal; print('x' * 2000, flush=True); signal.sigwait([signal.SIGUSR1]); print('more', flush=True)"
+    child = await kept.start(
+        f"import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1]); {said}; signal.pause()", log=log
+    )
+    await until(lambda: former.is_file() and log.stat().st_size == 0)
+    assert former.read_text() == "x" * 2000 + "\n"
+    assert child.pid is not None
+    os.kill(child.pid, signal.SIGUSR1)
+    await until(lambda: log.read_text() == "more\n")
+    assert child.starts == 1
 
 
 async def test_a_log_that_is_full_does_not_hold_up_the_program(kept: Kept) -> None:

@@ -26,7 +26,7 @@ PANELS: Final = {
     ),
     "Decide and steer": (
         "approvals", "approve", "deny", "pause", "resume", "cancel", "stop-all", "retry", "retry-from", "skip", "mark",
-        "hold", "release", "reassign", "priority", "hint", "edit", "fork", "undo",
+        "hold", "release", "reassign", "priority", "hint", "edit", "again", "fork", "undo",
     ),
     "Devices": ("devices", "device", "enroll", "tools", "tunnel"),
     "People and rights": ("open", "person", "token", "secret", "activity", "audit"),

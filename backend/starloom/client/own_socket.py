@@ -131,9 +131,12 @@ class OwnSocket(httpx.BaseTransport):
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request over a connection whose other end runs as the hub's user."""
+        """Send one request over a connection whose other end runs as the hub's user.
+
+        The socket speaks plain HTTP, also where the hub's address is one of https: nothing goes over a network.
+        """
         url = httpcore.URL(
-            scheme=request.url.raw_scheme,
+            scheme=b"http",
             host=request.url.raw_host,
             port=request.url.port,
             target=request.url.raw_path,

@@ -169,6 +169,7 @@ def _guarded(hub: Hub, here: TypedHere) -> type[APIRoute]:
         hub.access,
         hub.limits,
         hub.links.of_token,
+        hub.fleet.belongs,
         lambda request: sessions.cookie_name(hub.settings.port, request),
         here,
     )

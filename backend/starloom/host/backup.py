@@ -119,6 +119,9 @@ def back_up(settings: Settings, target: Path) -> Archive:
     history = settings.home / DATABASE_FILE
     if settings.database_url is None and not history.exists():
         # To open it would make it, and a restore would find a history there.
+        if (settings.home / "keys").is_dir():
+            reason = f"the hub of {settings.home} keeps its history in a database that this command is not told of"
+            raise usage(reason, "Give it the STARLOOM_DATABASE_URL of the hub, or write it into starloom.toml there.")
         way_out = (
             "Name the data folder: --home FOLDER, or --hub; `starloom doctor` says where the hub of this folder is."
         )

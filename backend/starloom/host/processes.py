@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import shutil
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -26,6 +27,8 @@ SETTLED_S = 30.0
 LAST_WORDS_S = 1.0
 LOG_BYTES_MAX = 5 * 1024 * 1024
 """Weeks of a quiet hub; with the one before it a log takes twice as much."""
+LOG_LOOK_S = 300.0
+"""The time within which the log of a program that goes on is found to be longer than that."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +102,7 @@ class Child:
         out = None
         if log is not None:
             log.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            if log.exists() and log.stat().st_size > LOG_BYTES_MAX:
-                log.replace(log.with_name(log.name + ".1"))
+            self._turn(log)
             out = log.open("ab")
         try:
             self._process = await asyncio.create_subprocess_exec(
@@ -126,7 +128,7 @@ class Child:
         try:
             while self._process is not None:
                 began = time.monotonic()
-                self.exit_code = await self._process.wait()
+                self.exit_code = await self._until_ended(self._process)
                 if self._copying is not None:
                     # A child of it may still hold the other end of the pipe.
                     await asyncio.wait({self._copying}, timeout=LAST_WORDS_S)
@@ -150,6 +152,24 @@ class Child:
                     return
         finally:
             self.ended.set()
+
+    async def _until_ended(self, process: asyncio.subprocess.Process) -> int:
+        """Wait for the end of the process; its log is kept short meanwhile."""
+        waiting = asyncio.ensure_future(process.wait())
+        while not (await asyncio.wait({waiting}, timeout=LOG_LOOK_S))[0]:
+            if self.program.log is not None:
+                self._turn(self.program.log)
+        return waiting.result()
+
+    def _turn(self, log: Path) -> None:
+        """Empty a log that is too long; its text is kept beside it, as `.1`."""
+        try:
+            if log.is_file() and log.stat().st_size > LOG_BYTES_MAX:
+                shutil.copyfile(log, log.with_name(log.name + ".1"))
+                # The program holds the file open and appends to it, so it goes on at the new end of the same file.
+                os.truncate(log, 0)
+        except OSError as error:
+            self._say(f"the log {log} grows on: {error}")
 
 
 async def _copy(said: asyncio.StreamReader, log: Path) -> None:

@@ -40,6 +40,8 @@ _WORDS: Final = {
     "shell.": "run commands",
     "sqlite.": "read databases",
     "system.": "tell how it is",
+    "trash.": "look into its trash",
+    "trash.empty": "empty its trash",
 }
 """The beginning of a tool's name -> what it can do; the longer beginning counts."""
 

@@ -144,7 +144,8 @@ class Address:
     @property
     def socket(self) -> str:
         url = self.route.url
-        scheme = {"http": "ws", "https": "wss"}.get(url.scheme, url.scheme)
+        schemes = {"http": "ws", "https": "ws" if self.route.own_socket else "wss"}
+        scheme = schemes.get(url.scheme, url.scheme)
         return f"{scheme}://{url.netloc}{url.path.rstrip('/')}/aip/v1"
 
 

@@ -159,8 +159,8 @@ class Route:
         return bool(self.via) and not self.own_socket and self.dialled[0] in _LOOPBACK
 
     def tls(self) -> ssl.SSLContext | None:
-        """Return the context for this hub, None where the address is plain http."""
-        return tls_context(self.pin) if self.url.scheme == "https" else None
+        """Return the context for this hub, None for plain http and for the hub's own socket, which speaks no TLS."""
+        return tls_context(self.pin) if self.url.scheme == "https" and not self.own_socket else None
 
     def http(self, timeout_s: float) -> http.client.HTTPConnection:
         """Return an HTTP connection that is not open yet."""

@@ -175,7 +175,8 @@ export interface paths {
          * Page
          * @description List events, newest first, by person, device, subject (`kind`), constellation or words.
          *
-         *     `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
+         *     `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`. A name that no person has
+         *     is that of the program or the assistant which has it.
          */
         get: operations["page_api_v1_audit_get"];
         put?: never;

@@ -64,6 +64,8 @@ def means_several(name: str) -> bool:
 def called_fault(name: str, *, most: int) -> str | None:
     """Return why no device may be called by a name, or None; labels may mean several devices, and names may not."""
     wrong = device_name_fault(name, most=most)
+    if wrong is None and name.startswith("-"):
+        return f"a device may not be called {name}: a command line takes a name that begins with `-` for an option"
     if wrong is None and means_several(name):
         return f"a device may not be called {name}: these words mean several devices"
     return wrong

@@ -7,9 +7,9 @@ Everywhere `side` is the side that *sends* the message.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 import msgspec
 
@@ -117,7 +117,8 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     for frame in message.f:
         if isinstance(frame, ResultFrame) and frame.value is not None:
             _limit_value(frame.value)
-        for place, text in _texts(frame):
+        texts = _TEXTS.get(type(frame))
+        for place, text in texts(frame) if texts is not None else ():
             _check_text(frame, place, text)
     return message
 
@@ -160,25 +161,31 @@ def _limit_value(text: str) -> None:
         raise ProtocolFault(Code.FRAME_TOO_LARGE, f"{reason}; a longer value is an artifact")
 
 
-def _texts(frame: Frame) -> Iterator[tuple[str, str]]:
-    """Yield the values of a frame that are canonical JSON text, each with its place."""
-    if isinstance(frame, ResultFrame):
-        if frame.value is not None:
-            yield "value", frame.value
-        for pointer, text in frame.facts.items():
-            yield f"facts[{pointer}]", text
-    elif isinstance(frame, FactsFrame):
-        for pointer, text in frame.facts.items():
-            yield f"facts[{pointer}]", text
-    elif isinstance(frame, Dispatch):
-        yield "args", frame.args
-        for item in frame.inputs:
-            for part in item.parts:
-                if part.value is not None:
-                    yield f"inputs[{item.name}]", part.value
-    elif isinstance(frame, OfferFrame):
-        for tool in frame.offer.tools:
-            yield f"offer.tools[{tool.name}].args", tool.args
+def _result_texts(frame: ResultFrame) -> list[tuple[str, str]]:
+    of_value = [("value", frame.value)] if frame.value is not None else []
+    return of_value + _facts_texts(frame) if frame.facts else of_value
+
+
+def _facts_texts(frame: ResultFrame | FactsFrame) -> list[tuple[str, str]]:
+    return [(f"facts[{pointer}]", text) for pointer, text in frame.facts.items()]
+
+
+def _dispatch_texts(frame: Dispatch) -> list[tuple[str, str]]:
+    parts = [(item.name, part.value) for item in frame.inputs for part in item.parts]
+    return [("args", frame.args), *((f"inputs[{name}]", value) for name, value in parts if value is not None)]
+
+
+def _offer_texts(frame: OfferFrame) -> list[tuple[str, str]]:
+    return [(f"offer.tools[{tool.name}].args", tool.args) for tool in frame.offer.tools]
+
+
+_TEXTS: Final[Mapping[type[Frame], Callable[[Any], list[tuple[str, str]]]]] = {
+    Dispatch: _dispatch_texts,
+    FactsFrame: _facts_texts,
+    OfferFrame: _offer_texts,
+    ResultFrame: _result_texts,
+}
+"""The values of a frame that are canonical JSON text, each with its place, for the kinds that have some."""
 
 
 def _check_text(frame: Frame, place: str, text: str) -> None:

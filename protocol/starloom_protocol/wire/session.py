@@ -110,6 +110,7 @@ class Session:
         "_versions",
         "_welcomed",
         "closed_because",
+        "peer",
         "side",
         "state",
         "version",
@@ -117,6 +118,7 @@ class Session:
 
     def __init__(self, side: Side, *, versions: Sequence[int] = PROTOCOL_VERSIONS) -> None:
         self.side = side
+        self.peer = side.other
         self.state = State.AWAIT_HELLO
         self.version = versions[-1]
         self.closed_because: str | None = None
@@ -167,12 +169,12 @@ class Session:
             return []
         try:
             text = data if self._unseal_by is None else self._unsealed(self._unseal_by, data)
-            message = decode(text, self.side.other, authenticated=self.authenticated)
+            message = decode(text, self.peer, authenticated=self.authenticated)
             if message.n <= self._received:
                 return []
             self._refuse_gap(message.n)
             frames: list[Frame] = list(message.f)
-            state, version = self._walk(self.side.other, frames)
+            state, version = self._walk(self.peer, frames)
         except ProtocolFault as fault:
             self.close(str(fault))
             raise
@@ -210,7 +212,7 @@ class Session:
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         text = unseal(key, raw)
         if text is None:
-            reason = f"a message does not carry the seal of the {self.side.other}: something stands between"
+            reason = f"a message does not carry the seal of the {self.peer}: something stands between"
             raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
         return text
 

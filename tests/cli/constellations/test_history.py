@@ -1,4 +1,4 @@
-"""`fork undo replay blame audit` on a hub that answers as told; a copy of the record verifies without one."""
+"""`again fork undo replay blame audit` on a hub that answers as told; a copy of the record verifies without one."""
 
 from __future__ import annotations
 
@@ -38,6 +38,22 @@ def test_a_fork_says_where_it_begins_and_what_is_other(hub: StubHub) -> None:
     assert run(hub, "fork", "c-1").exit_code == 2
     assert run(hub, "fork", "c-1", "--task", "b", "--version", "2").exit_code == 2
     assert run(hub, "fork", "c-1", "--task", "b", "-i", "n=5").exit_code == 2
+
+
+def test_a_recipe_runs_again_with_some_other_values(hub: StubHub) -> None:
+    kept = {"where": {"name": "nas"}, "top": 5}
+    hub.answers["GET", "/constellations/c-1"] = (200, {"id": "c-1", "recipe": "largest-files", "params": kept})
+    hub.answers["POST", "/constellations"] = (202, {"id": "c-2", "state": "active", "version": 1})
+    assert run(hub, "again", "c-1", "--with", "top:=9", "--with", "folder=Papers").exit_code == 0
+    (body,) = [body for method, _, body in hub.asked if method == "POST"]
+    assert (body["recipe"], body["params"]) == ("largest-files", {**kept, "top": 9, "folder": "Papers"})
+
+
+def test_a_run_of_no_recipe_has_no_values_to_change(hub: StubHub) -> None:
+    hub.answers["GET", "/constellations/c-1"] = (200, {"id": "c-1", "recipe": None, "params": {}})
+    done = run(hub, "again", "c-1")
+    assert (done.exit_code, "starloom fork c-1" in done.output) == (2, True)
+    assert [method for method, _, _ in hub.asked] == ["GET"]
 
 
 def test_work_is_undone_or_an_edit_is(hub: StubHub) -> None:

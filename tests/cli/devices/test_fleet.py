@@ -221,3 +221,27 @@ def test_a_busy_device_tells_its_tasks_and_for_whom(stub: StubHub) -> None:
     assert "  at work: train.3 of 'sweep' (c-1) for mara\n" in said
     assert "train.4" not in said
     assert "train.5" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "recipe", "params"),
+    [
+        ((), "list-trash", {}),
+        (("--back", "a.txt"), "restore-from-trash", {"file": "a.txt"}),
+        (("--empty",), "empty-trash", {"days": 0}),
+        (("--empty", "--older-than", "30"), "empty-trash", {"days": 30}),
+    ],
+)
+def test_the_trash_of_a_device_is_asked_by_a_recipe(
+    stub: StubHub, words: tuple[str, ...], recipe: str, params: dict[str, Any]
+) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE], "next": None})
+    starloom(stub, "device", "trash", "desk", *words)
+    (body,) = [body for method, path, body in stub.asked if (method, path) == ("POST", "/constellations")]
+    assert (body["recipe"], body["params"]) == (recipe, {"where": {"id": "d-desk"}, **params})
+
+
+@pytest.mark.parametrize("words", [("--back", "a", "--empty"), ("--older-than", "3")])
+def test_a_trash_is_not_emptied_by_half_a_command(stub: StubHub, words: tuple[str, ...]) -> None:
+    assert starloom(stub, "device", "trash", "desk", *words)[0] == 2
+    assert not stub.urls

@@ -28,6 +28,7 @@ TOKENS = [
 
 def test_a_person_is_removed_by_the_end_of_all_that_lets_them_in(hub: StubHub) -> None:
     hub.answers["GET", "/tokens"] = (200, {"items": TOKENS})
+    hub.answers["GET", "/constellations"] = (200, {"items": [{"id": "c-1"}], "next": None})
     for token in ("s-1", "t-1"):
         hub.answers["DELETE", f"/tokens/{token}"] = (200, {"id": token})
     code, said = starloom(hub, "person", "rm", "bert")
@@ -37,6 +38,8 @@ def test_a_person_is_removed_by_the_end_of_all_that_lets_them_in(hub: StubHub) -
     assert not [asked for asked in hub.asked if asked[0] == "DELETE"]
     code, said = starloom(hub, "person", "rm", "bert", "--yes")
     assert (code, "bert is removed: 1 session and 1 token ended." in said) == (0, True)
+    assert "constellations of bert go on. To stop all of it: " in said
+    assert "starloom cancel --of bert" in said
     assert [asked[1] for asked in hub.asked if asked[0] == "DELETE"] == ["/tokens/t-1", "/tokens/s-1"]
 
 

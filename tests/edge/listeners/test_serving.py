@@ -16,7 +16,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.frames import Frame, Opcode
 
 from starloom.edge.listeners import connections
-from starloom.edge.listeners.connections import Places
+from starloom.edge.listeners.connections import Bounds, Places
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.web.sockets import HOLD
 from starloom.host.ports import free_port
@@ -54,9 +54,10 @@ class Application:
 
 
 @asynccontextmanager
-async def served(app: Any) -> AsyncIterator[tuple[Listener, str]]:
+async def served(app: Any, places: Places | None = None) -> AsyncIterator[tuple[Listener, str]]:
     port = free_port()
-    server = Listener(server_config(app, host="127.0.0.1", port=port, drain_s=5, certificate=None, key=None))
+    config = server_config(app, host="127.0.0.1", port=port, drain_s=5, certificate=None, key=None, places=places)
+    server = Listener(config)
     task = asyncio.create_task(server._serve())
     while not server.started:  # noqa: ASYNC110 - uvicorn has no event for it
         await asyncio.sleep(0)
@@ -228,26 +229,51 @@ async def test_t160_pings_of_a_peer_that_reads_nothing_are_not_kept() -> None:
     """Each answer waited in memory: a socket that nobody reads took four megabytes a second as long as it lasted."""
     app = Application()
     app.may_read.set()
-    async with served(app) as (server, url):
-        place = urlsplit(url)
-        line = socket.create_connection((str(place.hostname), int(place.port or 0)))
-        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        line.setblocking(False)
-        loop = asyncio.get_running_loop()
-        try:
-            head = f"GET / HTTP/1.1\r\nHost: {place.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-            key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
-            await loop.sock_sendall(line, (head + key).encode())
-            assert b"101" in await loop.sock_recv(line, 4096)
-            ping = Frame(Opcode.PING, b"x" * 125).serialize(mask=True)
-            for _ in range(PINGS // 1000):
-                await loop.sock_sendall(line, ping * 1000)
-            await loop.sock_sendall(line, Frame(Opcode.TEXT, b"the last").serialize(mask=True))
-            await until(lambda: app.told == ["taken the last"])
-            (held,) = cast(set[Any], server.server_state.connections)
-            assert held.transport.get_write_buffer_size() < WAITING_BYTES_MOST
-        finally:
-            line.close()
+    async with served(app) as (server, url), unread(url) as line:
+        ping = Frame(Opcode.PING, b"x" * 125).serialize(mask=True)
+        for _ in range(PINGS // 1000):
+            await say(line, ping * 1000)
+        await say(line, Frame(Opcode.TEXT, b"the last").serialize(mask=True))
+        await until(lambda: app.told == ["taken the last"])
+        (held,) = cast(set[Any], server.server_state.connections)
+        assert held.transport.get_write_buffer_size() < WAITING_BYTES_MOST
+
+
+async def test_t269_a_peer_that_speaks_and_does_not_read_is_let_go() -> None:
+    app = Application()
+    app.may_read.set()
+    async with served(app, Places(Bounds(unread_s=0.0))) as (_, url), unread(url) as line:
+        await say(line, Frame(Opcode.TEXT, b"here").serialize(mask=True))
+        await until(lambda: app.told == ["taken here"])
+        with pytest.raises(ConnectionResetError):
+            await flood(app)
+        assert app.over.is_set()
+
+
+async def flood(app: Application) -> None:
+    for _ in range(1000):
+        await app.send({"type": "websocket.send", "bytes": b"x" * 2**16})
+
+
+@asynccontextmanager
+async def unread(url: str) -> AsyncIterator[socket.socket]:
+    """Open a websocket as a peer that reads nothing after the handshake."""
+    place = urlsplit(url)
+    line = socket.create_connection((str(place.hostname), int(place.port or 0)))
+    line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    line.setblocking(False)
+    try:
+        head = f"GET / HTTP/1.1\r\nHost: {place.netloc}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+        await say(line, (head + key).encode())
+        assert b"101" in await asyncio.get_running_loop().sock_recv(line, 4096)
+        yield line
+    finally:
+        line.close()
+
+
+async def say(line: socket.socket, raw: bytes) -> None:
+    await asyncio.get_running_loop().sock_sendall(line, raw)
 
 
 async def until(question: Callable[[], bool]) -> None:

@@ -175,6 +175,18 @@ async def test_a_command_at_the_standby_is_carried_out_by_the_owner_as_from_its_
             assert read.json()["relayed"] is None
 
 
+async def test_a_header_that_ends_in_a_space_is_passed_on_without_it() -> None:
+    async with listening("owner", Place(owns=True)) as owner, listening("standby", Place(owner)) as standby:
+        url = httpx.URL(standby)
+        reading, writing = await asyncio.open_connection(url.host, url.port)
+        ask = f"POST {TARGET.decode()} HTTP/1.1\r\nHost: {url.host}:{url.port}\r\nAuthorization: Bearer \r\n"
+        writing.write(f"{ask}Content-Length: 0\r\nConnection: close\r\n\r\n".encode())
+        answer = await reading.read()
+        writing.close()
+    assert answer.startswith(b"HTTP/1.1 202")
+    assert b'"authorization": "Bearer"' in answer
+
+
 async def test_nobody_else_can_say_whose_request_it_is() -> None:
     async with listening("one", Place(owns=True)) as owner, httpx.AsyncClient(trust_env=False) as client:
         forged = peers("other", b"t" * 32).seal(

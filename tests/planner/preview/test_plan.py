@@ -482,6 +482,25 @@ def test_a_preview_says_where_results_of_a_device_are_worked_on() -> None:
     ]
 
 
+def test_children_of_a_group_work_on_what_their_own_device_has() -> None:
+    view = fleet(device("nas"), device("pc"))
+    sort = {"tool": "data.sort", "inputs": {"rows": {"from": "look"}}}
+    plan = {
+        "starloom": 1,
+        "name": "Rank",
+        "tasks": [
+            {"id": "look", "tool": "fs.find", "for_each": {"devices": {"tools": ["fs.find"]}}},
+            {"id": "rank", "for_each": {"same": "look"}, **sort},
+            {"id": "list", "device": {"name": "pc"}, **sort},
+        ],
+    }
+    check = check_plan(plan)
+    assert check.plan is not None, check.faults
+    assert planning(view).preview(check.plan)["warnings"] == [
+        "Results of nas, names of files among them, go to pc for the work on them: list."
+    ]
+
+
 def test_a_preview_says_what_no_undo_takes_back() -> None:
     def warned(tool: str, **more: Any) -> list[str]:
         args = {"fs.write": {"path": "a", "text": "b", "on_clash": "replace"}, "fs.restore": {"tickets": ["t"]}}

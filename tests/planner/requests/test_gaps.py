@@ -136,7 +136,7 @@ def test_without_a_device_nothing_is_offered() -> None:
     ("words", "says"),
     [
         ("rename laptop to desk", "`starloom device rename`"),
-        ("empty the trash on nas", "no recipe empties the trash"),
+        ("empty the bin on nas", "*empty the trash of nas* asks first"),
         ("when was nas last seen", "`starloom activity --device`. *how is nas* looks at it now"),
         ("what did nas do yesterday", "`starloom activity --device`"),
     ],

@@ -42,6 +42,9 @@ from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm
         ("every weekend, check my machines", "check my machines", "0 8 * * 0,6"),
         ("on the first of every month at 9 check my machines", "check my machines", "0 9 1 * *"),
         ("check my machines each month on the 15th at 9 pm", "check my machines", "0 21 15 * *"),
+        ("every first of the month at 9 check my machines", "check my machines", "0 9 1 * *"),
+        ("check my machines every 15th of the month", "check my machines", "0 8 15 * *"),
+        ("check my machines every last day of the month", "check my machines", "0 8 L * *"),
         ("every school day at 6:30 how are my machines", "how are my machines", "30 6 * * 1-5"),
         ("how are my machines every working day", "how are my machines", "0 8 * * 1-5"),
         ("how are my machines on working days at 7 o'clock", "how are my machines", "0 7 * * 1-5"),
@@ -177,6 +180,9 @@ def test_other_text_is_no_clock_in_words(words: str) -> None:
         ("am Ende jedes Monats sichere Noten", "sichere Noten", "0 8 L * *"),
         ("jeden ersten Montag im Monat um 9 Uhr sichere Noten", "sichere Noten", "0 9 * * 1#1"),
         ("alle zwei Stunden sichere Noten", "sichere Noten", "0 */2 * * *"),
+        ("jeden Ersten des Monats um 9 sichere Noten", "sichere Noten", "0 9 1 * *"),
+        ("sichere Noten am 15. jedes Monats um 7 Uhr", "sichere Noten", "0 7 15 * *"),
+        ("am letzten Tag des Monats sichere Noten", "sichere Noten", "0 8 L * *"),
         ("freitags um 18 Uhr sichere Noten", "sichere Noten", "0 18 * * 5"),
         ("täglich um 20.15 Uhr sichere Noten", "sichere Noten", "15 20 * * *"),
         ("an Schultagen sichere Noten", "sichere Noten", "0 8 * * 1-5"),
@@ -200,6 +206,13 @@ def test_other_german_words_have_none(words: str) -> None:
     assert rhythm_in(words) is None
 
 
-@pytest.mark.parametrize(("words", "cron"), [("jeden Schultag um 6:30", "30 6 * * 1-5"), ("montags", "0 8 * * 1")])
+@pytest.mark.parametrize(
+    ("words", "cron"),
+    [
+        ("jeden Schultag um 6:30", "30 6 * * 1-5"),
+        ("montags", "0 8 * * 1"),
+        ("jeden ersten des Monats um 9", "0 9 1 * *"),
+    ],
+)
 def test_a_clock_alone_may_be_said_in_german(words: str, cron: str) -> None:
     assert clock_in(words) == cron

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.look_alikes import device_name_fault, look_of, person_name_fault
+from starloom_protocol.text.look_alikes import called_fault, device_name_fault, look_of, person_name_fault
 
 
 @pytest.mark.parametrize("name", ["\u0430tlas", "atl\u0430s", "nas-\u0441loud", "\u03bfffice", "Z\u0585e"])
@@ -112,3 +112,8 @@ def test_a_person_is_called_in_any_script(name: str) -> None:
 )
 def test_a_name_that_misleads_is_refused_for_a_person(name: str) -> None:
     assert person_name_fault(name)
+
+
+def test_a_name_of_a_device_is_no_option_of_a_command_line() -> None:
+    assert "option" in (called_fault("-rf", most=63) or "")
+    assert called_fault("nas-rf", most=63) is None

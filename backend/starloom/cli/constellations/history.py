@@ -1,4 +1,4 @@
-"""Commands for history: `fork undo replay blame` of a constellation, `audit verify | export` of everything."""
+"""Commands for history: `again fork undo replay blame` of a constellation, `audit verify | export` of everything."""
 
 from __future__ import annotations
 
@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from starloom.cli.constellations.asking import PreviewOption, WaitOption, print_preview, watch_to_end
+from starloom.cli.constellations.asking import (
+    AnywayOption,
+    PreviewOption,
+    WaitOption,
+    print_preview,
+    submit,
+    watch_to_end,
+)
 from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
 from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_audit_verify,
+    get_constellation,
     get_constellation_blame,
     get_constellation_replay,
     get_constellations,
@@ -25,9 +33,10 @@ from starloom.client.routes import (
     post_constellation_undo,
 )
 from starloom.client.terminal.escaping import document_text
-from starloom.client.terminal.values import json_or_text
+from starloom.client.terminal.values import json_or_text, parameters
 from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.wording import counted, quoted
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
 if TYPE_CHECKING:
@@ -42,12 +51,32 @@ MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this t
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
-    for name, command in (("fork", fork), ("undo", undo), ("replay", replay), ("blame", blame)):
+    for name, command in (("again", again), ("fork", fork), ("undo", undo), ("replay", replay), ("blame", blame)):
         hub_command(app, name)(command)
     audit = typer.Typer(help="The record of who did what: check it, copy it.", no_args_is_help=True)
     hub_command(audit, "verify")(verify)
     hub_command(audit, "export")(export)
     app.add_typer(audit, name="audit")
+
+
+def again(
+    run: Invocation,
+    identity: IdArgument = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--with", help="Another value: NAME=TEXT, or NAME:=JSON; the others stay.")
+    ] = None,
+    wait: WaitOption = False,
+    preview: PreviewOption = False,
+    anyway: AnywayOption = False,
+) -> None:
+    """Run the recipe of a constellation again, with the same values or with others, as a new constellation."""
+    found = run.client.get(get_constellation(run.newest(identity)))
+    if found["recipe"] is None:
+        hint = f"A fork changes its plan: starloom fork {found['id']} --task TASK -i TASK.NAME=VALUE"
+        raise usage(f"{found['id']} was made from no recipe, so it has no values to change", hint)
+    values = {**found["params"], **parameters(given or [])}
+    param = [f"{name}:={canonical(value)}" for name, value in values.items()]
+    submit(run, recipe=found["recipe"], param=param, wait=wait, preview=preview, anyway=anyway)
 
 
 def fork(

@@ -1,8 +1,9 @@
-"""Commands for devices: `devices`, `device show|drain|resume|reserve|share|revoke|forget|rename|label|seen`."""
+"""Commands for devices: `devices`, `device show|trash|drain|resume|reserve|share|revoke|forget|rename|label|seen`."""
 
 from __future__ import annotations
 
 import difflib
+import json
 import sys
 from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starloom.cli import completion
+from starloom.cli.constellations.asking import submit
 from starloom.cli.constellations.stopping import at_work
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.schedule_text import names_device
@@ -49,6 +51,7 @@ def register(app: typer.Typer) -> None:
     device = typer.Typer(help="Look at one device, or change what it may get.", no_args_is_help=True)
     hub_command(device, "ls")(devices)
     hub_command(device, "show")(show_device)
+    hub_command(device, "trash")(trash)
     hub_command(device, "drain")(drain)
     hub_command(device, "resume")(resume_device)
     hub_command(device, "reserve")(reserve)
@@ -216,6 +219,28 @@ def show_device(run: Invocation, device: DeviceArgument) -> None:
         why = f"  not available: {tool['unavailable']}" if tool["unavailable"] else ""
         effects = ", ".join(tool["effects"]) or "-"
         tell(f"  {tool['name']:<18} {effects:<14} {tool['repeatability']}{why}")
+
+
+def trash(
+    run: Invocation,
+    device: DeviceArgument,
+    back: Annotated[str, typer.Option("--back", metavar="NAME", help="Bring this file or folder back.")] = "",
+    empty: Annotated[bool, typer.Option("--empty", help="Remove it for good, after an approval.")] = False,
+    older_than: Annotated[
+        int, typer.Option("--older-than", metavar="DAYS", min=0, help="With --empty: only what is older.")
+    ] = 0,
+) -> None:
+    """List the trash of a device, bring a file back from it, or empty it for good."""
+    if (back and empty) or (older_than and not empty):
+        hint = "For example: starloom device trash NAME --empty --older-than 30"
+        raise usage("--back NAME, or --empty with perhaps --older-than DAYS", hint)
+    where = f"where:={json.dumps({'id': resolve(run, device)['id']})}"
+    if back:
+        submit(run, recipe="restore-from-trash", param=[where, f"file={back}"], wait=True)
+    elif empty:
+        submit(run, recipe="empty-trash", param=[where, f"days:={older_than}"], wait=True)
+    else:
+        submit(run, recipe="list-trash", param=[where], wait=True)
 
 
 def _at_work(run: Invocation, item: DeviceState) -> list[str]:

@@ -48,9 +48,7 @@ def register(app: typer.Typer) -> None:
 
 def activity(
     run: Invocation,
-    person: Annotated[
-        str, typer.Option("--by", "--of", help="Only this person, by name; program:NAME for a program.")
-    ] = "",
+    person: Annotated[str, typer.Option("--by", "--of", help="Only this person, program or assistant, by name.")] = "",
     device: Annotated[str, typer.Option("--device", help="Only what is about this device.")] = "",
     kind: Annotated[Category | None, typer.Option("--kind", help="Only this subject.")] = None,
     words: Annotated[str, typer.Option("--words", help="Only what has these words.")] = "",

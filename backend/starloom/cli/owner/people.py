@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from starloom.cli.constellations.stopping import Chosen
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.owner.tokens import limited_words
 from starloom.client.problems import usage
@@ -129,9 +130,13 @@ def person_remove(
         if not typer.confirm(f"{what[0].upper()}{what[1:]}. Remove {name}?", default=False):
             print("Nobody was removed.")
             return
+    going_on = Chosen.of(run, name)
     # The end of one of them may end the right by which this command asks.
     removed = [run.client.delete(delete_token(item["id"])) for item in sorted(good, key=lambda one: one["ends_asker"])]
     if run.as_json:
         run.emit({"items": removed})
     else:
-        print(f"{name} is removed: {ends} ended. Work under way goes on; to come back, {name} needs an invitation.")
+        print(f"{name} is removed: {ends} ended. To come back, {name} needs an invitation.")
+        if count := len(going_on.rows):
+            goes = f"{counted(count, 'constellation')} {going_on.words} {'goes' if count == 1 else 'go'} on"
+            say(f"{goes}. To stop all of it: starloom cancel {going_on.option}")

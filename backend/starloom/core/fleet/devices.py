@@ -297,6 +297,9 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 device=device.id, code=Code.TAKEN_OVER, reason="a newer connection took over", session=device.session
             )
         )
+        if device.instance != item.instance and device.os != TAB_OS:
+            # A tab is opened twice by a click; an agent was started twice, or somebody has its key.
+            work.refuse(device.id, "connect", f"two agents with the key of {device.name} are there; the newer has it")
     device_conditions.woke(work, device)
     device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
@@ -397,7 +400,7 @@ _WAITS_FOR_OWNER = (
 def on_offer(work: Work, item: OfferReceived) -> None:
     """Take a device's present offer; tasks that waited for its owner are placed again."""
     device = _device(work, item.device)
-    if device.session != item.session:
+    if device.revoked or device.session != item.session:
         work.ignore("a newer session has taken over")
         return
     known = work.shard.fleet.offers.get(device.id)

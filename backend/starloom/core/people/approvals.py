@@ -85,6 +85,7 @@ TOOLS_NAMED_MOST = DEVICES_NAMED_MOST = 5
 _VERBS = {Effect.REACH: "reach the network", Effect.CONTROL: "control what is there"}
 PLACES_NAMED_MOST = GOALS_NAMED_MOST = 3
 """The question is one sentence; the plan has the others."""
+_READ = frozenset({Effect.READ})
 _STATE = ConstellationState
 _BINDS_PREVIEWS = 2
 OTHER_DEVICES = " Its devices are no longer those of the preview that was approved."
@@ -187,7 +188,7 @@ def approval_need(
         turns = found.turns(known, spec)
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             found.others |= effects
-            found.beside += [spec] if effects - {Effect.READ} or spec.goal is not None else []
+            found.beside += [spec] if effects - _READ or spec.goal is not None else []
             continue
         late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
@@ -200,7 +201,7 @@ def approval_need(
         turns, effects = found.turns(known, spec), known.of(spec)
         if guided or turns or spec.id in wide or _asks(effects, strict=strict):
             found.add(spec, _call(fleet, spec, by_id, effects), f"a rule may add {spec.id} while it runs")
-        elif effects - {Effect.READ}:
+        elif effects - _READ:
             found.beside.append(spec)
     every_time = hold or policy.approval is Approval.ALWAYS
     if not found.calls and not every_time:
@@ -319,7 +320,7 @@ def _wide(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Contai
 
 
 def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
-    return bool(effects & ASKING) or (strict and bool(effects - {Effect.READ}))
+    return bool(effects & ASKING) or (strict and bool(effects - _READ))
 
 
 def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:

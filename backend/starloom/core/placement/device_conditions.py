@@ -65,7 +65,7 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
     """Take a device's report of its battery, its owner's presence, its sleep or its disk."""
     fleet = work.shard.fleet
     device = fleet.devices.get(item.device)
-    if device is None or device.session != item.session:
+    if device is None or device.revoked or device.session != item.session:
         work.ignore("a newer session has taken over")
         return
     facts = dict(sorted({**device.condition, **item.facts}.items()))

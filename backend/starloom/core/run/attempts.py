@@ -593,9 +593,11 @@ def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt, absent
         return spec.on_absence.after_s * 1000, spec.on_absence.then
     if attempt.repeatability not in REPEATABLE:
         return 0, "wait"
-    ran_ms = max(absent_ms - settings.ttl_ms - settings.grace_ms - attempt.leased_ms, 0)
-    grown_ms = min(_patience_ms(ran_ms), patience_most_ms(settings, spec, attempt))
-    return _expected_ms(settings, attempt) + grown_ms, "reassign"
+    waits_ms = _expected_ms(settings, attempt)
+    ran_ms = absent_ms - settings.ttl_ms - settings.grace_ms - attempt.leased_ms
+    if ran_ms > 0:
+        waits_ms += min(_patience_ms(ran_ms), patience_most_ms(settings, spec, attempt))
+    return waits_ms, "reassign"
 
 
 def _patience_ms(took_ms: int) -> int:

@@ -54,6 +54,7 @@ from starloom_protocol.vocabulary import (
 
 # Members are bound once, since every task compares with them: a look-up on the class costs as much as ten such names.
 _READY, _SUCCEEDED, _UNKNOWN = TaskState.READY, TaskState.SUCCEEDED, TaskState.UNKNOWN
+_TAP, _MOMENT = Reason.TAP, Reason.MOMENT
 _OPENED, _UNDECIDED, _SHUT = GateState.OPEN, GateState.UNDECIDED, GateState.SHUT
 _SUCCESS, _ENDED_OK = Gate.SUCCESS, AttemptEnd.OK
 _HOLDS_SLOT = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
@@ -204,9 +205,9 @@ def _index_task(
                 _free_slot(shard, constellation, key, held)
             if holds is not None:
                 _take_slot(shard, constellation, key, new, holds)
-    if old is not None and old.reason is Reason.TAP:
+    if old is not None and old.reason is _TAP:
         constellation.tapped.pop(key, None)
-    if new is not None and new.reason is Reason.TAP:
+    if new is not None and new.reason is _TAP:
         constellation.tapped[key] = None
     if (was_is ^ now_is) & _QUEUES:
         constellation.ready += 1 if now_is & _QUEUES else -1
@@ -218,10 +219,10 @@ def _index_task(
     if was_is & _QUEUES and old is not None:
         if old.reason is None:
             dequeue(shard, constellation, key, spec)
-        elif old.reason is Reason.MOMENT:
+        elif old.reason is _MOMENT:
             constellation.moments.pop(key, None)
     if now_is & _QUEUES and new is not None:
-        if new.reason is Reason.MOMENT:
+        if new.reason is _MOMENT:
             constellation.moments[key] = None
         elif new.reason is None and spec is not None:
             _enqueue(shard, constellation, spec)

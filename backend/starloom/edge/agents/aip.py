@@ -308,7 +308,7 @@ class Connection:
 
     def _take(self, message: str | bytes) -> None:
         """Handle a message in its turn; messages after one that ended the connection are ignored."""
-        if self._over:
+        if self._over or self._link.closing:
             return
         try:
             self._hear(message)

@@ -37,6 +37,7 @@ ALONG_S = 0.05
 IDLE_BEATS_S = 60
 """How many `alive` of idle devices the hub wants to answer a second, all together: about 1.5 % of a core."""
 _FRAME_BYTES = 512
+_CLOSED = State.CLOSED
 
 Ref = tuple[str, str, int]
 
@@ -105,6 +106,11 @@ class Link:
         self._last: Frame | None = None
 
     @property
+    def closing(self) -> bool:
+        """Whether the connection is to end: a peer that does not read the last frame is heard no more."""
+        return self._last is not None
+
+    @property
     def queued(self) -> int:
         return len(self._queue)
 
@@ -124,7 +130,7 @@ class Link:
 
     def hold(self, frames: Sequence[Frame]) -> bool:
         """Queue frames as `push` does, but until `release` is called."""
-        if self._last is not None or self.aip.state is State.CLOSED:
+        if self._last is not None or self.aip.state is _CLOSED:
             return False
         older = self.aip.version < PROTOCOL_VERSIONS[-1]
         for frame in frames:

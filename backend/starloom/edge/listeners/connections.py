@@ -12,13 +12,14 @@ import logging
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, cast
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from starloom.edge.web.problems import Problem
+from starloom.edge.web.sockets import BREAK
 from starloom.process.descriptors import REQUEST_DESCRIPTORS, requests_most
 from starloom_protocol.vocabulary import Code
 
@@ -282,6 +283,7 @@ class BoundedHttp(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
+        self.scope["extensions"] = cast(Any, {BREAK: self.transport.abort})
         self._in_head = True
         self._head_bytes = 0
         if self._peer_timer is None:

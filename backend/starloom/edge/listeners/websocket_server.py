@@ -80,6 +80,7 @@ class ServerWebsocket(asyncio.Protocol):
         "_read_paused",
         "_state",
         "_taker",
+        "_unread",
         "asked_s",
         "heard_s",
         "transport",
@@ -101,6 +102,7 @@ class ServerWebsocket(asyncio.Protocol):
         self._full: asyncio.Event | None = None  # set when the transport takes more again
         self._parts: tuple[bool, bytearray] | None = None  # of a message in several frames, and whether it is text
         self._end_timer: asyncio.TimerHandle | None = None
+        self._unread: asyncio.TimerHandle | None = None
         self._closing = self._lost = self._read_paused = False
         self.heard_s = self.asked_s = 0.0
 
@@ -118,9 +120,7 @@ class ServerWebsocket(asyncio.Protocol):
         self._connections.discard(self)
         self._lost = True
         self._tell_end(None)
-        if self._full is not None:
-            self._full.set()
-            self._full = None
+        self.resume_writing()
         if self._end_timer is not None:
             self._end_timer.cancel()
             self._end_timer = None
@@ -130,11 +130,16 @@ class ServerWebsocket(asyncio.Protocol):
 
     def pause_writing(self) -> None:
         self._full = asyncio.Event()
+        # Such a peer may say something all the time, so that it does not count as silent.
+        self._unread = asyncio.get_running_loop().call_later(self._place.bounds.unread_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         if self._full is not None:
             self._full.set()
             self._full = None
+        if self._unread is not None:
+            self._unread.cancel()
+            self._unread = None
 
     def data_received(self, data: bytes) -> None:
         self.heard_s = asyncio.get_running_loop().time()

@@ -261,6 +261,8 @@ class LiveClient:
 
     def _check_sign_in(self) -> None:
         """A sign-in that is revoked cuts its sockets; one that expires does so here, before more is shown."""
+        if self._cut is not None:
+            raise self._cut
         if not self._parts.access.is_valid(self._caller.token):
             raise Refused(Code.BAD_TOKEN, "the sign-in has ended")
 
@@ -420,12 +422,10 @@ class LiveClient:
         while True:
             await self._wake.wait()
             self._wake.clear()
-            if self._cut is None:
-                self._check_sign_in()
-            else:
-                raise self._cut
+            self._check_sign_in()
             queue, self._queue, self._events, self._bytes = self._queue, [], 0, 0
             for message in _messages(queue):
+                self._check_sign_in()  # again, for a page may take a message of many so slowly as it likes
                 await self._socket.write(message.decode())
             # Bounds count again from here: all that made them overflow is out.
             self._overflowed = False

@@ -40,6 +40,7 @@ from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Spending
 from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.vocabulary import (
@@ -62,6 +63,8 @@ _RULE_MARK: Final = b'"stop_when"'
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
 _MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
+_PLACED_BY: Final[Mapping[str, bool]] = {EventKind.TASK_LEASED: True, EventKind.TASK_SUCCEEDED: False}
+"""The two events of nearly every task: each says by its kind whether its task is on a device, so no record is read."""
 _TASK: Final = "task/"
 _TASK_END: Final = len(_TASK)
 _ATTEMPT: Final = "attempt/"
@@ -134,11 +137,12 @@ class AtWork:
     def apply(self, event: Event) -> bool:
         """Take the tasks of one event; return whether it has more than tasks and attempts."""
         has_more = False
+        placed = _PLACED_BY.get(event.kind)
         working = self._tasks.get(event.stream)
         # Slices and no calls of `startswith`: every event of every running task passes here.
         for key, raw in event.puts.items():
             if key[:_TASK_END] == _TASK:
-                if raw is not None and self._is_at_work(raw):
+                if placed if placed is not None else raw is not None and self._is_at_work(raw):
                     if working is None:
                         working = self._tasks[event.stream] = set()
                     working.add(key)
@@ -352,7 +356,7 @@ class FleetView:
 
     def _distinct_offers(self) -> dict[str, list[ToolOffer]]:
         """Return the different offers of each tool by the devices that belong here, and those of the hub itself."""
-        here = (offer for device, offer in self.offers.items() if self._belongs(device))
+        here = (offer for device, offer in self.offers.items() if self.belongs(device))
         found: dict[str, list[ToolOffer]] = {}
         for tools in {id(offer.tools): offer.tools for offer in here}.values():
             for tool in tools:
@@ -360,14 +364,15 @@ class FleetView:
         # While no device has offered anything, no plan is judged by what there is.
         return found | {name: [offer] for name, offer in HUB_TOOLS.items()} if found else found
 
-    def _belongs(self, device: str) -> bool:
+    def belongs(self, device: str) -> bool:
+        """Tell whether a device is one of the hub and was not revoked."""
         known = self.devices.get(device)
         return known is not None and not known.revoked
 
     def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}
         for device, offer in self.offers.items():
-            if not self._belongs(device):
+            if not self.belongs(device):
                 continue
             for tool in offer.tools:
                 table.setdefault(tool.name, {})[device] = tool

@@ -168,7 +168,8 @@ class Relay:
             for name in value.split(b",")
         }
         gone = _HOP | _FORWARDED | named | drop
-        kept = [(name, value) for name, value in scope["headers"] if name not in gone]
+        # Space around a value is no part of it, and a client may not send it: `Bearer ` of an empty variable.
+        kept = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name not in gone]
         what = essence(method, target_of(scope["raw_path"], scope["query_string"]), kept)
         client = scope["client"][0] if scope.get("client") else ""
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")

@@ -1,8 +1,8 @@
 """Admission of callers by the guard table, before a body is read: identity, means, role and scope.
 
-`guarded_route` makes the route class of the application, so that no route can bypass it. A body is strict JSON, with
-the rules of a plan's text: no key twice in one map, no infinite number. `Readings` bounds the requests of a caller that
-read a whole constellation.
+What a caller may get ends with the right to it, also in the middle of an answer. `guarded_route` makes the route class
+of the application, so that no route can bypass it. A body is strict JSON, with the rules of a plan's text: no key twice
+in one map, no infinite number. `Readings` bounds the requests of a caller that read a whole constellation.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from weakref import WeakValueDictionary
 
 from fastapi import Request
 from fastapi.routing import APIRoute
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Match
-from starlette.types import Message, Scope
+from starlette.types import Message, Receive, Send
+from starlette.types import Scope as Asked
 
 from starloom.edge.access import credentials
-from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
+from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller, Scope
 from starloom.edge.access.guard import ROUTES, V1, Door, Row
 from starloom.edge.access.rate_limits import Denied, Limits, others_words
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to
 from starloom.edge.web.replies import response_type, unconverted
+from starloom.edge.web.sockets import BREAK
 from starloom_protocol.values import name_twice
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
@@ -106,13 +108,17 @@ class Connected(Protocol):
 
 
 class Admission:
-    """Judges requests. `link_of` maps a session's HTTP token to the device's connection."""
+    """Judges requests. `link_of` maps a session's HTTP token to the device's connection.
+
+    `belongs` tells whether a device is one of the hub still.
+    """
 
     def __init__(
         self,
         access: AccessView,
         limits: Limits,
         link_of: Callable[[str], Connected | None],
+        belongs: Callable[[str], bool],
         cookie_name: Callable[[Request], str],
         here: TypedHere,
         rows: Mapping[tuple[str, str], Row] | None = None,
@@ -120,6 +126,7 @@ class Admission:
         self._access = access
         self._limits = limits
         self._link_of = link_of
+        self._belongs = belongs
         self._cookie_name = cookie_name
         self._here = here
         self._rows = ROUTES if rows is None else rows
@@ -158,6 +165,25 @@ class Admission:
                 return row
             case _:
                 raise Problem(Code.FORBIDDEN, f"{path} is a socket")
+
+    def answered(self, request: Request, row: Row, response: Response) -> Response:
+        """Return the answer; one that comes in pieces ends where the right to it does.
+
+        Raises:
+            Problem: the right ended before the answer was there.
+        """
+        if row.door is Door.ANYONE or (request.method not in _SAFE and row.scope in (None, Scope.ACCESS)):
+            return response  # by such a request a caller may end its own sign-in, and hears that it did
+        if not self._admits(request, row):
+            hint = "" if request.method in _SAFE else "It may have been done."
+            raise Problem(Code.BAD_TOKEN, "the right to this answer ended before it was there", hint=hint)
+        in_pieces = isinstance(response, StreamingResponse)
+        return _Ending(response, lambda: self._admits(request, row)) if in_pieces else response
+
+    def _admits(self, request: Request, row: Row) -> bool:
+        if row.door is Door.DEVICE:
+            return self._belongs(request.state.device)
+        return self._access.is_valid(caller_of(request).token)
 
     def _device(self, request: Request) -> str:
         """Return the device whose connection this request belongs to, as its proof shows; note how to answer it."""
@@ -266,6 +292,34 @@ def _proved(request: Request, response: Response) -> Response:
     return response
 
 
+class _Ended(Exception):
+    """The right to the rest of an answer has ended."""
+
+
+class _Ending(Response):
+    """An answer in pieces of which none is sent once `admits` says no: its connection ends, and it is not whole."""
+
+    def __init__(self, response: Response, admits: Callable[[], bool]) -> None:
+        super().__init__()
+        self._response = response
+        self._admits = admits
+
+    async def __call__(self, scope: Asked, receive: Receive, send: Send) -> None:
+        async def judged(message: Message) -> None:
+            if not self._admits():
+                raise _Ended
+            await send(message)
+
+        try:
+            await self._response(scope, receive, judged)
+        except _Ended:
+            end = scope.get("extensions", {}).get(BREAK)
+            if end is not None:
+                end()
+                while (await receive())["type"] != "http.disconnect":
+                    pass
+
+
 def caller_of(request: Request) -> Caller:
     """Return who asks, as admission found."""
     caller: Caller = request.state.caller
@@ -350,7 +404,7 @@ def guarded_route(
         def __init__(self, path: str, endpoint: Callable[..., Any], **more: Any) -> None:
             super().__init__(path, endpoint, **(more if response_type(endpoint) is None else unconverted(more)))
 
-        def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        def matches(self, scope: Asked) -> tuple[Match, Asked]:
             # Routes are asked one after the other: almost all say no, and that has to be cheap.
             if self.path_regex.match(scope["path"]) is None:
                 return Match.NONE, {}
@@ -364,7 +418,8 @@ def guarded_route(
                 try:
                     row = admission.admit(request, path)
                     async with readings.turn(request, row):
-                        return _proved(request, await handle(_bounded(request, row.body_max)))
+                        response = await handle(_bounded(request, row.body_max))
+                    return admission.answered(request, row, _proved(request, response))
                 except Exception as error:
                     _note_refusal(request, path, error, denied)
                     # Answered here, inside the shield, so that a refusal carries its headers and request id too.

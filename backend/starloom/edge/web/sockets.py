@@ -19,6 +19,8 @@ Taker = Callable[[str | bytes], object]
 Ended = Callable[[str], object]
 """Hears why the peer is gone; not called where the application closes the socket."""
 Hold = Callable[[Taker, Ended], object]
+BREAK = "starloom.break"
+"""The ASGI extension by which an application ends the connection of a request in the middle of its answer."""
 _log = logging.getLogger(__name__)
 
 

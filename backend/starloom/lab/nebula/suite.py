@@ -230,12 +230,12 @@ def up(root: Path, seed: int, day: date, say: Callable[[str], None], until: Call
     try:
         say("starting a hub, a worker, Redis and five devices")
         world.start()
-        say(f"ready. In another terminal: starloom --help; add to each command: --hub {world.home}")
         with contextlib.suppress(KeyboardInterrupt):
+            say(f"ready. In another terminal: starloom --help; add to each command: --hub {world.home}")
             until()
     finally:
-        say("stopping")
         with undisturbed():
+            say("stopping")
             world.close()
         for process in world.left_over():
             say(f"this outlived the world: {process}")

@@ -196,7 +196,7 @@ def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
         parts.append(_part("What was asked and answered", "Answers", about, "answers", lines, False))
     if asking.before:
         lines = [one_line(text[:BEFORE_CHARS]) for text in asking.before[:EARLIER_MOST]]
-        about = "Earlier requests of the same person, the newest first; only for what `it` and `the same` may mean.\n"
+        about = "Earlier requests of this person, the newest first: for what `it` and `the same` may mean.\n"
         parts.append(_part("What you asked before", "Asked before", about, "before", lines, False))
     if asking.today:
         parts.append(PromptPart("The date", f"Today is {asking.today}.", stable=False))

@@ -135,7 +135,6 @@ tasks:
     tool: fs.trash
     device: {name: DEVICE}
     args: {paths: [{each: /path}]}
-    undo: {tool: fs.restore, outputs: {tickets: /tickets}}
 dependencies:
   - {from: find, to: agree}
   - {from: agree, to: trash}
@@ -157,13 +156,11 @@ One line each: `name(needed: type, other?: type) [effects] on: DEVICES - title -
 behind a field: a list of maps with these fields. `device_name` is put into the rows of a result as `device`. No `on`:
 every device has it.
 """
-MORE_TOOLS: Final = "These exist too; their arguments are not shown here."
-NOT_GRANTED: Final = """\
-These are there, but their owner has not allowed them; each line ends with what the owner would type there.
-"""
+MORE_TOOLS: Final = "These exist too."
+NOT_GRANTED: Final = "Their owner has not allowed these; each line ends with what the owner would type there."
 RECIPES: Final = """\
-These whole plans are made and proved: `recipe(slot: type, other?: type = default) - what it does`. Use one only if it
-does all that is asked and nothing else. A device is {"name": NAME}; `devices` may be {"any": [{"name": NAME}, ...]}.
+Proved plans: `recipe(slot: type, other?: type = default) - what it does`. Use one only if it does all that is asked and
+nothing else. A device is {"name": NAME}; `devices` may be {"any": [{"name": NAME}, ...]}.
 """
-DEVICES: Final = "Devices that are alike stand in one line; each is named by its own name in a plan."
+DEVICES: Final = "Devices that are alike stand in one line; a plan names each by its own name."
 """The sentences that stand above the parts."""

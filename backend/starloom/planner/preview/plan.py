@@ -252,7 +252,7 @@ def preview(
         warnings=(
             *_warnings(tasks, fleet, plan.specs),
             *_about_devices(plan, tasks, placed),
-            *_computed_elsewhere(tasks),
+            *_computed_elsewhere(tasks, plan.specs),
             *(unable[task].reason for task in unable if task in perhaps),
             *(task.perhaps_unfit for task in tasks if task.perhaps_unfit),
             *(item.reason for item in faults),
@@ -311,21 +311,21 @@ def _about_devices(plan: LoweredPlan, tasks: Iterable[TaskPreview], fleet: Fleet
             yield from agent_warnings(spec, offers[0], (device.name for device in chosen))
 
 
-def _computed_elsewhere(tasks: Sequence[TaskPreview]) -> Iterable[str]:
+def _computed_elsewhere(tasks: Sequence[TaskPreview], specs: Iterable[TaskSpec]) -> Iterable[str]:
     """Yield a sentence for each device that only computes with what others have read: the names of files go there."""
     by_id = {task.id: task for task in tasks}
+    families = {spec.id: spec.family or spec.id for spec in specs if spec.for_each is not None}
     came: dict[str, set[str]] = {}
     works: dict[str, dict[str, set[str]]] = {}
     for task in tasks:
         sources = [by_id[source] for source, _ in task.takes if source in by_id]
-        came[task.id] = set().union(*(came.get(one.id, set()) for one in sources))
-        if task.effects:
-            came[task.id] = {*task.devices}
-        elif task.tool is not None:
-            for device in task.devices:
-                others = came[task.id] - {device}
-                if others:
-                    works.setdefault(device, {}).setdefault(task.id, others)
+        came[task.id] = {*task.devices} if task.effects else set().union(*(came.get(one.id, set()) for one in sources))
+        # A child of a group over devices takes of the groups made with it only what its own device has.
+        beside = [one for one in sources if task.id in families and families.get(one.id) == families[task.id]]
+        taken = set().union(*(came.get(one.id, set()) - set(one.devices if one in beside else ()) for one in sources))
+        for device in task.devices if task.tool is not None and not task.effects else ():
+            if others := taken - {device}:
+                works.setdefault(device, {}).setdefault(task.id, others)
     for device, found in works.items():
         read_on = few(sorted(set().union(*found.values())), _DEVICES_NAMED_MOST)
         there = few(list(found), _TASKS_NAMED_MOST)

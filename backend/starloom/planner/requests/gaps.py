@@ -223,8 +223,8 @@ _GAPS: Final = (
     ),
     _Gap(
         _like(_EMPTY),
-        "no recipe empties the trash, so that work can be taken back",
-        (_Way("*largest files on {one}* shows what takes room", ("fs.find",)),),
+        "only the trash that holds the files of earlier requests can be emptied, on one device at a time",
+        (_Way("*empty the trash of {one}* asks first", ("trash.empty",)),),
     ),
     _Gap(
         _of_named(_SEEN),

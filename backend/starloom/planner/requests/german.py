@@ -118,6 +118,7 @@ _UNITS: Final = {"minuten": "minutes", "stunden": "hours", "tage": "days", "woch
 _DAY: Final = "|".join(_DAYS)
 _CLOCK: Final = re.compile(
     r"\b(?:am ende (?:jedes|des) monats|zum monatsende|am monatsende"
+    r"|(?:jeden|am) (?P<date>ersten|letzten|\d{1,2}\.)(?: tag)? (?:(?:im|des|jedes|jeden) monats?)"
     rf"|jede[nrsm]? (?:(?P<nth>{'|'.join(_NTH)}) )?(?P<day>{_DAY})(?P<month> (?:im|des|jedes) monats?)?"
     rf"|alle (?P<count>\d{{1,2}}|{'|'.join(_COUNTED)}) (?P<unit>{'|'.join(_UNITS)})"
     rf"|an (?P<some>{_DAY})en|(?P<often>montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|werktag)s"
@@ -147,6 +148,8 @@ def _time(found: re.Match[str]) -> str:
 
 def _rhythm(found: re.Match[str]) -> str:
     said = {name: text.casefold() for name, text in found.groupdict().items() if text}
+    if date := said.get("date"):
+        return f"every {_NTH.get(date) or date.replace('.', 'th')} of the month"
     if "day" in said:
         nth = f"{_NTH[said['nth']]} " if "nth" in said else ""
         return f"every {nth}{_DAYS[said['day']]}{' of the month' if 'month' in said else ''}"

@@ -477,7 +477,8 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: _Asked) -> Candidate | None:
     """Return a recipe whose phrases have words in common with those that were said."""
-    best = max((overlap(phrase, asked.forms) for phrase in phrases if not phrase.sort), default=0.0)
+    telling = (phrase for phrase in phrases if not phrase.sort and not asked.forms.isdisjoint(phrase.tells))
+    best = max((overlap(phrase, asked.forms) for phrase in telling), default=0.0)
     if not best:
         return None
     named = mentioned(recipe, phrases, asked.said, asked.fleet)

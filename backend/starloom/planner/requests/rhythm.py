@@ -65,7 +65,8 @@ _NTH_DAY: Final = rf"(?P<nth{{0}}>{'|'.join(_NTH)})\s+(?P<of_month{{0}}>{'|'.joi
 _OF_A_MONTH: Final = r"(?:of|in)\s+(?:a|each|every)\s+month"
 _OF_THE_MONTH: Final = r"(?:of|in)\s+(?:a|the|each|every)\s+month"
 _MONTH_END: Final = r"(?:at|on|by)\s+the\s+end\s+of\s+{0}\s+month"
-_DATE: Final = r"the\s+(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
+_DAY_OF_MONTH: Final = r"(?P<date{0}>first|last|\d{{1,2}}(?:st|nd|rd|th))(?:\s+day)?"
+_DATE: Final = rf"the\s+{_DAY_OF_MONTH}"
 _TIME: Final = (
     r"at\s+(?:(?P<named{0}>noon|midnight)|(?P<hour{0}>\d{{1,2}})(?:[:.](?P<minute{0}>[0-5]\d))?"
     r"(?:\s*(?P<half{0}>am|pm)|\s+o'clock)?(?:\s+in\s+the\s+(?P<part{0}>morning|afternoon|evening)|\s+at\s+(?P<dark{0}>night))?)"
@@ -75,6 +76,7 @@ _IN_REQUEST: Final = (
     rf"(?:{_EVERY}\s+{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}|on\s+the\s+{_NTH_DAY.format(2)}\s+{_OF_THE_MONTH}"
     rf"|the\s+{_NTH_DAY.format(3)}\s+{_OF_A_MONTH}|(?P<end>{_MONTH_END.format(_EVERY)})"
     rf"|{_EVERY}\s+month\s+on\s+{_DATE.format(1)}|on\s+{_DATE.format(2)}\s+of\s+{_EVERY}\s+month"
+    rf"|{_EVERY}\s+{_DAY_OF_MONTH.format(3)}\s+{_OF_THE_MONTH}"
     rf"|{_EVERY}\s+(?P<word>{_WORDS})|{_EVERY}\s+(?P<days1>{_DAY}(?:{_AND}{_DAY})*)"
     rf"|on\s+(?P<plural>{_PLURALS})s|on\s+(?P<days2>{_DAY}s(?:{_AND}{_DAY}s)*))"
 )
@@ -82,6 +84,7 @@ _IN_REQUEST: Final = (
 _ALONE: Final = (
     rf"(?:(?:(?:on\s+)?the\s+|{_EVERY}\s+)?{_NTH_DAY.format(1)}\s+{_OF_THE_MONTH}"
     rf"|(?P<end>{_MONTH_END.format('(?:each|every|the)')})|(?:{_EVERY}\s+month|monthly)\s+on\s+{_DATE.format(1)}|(?:on\s+)?{_DATE.format(2)}\s+of\s+(?:the|each|every)\s+month"
+    rf"|{_EVERY}\s+{_DAY_OF_MONTH.format(3)}\s+{_OF_THE_MONTH}"
     rf"|{_EVERY}\s+(?P<word>{_WORDS})|(?:{_EVERY}\s+|on\s+)?(?P<days1>{_DAY}s?(?:{_AND}{_DAY}s?)*)"
     rf"|(?:on\s+)?(?P<plural>{_PLURALS})s|(?P<adverb>{'|'.join(_ADVERBS)}))"
 )
@@ -191,7 +194,7 @@ def _of_days(found: re.Match[str]) -> str:
         cron = f"0 8 * * {_WEEKDAYS.index(weekday)}{nth}"
     elif said.get("end"):
         cron = "0 8 L * *"
-    elif date := said.get("date1") or said.get("date2"):
+    elif date := said.get("date1") or said.get("date2") or said.get("date3"):
         day = {"first": "1", "last": "L"}.get(date) or str(int(date[:-2]))
         cron = f"0 8 {day} * *" if day == "L" or 1 <= int(day) <= _MONTH_DAYS else ""
     elif days := said.get("days1") or said.get("days2"):

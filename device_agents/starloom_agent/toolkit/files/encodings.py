@@ -40,6 +40,9 @@ _WEB_CODECS: Final = {
     "utf-16": "utf-16",
 }
 """The codecs of charsets, by name as browsers take them. A server names no other codec of Python."""
+GUESS: Final = "guess"
+"""UTF-8 where the beginning of the file is some, else the encoding of programs of Windows in Western Europe."""
+_GUESSED_BYTES: Final = 1024 * 1024
 _CHUNK_BYTES: Final = 64 * 1024
 _PARTS_MOST: Final = 4
 """A character has at most so many bytes in each of the encodings."""
@@ -59,8 +62,10 @@ def read_part(file: BinaryIO, shown: str, offset: int, limit: int, encoding: str
     Raises:
         ToolFailed: the encoding is not known, or the bytes are no text in it.
     """
+    if encoding == GUESS:
+        encoding = _guessed(file)
     if encoding not in NAMES:
-        known = f"{quoted(encoding[:40])} is no encoding that is known here: {', '.join(sorted(NAMES))}"
+        known = f"{quoted(encoding[:40])} is no encoding that is known here: {GUESS}, {', '.join(sorted(NAMES))}"
         raise ToolFailed(Code.BAD_ARGUMENTS, known, effect=False)
     mark, name, codec = _encoding_of(file, encoding)
     start = max(offset, len(mark))
@@ -122,6 +127,17 @@ def no_text(context: ToolContext, paths: Iterable[Path]) -> str:
     return ""
 
 
+def _guessed(file: BinaryIO) -> str:
+    """Return the encoding by the beginning of a file, so that each part of it is read in the same one."""
+    file.seek(0)
+    head = file.read(_GUESSED_BYTES)
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return "utf-16" if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else "windows-1252"
+    return "utf-8"
+
+
 def _encoding_of(file: BinaryIO, encoding: str) -> tuple[bytes, str, str]:
     """Return the mark of a file, the name of its encoding, and of the codec."""
     file.seek(0)
@@ -145,7 +161,7 @@ def _rest_of_character(data: bytes, codec: str) -> int:
 
 def _reason(shown: str, encoding: str, byte: int, at: int) -> str:
     if encoding == "utf-8":
-        way = "Read it with `encoding: windows-1252`, or the encoding that it has"
+        way = "Read it with `encoding: guess`, or the encoding that it has"
     else:
         way = "Name the encoding that it has"
     return f"{shown} is no {encoding}: byte 0x{byte:02x} at {at}. {way}, or hand over the file itself (artifact.put)"

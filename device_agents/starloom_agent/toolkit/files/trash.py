@@ -1,8 +1,8 @@
 """The trash of a granted folder: what a tool removes or replaces lies in it under a ticket, and can be restored.
 
 Each granted folder has one of its own (`.starloom-trash`). A ticket is a folder there, with the file and a note of its
-place. A ticket that was restored stays known, so that an undo may be repeated. No tool deletes a file; `emptying`
-removes old tickets, of which the note is kept.
+place. A ticket that was restored stays known, so that an undo may be repeated. `trash.empty` alone deletes a file;
+`emptying` removes tickets, of which the note is kept.
 """
 
 from __future__ import annotations

@@ -37,6 +37,11 @@ def notice_program() -> str:
     return "notify-send" if session() and shutil.which("notify-send") else ""
 
 
+def script_argv(script: str, *words: str) -> list[str]:
+    """Return the call of a script of macOS; the words are its arguments, also one that reads as an option, `-e`."""
+    return ["osascript", "-e", script, "--", *words]
+
+
 def environment() -> dict[str, str]:
     """Return what a program needs to find the display."""
     return {**quiet_environment(), **desktop_session.variables()}

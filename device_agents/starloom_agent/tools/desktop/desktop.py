@@ -90,7 +90,7 @@ def type_text(_context: ToolContext, args: Type) -> Typed:
         display.run([program, "-"], stdin=args.text.encode(), timeout_s=300)
     else:
         script = 'on run argv\ntell application "System Events" to keystroke (item 1 of argv)\nend run'
-        display.run([program, "-e", script, args.text], timeout_s=300)
+        display.run(display.script_argv(script, args.text), timeout_s=300)
     return {"chars": len(args.text), "confirmed": False}
 
 

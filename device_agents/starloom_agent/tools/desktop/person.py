@@ -6,6 +6,7 @@ offered. Those take the screen of a person, so no profile has them: the owner gr
 
 from __future__ import annotations
 
+import html
 import os
 import shutil
 import sys
@@ -40,11 +41,12 @@ def _notice_argv(title: str, text: str) -> list[str] | None:
     program = display.notice_program()
     if program == "osascript":
         script = "on run argv\ndisplay notification (item 2 of argv) with title (item 1 of argv)\nend run"
-        return ["osascript", "-e", script, title, text]
+        return display.script_argv(script, title, text)
     if program == "termux-notification":
         return ["termux-notification", "--title", title, "--content", text]
     if program:
-        return ["notify-send", "--app-name=Starloom", "--", title, text]
+        # The body of a notice may have markup, and this one has none.
+        return ["notify-send", "--app-name=Starloom", "--", title, html.escape(text, quote=False)]
     return None
 
 
@@ -90,7 +92,7 @@ def _question_argv(args: Ask) -> list[str]:
             )
         else:
             script = 'on run argv\nreturn text returned of (display dialog (item 1 of argv) default answer "")\nend run'
-        return ["osascript", "-e", script, args.text, *args.choices]
+        return display.script_argv(script, args.text, *args.choices)
     if args.choices:
         return ["zenity", "--list", "--title=Starloom", f"--text={args.text}", "--column=Answer", "--", *args.choices]
     return ["zenity", "--entry", "--title=Starloom", f"--text={args.text}"]

@@ -20,9 +20,7 @@ from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 
 class Put(Args, frozen=True, kw_only=True):
-    """`paths` are files of this device, as texts or `{path}`. `device_name` goes into each row, to tell files of
-    several devices apart.
-    """
+    """`paths` are files of this device, as texts or `{path}`."""
 
     paths: list[str | FileRef]
     device_name: str = ""

@@ -9,14 +9,16 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.files.encodings import read_part
+from starloom_agent.toolkit.files.encodings import GUESS, read_part
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.refs import media_of
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 
 class Read(Args, frozen=True, kw_only=True):
-    """Text from `offset` on, at most `limit` bytes; larger or other files go by `artifact.put`."""
+    """Text from `offset` on, at most `limit` bytes; larger or other files go by `artifact.put`. `encoding` guess takes
+    UTF-8, or windows-1252 where it is none.
+    """
 
     path: str
     offset: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -25,8 +27,8 @@ class Read(Args, frozen=True, kw_only=True):
 
 
 class FileText(TypedDict):
-    """`bytes` is the size of the whole file. `encoding` is named where it is another one than UTF-8 without a byte
-    order mark; the mark is no part of `text`. Bytes that are no text in it are refused.
+    """`bytes` is the size of the whole file. `encoding` is named where it was guessed, or is another one than UTF-8
+    without a byte order mark; the mark is no part of `text`. Bytes that are no text in it are refused.
     """
 
     bytes: int
@@ -49,7 +51,7 @@ def read(context: ToolContext, args: Read) -> FileText:
         "truncated": part.next_offset < size,
         "next_offset": part.next_offset,
     }
-    if part.encoding != "utf-8":
+    if part.encoding != "utf-8" or args.encoding == GUESS:
         found["encoding"] = part.encoding
     return found
 

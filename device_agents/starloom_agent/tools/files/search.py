@@ -141,7 +141,7 @@ class _Reading:
         except office.NotADocument as no:
             self.leave_out(shown, str(no))
             return
-        self.bytes += found.bytes
+        self.bytes += max(found.bytes, len(text))  # of many small ones each may unpack to a book
         self._count(found)
         self._keep(text, shown)
 

@@ -338,10 +338,9 @@ def _make_folder(
 
 
 def _write_text(context: ToolContext, args: Write) -> Written:
-    if not args.path or args.files or args.folders:
-        raise ToolFailed(
-            Code.BAD_ARGUMENTS, "text goes with path, files go with under; give one of the two", effect=False
-        )
+    if not args.path or args.files or args.folders or args.under != ".":
+        reason = "text goes with path, which names its folder, too; files go with under; give one of the two"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     if args.path.endswith("/"):
         reason = f"{args.path} is a folder, and a text has no name of its own; give path the name of a file in it"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)

@@ -5,7 +5,7 @@ Pure, as the other `data` tools; which files are compared is the plan's.
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
@@ -14,7 +14,7 @@ from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code, Repeatability
 
 _LINES_MOST: Final = 10_000
-"""The time grows with the product of the lines of both texts; a configuration has hundreds."""
+"""The time grows with the product of the lines of both texts: a tenth of a second for so many."""
 _SHOWN_CHARS: Final = 1_000
 
 
@@ -51,20 +51,17 @@ class Differences(TypedDict):
 def diff(_context: ToolContext, args: Diff) -> Differences:
     first, second = _lines(args.first, "first"), _lines(args.second, "second")
     rows: list[DifferentLine] = []
-    same = 0
-    # Without its guess of what is common: it takes lines that are frequent, such as `}`, for different ones.
-    for kind, begin, end, begin_2, end_2 in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        if kind == "equal":
-            same += end - begin
-            continue
+    common = _common(first, second)
+    for (last, last_2), (end, end_2) in pairwise([(-1, -1), *common, (len(first), len(second))]):
         rows += [
             {"first_line": at + 1, "state": "only in the first", "text": first[at][:_SHOWN_CHARS]}
-            for at in range(begin, end)
+            for at in range(last + 1, end)
         ]
         rows += [
             {"second_line": at + 1, "state": "only in the second", "text": second[at][:_SHOWN_CHARS]}
-            for at in range(begin_2, end_2)
+            for at in range(last_2 + 1, end_2)
         ]
+    same = len(common)
     return {
         "count": len(rows),
         "equal": not rows,
@@ -73,6 +70,34 @@ def diff(_context: ToolContext, args: Diff) -> Differences:
         "rows": rows[: args.limit],
         "same": same,
     }
+
+
+def _common(first: list[str], second: list[str]) -> list[tuple[int, int]]:
+    """Return the places of the most lines that both have in one order.
+
+    Bit i of a row is 0 where the first i + 1 lines of `first` have one more in common with the lines of `second` until
+    this row than the first i (Hyyrö 2004). `difflib` takes hours where few of many lines are alike.
+    """
+    places: dict[str, int] = {}
+    for at, line in enumerate(first):
+        places[line] = places.get(line, 0) | 1 << at
+    row = every = (1 << len(first)) - 1
+    rows: list[int] = []
+    for line in second:
+        found = row & places.get(line, 0)
+        row = ((row + found) | (row - found)) & every
+        rows.append(row)
+    common: list[tuple[int, int]] = []
+    one, other = len(first) - 1, len(second) - 1
+    while one >= 0 and other >= 0:
+        if first[one] == second[other]:
+            common.append((one, other))
+            one, other = one - 1, other - 1
+        elif rows[other] >> one & 1:
+            one -= 1
+        else:
+            other -= 1
+    return common[::-1]
 
 
 def _lines(text: str, which: str) -> list[str]:

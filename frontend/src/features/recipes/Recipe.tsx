@@ -9,6 +9,7 @@ import { useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import { schedulesRunning } from "../../model/fleet/schedules.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
+import { type Fields, valuesIn } from "../../model/rows/document.ts";
 import type { Priority, RecipeVersionRow, RecipeWhole } from "../../model/types.ts";
 import { msOf } from "../../model/words/times.ts";
 import { author, plural } from "../../model/words/words.ts";
@@ -25,7 +26,9 @@ import { LastRuns } from "./trend/LastRuns.tsx";
 
 export function RecipePage({ name }: { name: string }) {
   const { hub } = useWorkspace();
-  const version = Number(new URLSearchParams(useSearch()).get("version")) || undefined;
+  const search = new URLSearchParams(useSearch());
+  const version = Number(search.get("version")) || undefined;
+  const values = search.get("values");
   const read = useResource(`recipe ${name} ${version ?? ""}`, (signal) => hub.recipe(name, signal, version));
   return (
     <Shell title={read.value?.title ?? name} crumb={{ path: "/recipes", label: "Recipes" }}>
@@ -41,8 +44,9 @@ export function RecipePage({ name }: { name: string }) {
         )}
         {read.value && (
           <Shown
-            key={`${name} ${version ?? ""}`}
+            key={`${name} ${version ?? ""} ${values}`}
             recipe={read.value}
+            values={valuesIn(values)}
             old={version !== undefined}
             onChanged={read.reload}
           />
@@ -52,12 +56,23 @@ export function RecipePage({ name }: { name: string }) {
   );
 }
 
-function Shown({ recipe, old, onChanged }: { recipe: RecipeWhole; old: boolean; onChanged: () => void }) {
+interface ShownProps {
+  recipe: RecipeWhole;
+  /** The values that its form begins with. */
+  values: Fields;
+  old: boolean;
+  onChanged: () => void;
+}
+
+function Shown({ recipe, values, old, onChanged }: ShownProps) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const fleet = useFleet();
   const [, go] = useLocation();
-  const [given, setGiven] = useState<Record<string, unknown>>({});
+  const [given, setGiven] = useState<Record<string, unknown>>(() =>
+    // A later version may have lost a value that an earlier run was given.
+    Object.fromEntries(Object.entries(values).filter(([name]) => name in (recipe.params ?? {}))),
+  );
   const [removing, setRemoving] = useState(false);
   const params = useMemo(
     () => Object.fromEntries(Object.entries(given).filter(([, value]) => value !== "" && value !== undefined)),

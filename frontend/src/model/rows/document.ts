@@ -106,3 +106,17 @@ export function nodeOf(value: Json | undefined, kind: "param" | "each" | "secret
 /** Words in small letters without their accents, as names are written: `Große Kiste` keeps its letters. */
 export const plainLetters = (words: string): string =>
   words.toLowerCase().replaceAll("ß", "ss").normalize("NFKD").replaceAll(/\p{M}/gu, "");
+
+/** The address of a recipe's page whose form has these values. */
+export const recipeWith = (name: string, values: Fields): string =>
+  `/recipes/${name}?${new URLSearchParams({ values: JSON.stringify(values) })}`;
+
+/** The values in a text of the address; none where somebody wrote another one there. */
+export function valuesIn(text: string | null): Fields {
+  try {
+    const read: unknown = JSON.parse(text ?? "{}");
+    return isFields(read) ? read : {};
+  } catch {
+    return {};
+  }
+}

@@ -16,7 +16,7 @@ def test_bytes_that_are_no_utf8_are_refused(device: Device) -> None:
     with pytest.raises(ToolFailed) as failed:
         device.call("fs.read", path="orders.csv")
     assert failed.value.detail == (
-        "orders.csv is no utf-8: byte 0xfc at 1. Read it with `encoding: windows-1252`, or the encoding that it has, "
+        "orders.csv is no utf-8: byte 0xfc at 1. Read it with `encoding: guess`, or the encoding that it has, "
         "or hand over the file itself (artifact.put)"
     )
 
@@ -26,6 +26,18 @@ def test_a_named_encoding_reads_the_file(device: Device, encoding: str) -> None:
     device.write("orders.csv", LATIN)
     found = device.call("fs.read", path="orders.csv", encoding=encoding)
     assert (found["text"], found["encoding"]) == ("Müller;12,50\r\n", encoding)
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "windows-1252"])
+@pytest.mark.parametrize("limit", [1, 64])
+def test_an_encoding_is_guessed_and_named(device: Device, codec: str, limit: int) -> None:
+    """Each part of a file is read in the same encoding, also one that has plain letters alone."""
+    text = "1;Müller;12,50 €\n"
+    device.write("orders.csv", text.encode(codec))
+    found = device.call("fs.read", path="orders.csv", encoding="guess", limit=limit)
+    assert found["encoding"] == codec
+    assert text.startswith(found["text"])
+    assert found["truncated"] is (limit == 1)
 
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16"])
@@ -80,7 +92,7 @@ def test_a_wrong_name_of_an_encoding_changes_nothing(device: Device) -> None:
 @pytest.mark.parametrize("name", ["rot13", "unicode_escape", "UTF 9"])
 def test_an_encoding_that_is_not_known_is_refused(device: Device, name: str) -> None:
     device.write("a.txt", "a")
-    with pytest.raises(ToolFailed, match="is no encoding that is known here: cp437, ") as failed:
+    with pytest.raises(ToolFailed, match="is no encoding that is known here: guess, cp437, ") as failed:
         device.call("fs.read", path="a.txt", encoding=name)
     assert failed.value.code is Code.BAD_ARGUMENTS
 

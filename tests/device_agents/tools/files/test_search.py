@@ -80,6 +80,16 @@ def test_a_document_that_is_none_or_a_bomb_is_told(device: Device, monkeypatch: 
     assert "cannot be read as a document" in whys["false.docx"]
 
 
+def test_t271_many_small_documents_that_unpack_to_books_are_bounded(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_ALL_BYTES_MOST", 500_000)
+    for number in range(5):
+        device.write(f"{number}.docx", _document(**{"word/document.xml": "word" * 100_000}))
+    found = device.call("fs.search", text="word")
+    assert (found["count"], [row["why"] for row in found["left_out"]]) == (2, ["1 GiB was read before it"] * 3)
+
+
 def test_text_of_other_encodings_is_searched_and_a_doubt_is_told(device: Device) -> None:
     device.write("Papers/windows.txt", "a word\r\n".encode("utf-16"))
     found = device.call("fs.search", text="word", root="Papers")

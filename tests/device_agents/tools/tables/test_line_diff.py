@@ -51,3 +51,10 @@ def test_the_second_text_is_the_first_with_its_rows(first: list[str], second: li
     kept = iter([line for at, line in enumerate(first, 1) if at not in gone])
     made = [new[at] if at in new else next(kept) for at in range(1, len(second) + 1)]
     assert (made, list(kept)) == (second, [])
+
+
+@pytest.mark.timeout(60)
+def test_t271_two_texts_of_few_common_lines_take_no_hours(device: Device) -> None:
+    first, second = ("".join(f"}}\n}}\n}}\n{sign}{at}\n" for at in range(2_500)) for sign in "ab")
+    found = device.call("data.diff", first=first, second=second)
+    assert (found["same"], found["count"]) == (7_500, 5_000)

@@ -7,11 +7,13 @@ from typing import Any, cast
 
 import msgspec
 
+from starloom.core.state import inputs as i
 from starloom.edge.routes.people.activity import FILES_TOLD_MOST
 from starloom.store.sql.history import PastCommit
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, category_of
 from starloom_protocol.stream.feed import decode_event, encode_event
 from starloom_protocol.wire.frames import Dispatch
+from tests.builders import plan, task
 from tests.edge.routes.requests.test_schedules import PLAN, make, turn_to
 from tests.edge.routes.work.test_forks import done, get
 from tests.edge.world import World, an_offer, chain, settle
@@ -50,6 +52,16 @@ async def test_deeds_are_listed_newest_first_and_filtered(world: World) -> None:
     assert {item["by"] for item in of_person} == {who}
     assert await kinds(world, q="no such words anywhere") == []
     assert agent.id in {item["about"] for item in (await get(world, A, kind="devices"))["items"]}
+
+
+async def test_the_deeds_of_a_program_are_found_by_its_name(world: World) -> None:
+    async with world.client() as owner:
+        told = (await owner.post("/api/v1/tokens", json={"role": "operator", "for": "ci", "kind": "program"})).json()
+    async with world.client(told["token"]) as ci:
+        assert (await ci.post("/api/v1/constellations", json={"plan": chain("t.one")})).status_code == 202
+    await durable(world)
+    assert {item["by_name"] for item in (await get(world, A, person="ci"))["items"]} == {"ci"}
+    assert await kinds(world, person="nobody") == []
 
 
 async def test_a_renamed_device_is_told_with_both_names(world: World) -> None:
@@ -112,6 +124,7 @@ async def test_who_was_refused_is_in_the_record_once_a_minute(world: World) -> N
         assert (await http.post("/api/v1/sign-in", json={"id": "x", "secret": "y"})).status_code == 401
     await durable(world)
     found = (await get(world, A, kind="refused"))["items"]
+    assert {item["by_name"] for item in found} == {"root", "somebody"}
     assert sorted((item["about"], item["note"].split(":")[0]) for item in found) == [
         ("api", "bad_token"),
         ("api", "forbidden"),
@@ -226,6 +239,20 @@ async def test_work_of_a_schedule_and_of_a_rule_names_them(world: World) -> None
     assert names["request_accepted"] == names["started"] == "the schedule Hourly"
     assert names["plan_edited"] == "the rule again"
     assert names["task_leased"] == "the hub"
+
+
+async def test_a_plan_that_a_worker_made_begins_for_who_had_asked(world: World) -> None:
+    await world.online("one", offer=an_offer("t.one"))
+    about: dict[str, Any] = {"by": "program:w", "constellation": "c-words", "job": "plan-1", "worker": "w"}
+    for item in (
+        i.RequestReceived(id="asked", by="person:mira", constellation="c-words", recipe="look"),
+        i.JobClaimed(id="claimed", ttl_ms=60_000, **about),
+        i.PlanProposed(id="planned", plan=plan(task("a", tool="t.one")), **about),
+    ):
+        assert not (await world.hub.inbox.ask(item)).faults
+    await durable(world)
+    found = (await get(world, A, constellation="c-words"))["items"]
+    assert [item["by_name"] for item in found if item["kind"] == "started"] == ["the hub, for mira"]
 
 
 async def test_the_end_of_a_deadline_names_who_had_asked(world: World) -> None:

@@ -26,11 +26,11 @@ from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, Replayed
 from starloom_protocol.api.service import Items
 from starloom_protocol.records.entities import Attempt, Device, Head, decode_entity
-from starloom_protocol.stream.authors import ENGINE, name_of, told_name
+from starloom_protocol.stream.authors import ENGINE, name_of, told_name, who
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, PrincipalKind
 
 PAGE_COMMITS = 500
 PAGE_PRUNINGS = 200
@@ -71,13 +71,14 @@ class Activity:
     ) -> JsonReply[Items[ActivityRow]]:
         """List events, newest first, by person, device, subject (`kind`), constellation or words.
 
-        `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`.
+        `person` is a name, or an author as in events: `program:NAME`, `person:NAME#TOKEN`. A name that no person has
+        is that of the program or the assistant which has it.
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
         wanted = ActivityFilter(
             about=known.id if known else device,
-            by=f"person:{person}" if person and ":" not in person else person,
+            by=self._author(person) if person and ":" not in person else person,
             kinds=list(kinds_of(kind)) if kind is not None and kind is not Category.OTHER else [],
             stream=constellation,
             text=q,
@@ -107,12 +108,18 @@ class Activity:
             "files_count": len(files),
         }
 
+    def _author(self, name: str) -> str:
+        kinds = {holder.kind for holder in self._hub.access.principals.values() if holder.name == name}
+        return f"{next((kind for kind in PrincipalKind if kind in kinds), PrincipalKind.PERSON)}:{name}"
+
     def _author_name(self, event: Event, head: Head | None) -> str:
         """Return who did it: of what the hub begins or ends for somebody, the schedule or the person who had asked."""
         device = self._hub.fleet.devices.get(name_of(event.by))
         if device is not None:
             return device.name
-        if event.by != ENGINE or event.kind not in ASKED_BEFORE or head is None:
+        if event.kind == EventKind.REFUSED and ":" not in event.by:
+            return "somebody"
+        if head is None or event.kind not in ASKED_BEFORE or not (event.by == ENGINE or _starts_itself(event, head)):
             return told_name(event.by)
         if head.schedule is None:
             return f"{told_name(ENGINE)}, for {told_name(head.author)}"
@@ -204,6 +211,11 @@ class Activity:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
         fields = msgspec.structs.asdict(found)
         return json_reply(cast("Replayed", {**fields, "same": not found.differences}))
+
+
+def _starts_itself(event: Event, head: Head) -> bool:
+    """Tell whether a plan began as soon as the hub's worker, which is a program, had made it; nobody approved it."""
+    return event.kind == EventKind.STARTED and not event.note and who(event.by) != who(head.author)
 
 
 def _renamed(event: Event) -> str:

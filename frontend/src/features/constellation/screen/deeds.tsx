@@ -7,6 +7,7 @@ import { useUndo } from "../../../app/actions/useUndo.ts";
 import type { PaletteEntry } from "../../../app/shell/finds.ts";
 import type { Key } from "../../../app/shell/keys.ts";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { recipeWith, valuesIn } from "../../../model/rows/document.ts";
 import { readingOrder, type TaskView } from "../../../model/tasks/selectors.ts";
 import { useMay } from "../../../ui/away.tsx";
 import { Button } from "../../../ui/parts.tsx";
@@ -58,10 +59,13 @@ export function useDeeds(run: Run, place: Place, versions: Versions, broughtBy: 
     if (asked) void perform(asked);
   };
 
+  const { recipe } = head;
+  const asBefore = final && recipe && (() => go(recipeWith(recipe, valuesIn(head.params ?? null))));
   const inRows = () => go(`/new?way=build&from=${encodeURIComponent(id)}`);
   /** What a button opens, for the search by its name. */
   const places = [
     ...(final ? [] : [{ label: "Edit plan", run: edit }]),
+    ...(asBefore ? [{ label: "Run again", run: asBefore }] : []),
     { label: "Plan in rows", run: inRows },
     ...(final && mayRun ? [{ label: "Repeat...", run: repeat.open }] : []),
   ].filter(() => begun);
@@ -82,6 +86,11 @@ export function useDeeds(run: Run, place: Place, versions: Versions, broughtBy: 
         </Button>
       ),
       undoAll && <ActionButton key="undo" action={undoAll} />,
+      begun && asBefore && (
+        <Button key="anew" title="Its recipe with the values of this run, to be changed first" onClick={asBefore}>
+          Run again
+        </Button>
+      ),
       begun && (
         <Button key="rows" title="Change its plan and run it again, or save it as a recipe" onClick={inRows}>
           Plan in rows

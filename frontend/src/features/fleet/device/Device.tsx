@@ -31,6 +31,7 @@ import { useWorkOf } from "../vitals/work.ts";
 import { type Busy, DeviceControls, DeviceFacts, DeviceName, DeviceNotes, DeviceTools } from "./DevicePanel.tsx";
 import { Mark } from "./Mark.tsx";
 import { PaceCard } from "./PaceCard.tsx";
+import { TrashCard } from "./TrashCard.tsx";
 
 const LAST_MAX = 8;
 const TASKS_MAX = 8;
@@ -103,6 +104,7 @@ function Known({ view }: { view: DeviceView }) {
             {waiting.length > 0 && <Tasks title="Waiting for it" none="" tasks={waiting} />}
             <Today view={view} now={now} />
             <PaceCard device={device.id} />
+            <TrashCard key={device.id} view={view} />
           </div>
           <div className="cards">
             <section className="card" aria-label="What you may do with it">

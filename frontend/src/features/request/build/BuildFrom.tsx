@@ -2,7 +2,7 @@
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { Problem } from "../../../link/rest.ts";
-import { type Fields, isFields } from "../../../model/rows/document.ts";
+import { type Fields, valuesIn } from "../../../model/rows/document.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
 import { lastSeqOf, modelAt } from "../../../model/stream/history.ts";
 import type { Head, StreamEvent } from "../../../model/types.ts";
@@ -31,20 +31,10 @@ export default function BuildFrom({ recipe, from, values }: BuildFromProps) {
   if (read.problem) return <ProblemNote problem={read.problem} />;
   if (!key) return <Build />;
   return read.value ? (
-    <Build document={read.value} values={fieldsOf(values)} />
+    <Build document={read.value} values={valuesIn(values)} />
   ) : (
     <p className="dim">Reading {recipe ?? from}.</p>
   );
-}
-
-/** The fields of a text of the address; none where somebody wrote another one there. */
-function fieldsOf(text: string | null): Fields {
-  try {
-    const read: unknown = JSON.parse(text ?? "{}");
-    return isFields(read) ? read : {};
-  } catch {
-    return {};
-  }
 }
 
 /** The plan that a constellation began with: nothing that rules, people or lists added to it. */
