@@ -80,12 +80,12 @@ PEOPLE_THREATS = (
         ("tests/guard/test_begun_by_retries.py::test_t292_",),
     ),
     Threat(
-        "T290",
+        "T297",
         "an assistant, or a plan that somebody else wrote, empties the trash of a device, and what it took away before"
         " cannot be brought back",
         "a call that empties a trash destroys: its plan waits for a person, no edit of an assistant adds it, and the"
         " device asks its owner for each number of days",
-        ("tests/guard/test_emptied_for_good.py::test_t290_",),
+        ("tests/guard/test_emptied_for_good.py::test_t297_",),
         part="what a person allowed from now on is not asked about again, as with any call",
     ),
     Threat(

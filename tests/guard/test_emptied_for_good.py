@@ -1,4 +1,4 @@
-"""T290: a trash is where the way back lies, and neither an assistant nor a schedule empties it without a person."""
+"""T297: a trash is where the way back lies, and neither an assistant nor a schedule empties it without a person."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def submitted(task: dict[str, Any], by: str) -> Driver:
 
 
 @pytest.mark.parametrize("by", [ASSISTANT, "person:ann"])
-def test_t290_whoever_asks_a_person_is_asked_first(by: str) -> None:
+def test_t297_whoever_asks_a_person_is_asked_first(by: str) -> None:
     driver = submitted(TASK, by)
     assert driver.state() == "awaiting_approval"
     (question,) = driver.shard.constellations["c1"].questions.values()
@@ -39,13 +39,13 @@ def test_t290_whoever_asks_a_person_is_asked_first(by: str) -> None:
 
 
 @pytest.mark.parametrize("hidden", ["undo", "any_of"])
-def test_t290_behind_a_look_it_is_found_as_well(hidden: str) -> None:
+def test_t297_behind_a_look_it_is_found_as_well(hidden: str) -> None:
     call = {"tool": "trash.empty", "args": {"older_than_days": 0}}
     look = {"id": "look", "tool": "fs.find", "device": {"name": "web"}, "args": {"root": "."}}
     assert submitted({**look, hidden: call if hidden == "undo" else [call]}, ASSISTANT).state() == "awaiting_approval"
 
 
-def test_t290_no_edit_of_an_assistant_adds_it() -> None:
+def test_t297_no_edit_of_an_assistant_adds_it() -> None:
     driver = submitted({"id": "look", "tool": "fs.find", "device": {"name": "web"}, "args": {"root": "."}}, ASSISTANT)
     faults, operations = check_edit([{"add_task": TASK}])
     assert not faults
@@ -53,13 +53,13 @@ def test_t290_no_edit_of_an_assistant_adds_it() -> None:
     assert {one.code for one in refused} == {Code.FORBIDDEN}
 
 
-def test_t290_the_device_asks_its_owner_for_each_other_age() -> None:
+def test_t297_the_device_asks_its_owner_for_each_other_age() -> None:
     policy = Policy(profile=Profile.OPERATE, write=("/srv/data",))
     asked = {decide(policy, EMPTY, {"older_than_days": days}, task="c1/gone").line for days in (0, 30)}
     assert len(asked) == 2
     assert all(line.startswith("starloom-agent approve ") for line in asked)
 
 
-def test_t290_the_recipe_sets_no_approval_aside() -> None:
+def test_t297_the_recipe_sets_no_approval_aside() -> None:
     recipe = next(one for one in load_catalogue().all() if one.name == "empty-trash")
     assert recipe.plan["policy"] == {"approval": "risky"}
