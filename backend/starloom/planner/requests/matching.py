@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from starloom.core.state.model import TRIAL_RUNS
@@ -31,11 +31,11 @@ from starloom.planner.requests.phrases import (
     left_over,
     overlap,
     phrases_of,
-    read_phrase,
     readings,
     request_words,
     spelled,
     spellings,
+    telling_words,
     typed,
     without_device,
     without_umlauts,
@@ -242,11 +242,6 @@ class Matched:
     given: Mapping[str, Any] = field(default_factory=dict)
 
 
-@lru_cache(maxsize=1024)
-def _phrase(text: str) -> Phrase:
-    return read_phrase(text)
-
-
 @dataclass(frozen=True)
 class _Fit:
     """A phrase that fits the words wholly. `literals` are its own words: more of them say more."""
@@ -365,7 +360,7 @@ def match(
     taken = as_typed.candidates[0].params.values() if as_typed.outcome is Match.EXACT else ()
     if as_typed.outcome is Match.EXACT and not any(isinstance(value, str) and " " in value for value in taken):
         return as_typed
-    known = spellings([_phrase(text) for recipe in recipes for text in recipe.phrases])
+    known = spellings(_texts_of(recipes))
     right = spelled(said, known, fleet.by_name)
     if right == said:
         return as_typed
@@ -398,8 +393,12 @@ class _Asked:
     limits: Sequence[Limit]
 
 
+def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
+    return tuple(chain.from_iterable(recipe.phrases for recipe in recipes))
+
+
 def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> _Asked:
-    telling = {word for recipe in recipes for text in recipe.phrases for word in _phrase(text).telling}
+    telling = telling_words(_texts_of(recipes))
     devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
     return _Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
 
@@ -408,9 +407,9 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     fits: list[_Fit] = []
     asked = _asked(said, recipes, fleet, given)
     whole: list[_Fit] = []
+    phrases_by = [(recipe, _phrases_of(recipe, given)) for recipe in recipes]
     for of_a_sort in (False, True):  # a phrase without its *all* is tried where none fits as it is written
-        for recipe in recipes:
-            phrases = _phrases_of(recipe, given)
+        for recipe, phrases in phrases_by:
             tried = [phrase for phrase in phrases if (phrase.sort != "") is of_a_sort]
             fits.extend(_fits(recipe, tried, asked, phrases) if tried else ())
         whole = sorted((fit for fit in fits if fit.sure), key=lambda fit: fit.rank, reverse=True)

@@ -259,11 +259,23 @@ def without_umlauts(words: list[Word], phrases: Iterable[str]) -> list[Word]:
     return [replace(word, forms=tuple(known.get(form, form) for form in word.forms)) for word in words]
 
 
-def spellings(phrases: Collection[Phrase]) -> frozenset[str]:
+@lru_cache(maxsize=16)
+def spellings(texts: tuple[str, ...]) -> frozenset[str]:
     """Return the words that a misspelt word may stand for: those of the phrases, and their synonyms."""
-    own = {form for phrase in phrases for form in phrase.literals}
+    own = {form for text in texts for form in _phrase(text).literals}
     same = {word for word, forms in _SAME.items() if own.issuperset(forms)}
     return frozenset(word for word in own | same if len(word) >= _SPELLED_LEAST and word.isalpha())
+
+
+@lru_cache(maxsize=16)
+def telling_words(texts: tuple[str, ...]) -> frozenset[str]:
+    """Return the words that phrases are about."""
+    return frozenset(word for text in texts for word in _phrase(text).telling)
+
+
+@lru_cache(maxsize=1024)
+def _phrase(text: str) -> Phrase:
+    return read_phrase(text)
 
 
 def read_phrase(text: str) -> Phrase:
