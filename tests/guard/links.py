@@ -120,10 +120,15 @@ def make_repository(folder: Path, text: str, author: str) -> None:
 def furnish(place: Place, *, git: bool) -> None:
     """Lay out the same names inside and outside: harmless here, with the canary there."""
     for folder, text in ((place.docs, "mine"), (place.outside, TEXT)):
-        for name in ("d/id_rsa", "d/x.log", "e/sub/rc", "src/a/rc", "src/rc", ".starloom-trash/t1/rc", "inner/a.txt"):
+        tickets = [f".starloom-trash/{ticket}" for ticket in ("t1", "1-0123456789ab")]
+        for name in (
+            *("d/id_rsa", "d/x.log", "e/sub/rc", "src/a/rc", "src/rc", "inner/a.txt"),
+            *(f"{ticket}/rc" for ticket in tickets),
+        ):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
-        (folder / ".starloom-trash/t1/from.json").write_text('{"path": "%s"}' % (folder / "e/rc"), encoding="utf-8")
+        for ticket in tickets:
+            (folder / ticket / "from.json").write_text('{"path": "%s"}' % (folder / "e/rc"), encoding="utf-8")
         with closing(sqlite3.connect(folder / "d/base.sqlite")) as made, made:
             made.execute("CREATE TABLE t (words TEXT)")
             made.execute("INSERT INTO t VALUES (?)", (text,))
@@ -174,6 +179,8 @@ def attacks(place: Place) -> dict[str, tuple[str, dict[str, Any]]]:
         "move-from": ("fs.move", {"path": "e/sub/rc", "to": "taken"}),
         "trash": ("fs.trash", {"paths": ["d/x.log", "e/sub/rc"]}),
         "restore": ("fs.restore", {"tickets": ["t1"]}),
+        "trash-list": ("trash.list", {}),
+        "trash-empty": ("trash.empty", {"older_than_days": 0}),
         "put": ("artifact.put", {"paths": ["src/rc", "d/id_rsa", "d/x.log"]}),
         "get": ("artifact.get", {"artifact": ref["artifact"], "to": "e/sub/rc"}),
         "pack": ("archive.pack", {"path": "d"}),

@@ -43,9 +43,10 @@ def place(tmp_path: Path, request: pytest.FixtureRequest) -> Place:
 
 
 NAMES = (
-    "list", "find", "find-whole", "search", "read", "stat", "hash", "verify", "write-text", "write-files", "copy-into",
-    "copy-from", "move-into", "move-from", "trash", "restore", "put", "get", "pack", "zip", "unpack", "archive-verify",
-    "rotate", "log", "image", "query", "database", "git-log", "git-archive", "git-clone",
+    "list", "find", "find-whole", "search", "read", "stat", "hash", "verify", "write-text", "write-files",
+    "copy-into", "copy-from", "move-into", "move-from", "trash", "restore", "trash-list", "trash-empty", "put", "get",
+    "pack", "zip", "unpack", "archive-verify", "rotate", "log", "image", "query", "database", "git-log",
+    "git-archive", "git-clone",
 )  # fmt: skip
 
 

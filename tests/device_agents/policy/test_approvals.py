@@ -82,7 +82,7 @@ def waiting(home: AgentHome) -> str:
 @pytest.mark.parametrize("name", [name for name, tool in TOOLS.items() if RISKY_EFFECTS & set(tool.effects)])
 def test_every_effect_above_write_asks(name: str) -> None:
     tool = TOOLS[name]
-    policy = operate(grants=frozenset({tool.grant}), hosts=("example.org",))
+    policy = operate(grants=frozenset({tool.grant}), hosts=("example.org",), write=("/d",))
     decision = decide(policy, tool, {"argv": ["systemctl", "restart", "nginx"]})
     if name == "ask":
         assert decision.allowed, "it puts its question to that very person"
