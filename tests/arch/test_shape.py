@@ -10,12 +10,15 @@ import pytest
 from tests.arch.shape import (
     CHILDREN_MOST,
     FLOORS_MOST,
+    LONGEST_FUNCTION,
     Rooms,
     accents,
+    functions,
     names_of_anything,
     packages,
     paths_in_quotes,
     private_uses,
+    product,
     traced,
     untyped_answers,
 )
@@ -47,6 +50,10 @@ def test_the_rooms_of_the_core_have_few_arrows() -> None:
 def test_a_request_runs_through_few_files() -> None:
     ran, _ = asyncio.run(traced())
     assert len(ran) <= TRACE_MOST, ran
+
+
+def test_no_function_is_long() -> None:
+    assert [f"{at} has {count} lines" for count, at in functions(product()) if count > LONGEST_FUNCTION] == []
 
 
 def test_docstrings_and_comments_are_plain_english() -> None:

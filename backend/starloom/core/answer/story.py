@@ -98,13 +98,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_findings_taken(constellation, fleet))
-    verdict = judgement.current(constellation) if constellation.jobs else None
-    if verdict is not None:
-        parts.append(judgement.words(constellation.head.policy.judge, verdict))
-    if constellation.head.cancelled_by == DEADLINE:
-        parts.append(f"Its deadline of {constellation.head.deadline_s} s had passed.")
-    if constellation.head.given_up:
-        parts.append(f"The model gave it up: {constellation.head.given_up.removesuffix('.')}.")
+    parts.extend(_judged_or_ended_by(constellation))
     parts.extend(_failures(constellation, fleet, failed))
     parts.extend(_unseen_notices(constellation, fleet, unseen_notices))
     parts.extend(_superseded(constellation, fleet, superseded))
@@ -114,6 +108,20 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_cancelled(constellation, fleet))
     parts.extend(_skips(constellation, fleet))
     return " ".join(parts)
+
+
+def _judged_or_ended_by(constellation: Constellation) -> list[str]:
+    """Return what the judge says of the whole, and what ended it before its time: its deadline, or the model."""
+    head = constellation.head
+    parts: list[str] = []
+    verdict = judgement.current(constellation) if constellation.jobs else None
+    if verdict is not None:
+        parts.append(judgement.words(head.policy.judge, verdict))
+    if head.cancelled_by == DEADLINE:
+        parts.append(f"Its deadline of {head.deadline_s} s had passed.")
+    if head.given_up:
+        parts.append(f"The model gave it up: {head.given_up.removesuffix('.')}.")
+    return parts
 
 
 def statement(constellation: Constellation, fleet: Fleet, state: ConstellationState) -> str | None:

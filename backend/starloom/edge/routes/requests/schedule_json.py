@@ -10,9 +10,9 @@ from starloom.core.clock import days_off
 from starloom.core.clock.cron import BadClock, words_for, zone_of
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
-from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ScheduleRow
+from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ConsentRow, ScheduleRow
 from starloom_protocol.records.entities import Device, Fault
-from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.records.schedules import Consent, Schedule
 from starloom_protocol.text.wording import few
 from starloom_protocol.vocabulary import Code, ConstellationState, ScheduleState
 
@@ -74,6 +74,22 @@ def _ahead(schedule: Schedule, now_ms: int) -> tuple[list[int], list[tuple[int, 
     return [due], []
 
 
+def _approved(consent: Consent | None, devices: Mapping[str, Device]) -> ConsentRow | None:
+    if consent is None:
+        return None
+    return {
+        "at": entity_json.iso(consent.at_ms),
+        "by": consent.by,
+        "computing": [entity_json.name_of(device, devices) for device in consent.computing],
+        "devices": [
+            entity_json.name_of(device, devices) for device in consent.devices if device not in consent.computing
+        ],
+        "effects": list(consent.effects),
+        "grants": list(consent.grants),
+        "plan_hash": consent.hash,
+    }
+
+
 def schedule_shape(
     schedule: Schedule, devices: Mapping[str, Device], asking: list[str], reader: str, now_ms: int
 ) -> ScheduleRow:
@@ -82,7 +98,7 @@ def schedule_shape(
     `asking` are those of its firings under way whose plan waits for an approval.
     """
     ahead, left_out = _ahead(schedule, now_ms)
-    last, notice, consent, paused = schedule.last, schedule.notice, schedule.consent, schedule.paused
+    last, notice, paused = schedule.last, schedule.notice, schedule.paused
     return {
         "id": schedule.id,
         "name": schedule.name,
@@ -124,19 +140,7 @@ def schedule_shape(
         if paused is None
         else {"at": entity_json.iso(paused.at_ms), "by": paused.by, "reason": paused.reason},
         "stopped": schedule.stopped,
-        "approved": None
-        if consent is None
-        else {
-            "at": entity_json.iso(consent.at_ms),
-            "by": consent.by,
-            "computing": [entity_json.name_of(device, devices) for device in consent.computing],
-            "devices": [
-                entity_json.name_of(device, devices) for device in consent.devices if device not in consent.computing
-            ],
-            "effects": list(consent.effects),
-            "grants": list(consent.grants),
-            "plan_hash": consent.hash,
-        },
+        "approved": _approved(schedule.consent, devices),
         "devices": [_bound(name, device, devices) for name, device in sorted(schedule.devices.items())],
         "unseen_trash": schedule.unseen_trash,
         "author": schedule.author,
