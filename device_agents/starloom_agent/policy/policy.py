@@ -264,8 +264,8 @@ def decide(
     action = action_of(tool, args)
     if action in policy.always:
         return replace(decision, reason=f"{decision.reason}, and its owner has allowed just this for good")
-    whom = "the owner of this device, or a person in the Inbox of the hub," if policy.answers == ANSWERS_HUB else ""
-    reason = f"{action.tool} {action.args[:_SHOWN_CHARS]} asks {whom or 'the owner of this device'} first"
+    whom = ", or a person in the Inbox of the hub," if policy.answers == ANSWERS_HUB else ""
+    reason = f"{action.tool} {action.args[:_SHOWN_CHARS]} asks the owner of this device{whom} first"
     if unsaid:
         reason += f", because {unsaid}"
     line = f"starloom-agent approve {ask_id(action, task)}"

@@ -124,11 +124,13 @@ class _Reading:
             return
         self._count(found)
         try:
-            self._keep(data.decode("utf-16" if marked else "utf-8"), shown)
+            text, fits = data.decode("utf-16" if marked else "utf-8"), True
         except UnicodeDecodeError:
-            has_it = self._keep(data.decode("windows-1252", errors="replace"), shown)
-            if not has_it and not self._args.text.isascii():
-                self.leave_out(shown, _OTHER_ENCODING)
+            text, fits = data.decode("windows-1252", errors="replace"), False
+        has_it = self._keep(text, shown)
+        # Plain letters are the same in every encoding that a text without a mark may have.
+        if not (fits or has_it or (self._args.text.isascii() and not marked)):
+            self.leave_out(shown, "it is damaged" if marked else _OTHER_ENCODING)
 
     def _look_into(self, found: Found, shown: str) -> None:
         """Read an office document, and keep the paragraphs with the text."""

@@ -98,6 +98,10 @@ def test_text_of_other_encodings_is_searched_and_a_doubt_is_told(device: Device)
     found = device.call("fs.search", text="word", root="Papers")
     assert [row["path"] for row in found["rows"]] == ["Papers/old.txt", "Papers/windows.txt"]
     assert (found["left_out"], found["complete"]) == ([], True), "plain letters are the same in each of them"
+    device.write("Papers/cut.txt", "a word\r\n".encode("utf-16")[:-1])
+    found = device.call("fs.search", text="word", root="Papers")
+    assert [(row["path"], row["why"]) for row in found["left_out"]] == [("Papers/cut.txt", "it is damaged")]
+    (device.folder / "Papers/cut.txt").unlink()
     found = device.call("fs.search", text="hasło", root="Papers")
     assert (found["rows"], found["complete"]) == ([], False)
     assert {(row["path"], "no UTF-8" in row["why"]) for row in found["left_out"]} == {("Papers/old.txt", True)}
