@@ -110,7 +110,9 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # A placement that touches nothing leaves nothing to settle: no further task can be placed.
         placed = _place(work, silent=silent)
-        if not recovery.take_other_calls(work) and (not placed or not (shard.touched or work.rules_due)):
+        may_choose = shard.queued_now or shard.fleet.revision != shard.other_calls_revision
+        took = may_choose and recovery.take_other_calls(work)
+        if not took and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:
         _say_ready(work)
@@ -317,7 +319,7 @@ def _say_ready(work: Work) -> None:
         constellation = work.shard.constellations[name]
         about = tasks[0] if len(tasks) == 1 else ""
         puts: list[Any] = [("task", task, constellation.tasks[task]) for task in tasks]
-        work.emit(constellation, EventKind.TASKS_READY, about, puts, by=ENGINE)
+        work.announce(constellation, EventKind.TASKS_READY, about, puts)
 
 
 def _unpark(work: Work, constellation: Constellation, group: str) -> None:

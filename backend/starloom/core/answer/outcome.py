@@ -242,18 +242,21 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
     At once if the plan names the task as a result; else when a quarter more tasks have ended than it covers, so that
     all partial answers of a run together visit each task only a few times.
     """
-    if not constellation.unfinished_top or task not in constellation.specs or constellation.specs[task].look:
+    if not constellation.unfinished_top:
         return
-    head = constellation.head
+    results = constellation.head.results
     told = constellation.tables["answer"].get("")
     told_of = told.ended if told is not None else 0
     ended = constellation.progress.ended
-    named = bool(head.results) and any(result.source == task for result in head.results)
-    if not named and abs(ended - told_of) < told_of // GROWTH_PART:
+    if abs(ended - told_of) < told_of // GROWTH_PART and not (
+        results and any(result.source == task for result in results)
+    ):
+        return
+    if task not in constellation.specs or constellation.specs[task].look:
         return
     answer = Answer(
         ended=ended,
-        items=_items_of(constellation, work.shard.fleet, head.results),
+        items=_items_of(constellation, work.shard.fleet, results),
         sentence=so_far(constellation, work.shard.fleet),
         state="partial",
     )

@@ -46,7 +46,8 @@ class PlacementPass(msgspec.Struct, gc=False):
     """One pass: its time, the tasks that are `waiting` for a better device, and when slots of busy devices are free.
 
     `waits` has these tasks by their demands, `ends` the moments at which the slots of a device become free; `held` of
-    them wait for a device of the person whose values they take.
+    them wait for a device of the person whose values they take. `last` is the only device that was free for any demand
+    when the newest task was placed, at the fleet's `revision`; empty where there were others.
 
     A `silent` one examines the queues as after an input that decided nothing: no task is placed by expected finish.
     """
@@ -54,9 +55,16 @@ class PlacementPass(msgspec.Struct, gc=False):
     now_ms: int
     silent: bool = False
     held: int = 0
+    last: str = ""
+    revision: int = 0
     waiting: dict[tuple[str, str], None] = {}
     waits: dict[tuple[str, bytes], Waits] = {}
     ends: dict[str, list[int]] = {}
+
+    def is_over(self, fleet: Fleet) -> bool:
+        """Tell whether the last free device has no slot left, and no other one has come in between."""
+        last = self.last
+        return fleet.revision == self.revision and fleet.used.get(last, 0) >= fleet.offers[last].slots
 
     def free_ms(self, fleet: Fleet, device: str, spare_ms: int) -> int:
         """Return the wait for a busy device's next slot; -1 if one of its tasks is of unknown length.

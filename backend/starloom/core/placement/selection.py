@@ -347,7 +347,6 @@ def pick(
     fleet, known = shard.fleet, demand.feasible
     doubted, used = fleet.health, fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
-    homes = _homes(fleet, lying, demand.people) if lying else None
     whole = sum(size for _count, size in lying.values()) if lying else 0
     paced = paced_of(fleet, demand, size_of(whole) if whole else 0) if fleet.paces else None
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
@@ -356,6 +355,7 @@ def pick(
         if not turn.silent and paced.alike(len(known)):
             # No device is worth a wait where all finish within the same moment, nor is one before another.
             return _least_busy(fleet, known, spec, demand, paced.known)
+    homes = _homes(fleet, lying, demand.people) if lying else None
     avoid = avoided(constellation, spec.id, record) if record.attempt else {}
     if shard.settings.random_placement:
         return _drawn(shard, constellation, spec, record, demand, avoid)
@@ -672,9 +672,9 @@ def _free(fleet: Fleet, demand: Demand) -> list[int]:
     if demand.free_seen < 0:
         free[:] = [place for place, item in enumerate(known) if used.get(item[0], 0) < item[1]]
     else:
-        changed, places = fleet.slots_changed, demand.places
-        for device in reversed(changed):
-            if changed[device] <= demand.free_seen:
+        seen, places = demand.free_seen, demand.places
+        for device, number in reversed(fleet.slots_changed.items()):
+            if number <= seen:
                 break
             place = places.get(device)
             if place is None:
@@ -693,14 +693,17 @@ def _free(fleet: Fleet, demand: Demand) -> list[int]:
 
 def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
     """Remove the next placeable task from its queue and return it with its device; None if there is none."""
-    if not shard.queued:
+    fleet = shard.fleet
+    if not shard.queued or (turn.last and turn.is_over(fleet)):
         return None
     by_owner: dict[str, list[Demand]] = {}
+    left = 0
     for key, demand in list(shard.demands.items()):
         if not demand.lines:
             del shard.demands[key]
-        elif _free(shard.fleet, demand) and not (demand.rested and rests(shard, demand, turn.now_ms)):
+        elif (free := _free(fleet, demand)) and not (demand.rested and rests(shard, demand, turn.now_ms)):
             by_owner.setdefault(demand.owner, []).append(demand)
+            left += len(free)
     if not by_owner:
         return None
     owners = list(by_owner) if len(by_owner) < 2 else sorted(by_owner, key=lambda owner: queues.owner_key(shard, owner))
@@ -710,15 +713,16 @@ def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSp
             found = _placeable(shard, turn, alone, demands)
             if found is not None:
                 queues.served(shard, alone)
-                return found
-            continue
-        turns = queues.Turns(shard, owner, demands)
-        found = None
-        while found is None and (asked := turns.next()) is not None:
-            found = _placeable(shard, turn, *asked)
-        turns.close()
+        else:
+            turns = queues.Turns(shard, owner, demands)
+            found = None
+            while found is None and (asked := turns.next()) is not None:
+                found = _placeable(shard, turn, *asked)
+            turns.close()
+            if found is not None:
+                turns.served(found[0])
         if found is not None:
-            turns.served(found[0])
+            turn.last, turn.revision = found[3].device if left == 1 else "", fleet.revision
             return found
     return None
 

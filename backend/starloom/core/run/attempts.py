@@ -606,7 +606,7 @@ def _patience_ms(took_ms: int) -> int:
 
 
 def _expected_ms(settings: ShardSettings, attempt: Attempt) -> int:
-    return min(_patience_ms(attempt.expects_ms), settings.patience_most_ms)
+    return min(_patience_ms(attempt.expects_ms), settings.patience_most_ms) if attempt.expects_ms else 0
 
 
 def patience_most_ms(settings: ShardSettings, spec: TaskSpec, attempt: Attempt) -> int:

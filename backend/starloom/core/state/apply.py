@@ -69,6 +69,8 @@ _TRAITS = {
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
+_ABSENT = TaskRecord(since_ms=0, state=TaskState.WAITING)
+"""Stands for a task that is not there before or after a change; its state is not read."""
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
@@ -184,57 +186,57 @@ def _index_task(
         # An event repeats a put that was applied before it (`Work.quietly`).
         return
     name = constellation.name
-    was_is = _TRAITS[old.state] if old is not None else 0
-    now_is = _TRAITS[new.state] if new is not None else 0
-    either = was_is | now_is
+    was, now = old or _ABSENT, new or _ABSENT
+    was_is = _TRAITS[was.state] if old is not None else 0
+    now_is = _TRAITS[now.state] if new is not None else 0
+    either, changed = was_is | now_is, was_is ^ now_is
     spec = constellation.specs.get(key)
     if spec is not None and spec.group:
         _count_child(constellation, spec.group, old, -1)
         _count_child(constellation, spec.group, new, +1)
         shard.touched[(name, spec.group)] = None
-    elif (was_is ^ now_is) & _OPEN or new is None or old is None:
+    elif changed & _OPEN or new is None or old is None:
         constellation.unfinished_top += (now_is & _OPEN) - (was_is & _OPEN)
         shard.settled[name] = None
-    if (old.hedge if old is not None else 0) != (new.hedge if new is not None else 0):
-        constellation.progress.hedges += (new is not None and new.hedge > 0) - (old is not None and old.hedge > 0)
+    if was.hedge != now.hedge:
+        constellation.progress.hedges += (now.hedge > 0) - (was.hedge > 0)
     if either & _SLOT:
-        held = old.device if old is not None and was_is & _SLOT else None
-        holds = new.device if new is not None and now_is & _SLOT else None
+        held = was.device if was_is & _SLOT else None
+        holds = now.device if now_is & _SLOT else None
         if held != holds:
             if held is not None:
                 _free_slot(shard, constellation, key, held)
             if holds is not None:
-                _take_slot(shard, constellation, key, new, holds)
-    if old is not None and old.reason is _TAP:
-        constellation.tapped.pop(key, None)
-    if new is not None and new.reason is _TAP:
-        constellation.tapped[key] = None
-    if (was_is ^ now_is) & _QUEUES:
+                _take_slot(shard, constellation, f"{key}/{now.attempt}", key, holds)
+        if was.reason is _TAP:
+            constellation.tapped.pop(key, None)
+        if now.reason is _TAP:  # a running task alone
+            constellation.tapped[key] = None
+    if changed & _QUEUES:
         constellation.ready += 1 if now_is & _QUEUES else -1
-    if either & _DOUBT:
-        if was_is & _DOUBT:
-            constellation.unknown.pop(key, None)
-        if now_is & _DOUBT:
-            constellation.unknown[key] = None
-    if was_is & _QUEUES and old is not None:
-        if old.reason is None:
+    if was_is & _DOUBT:
+        constellation.unknown.pop(key, None)
+    if now_is & _DOUBT:
+        constellation.unknown[key] = None
+    if was_is & _QUEUES:
+        if was.reason is None:
             dequeue(shard, constellation, key, spec)
-        elif old.reason is _MOMENT:
+        elif was.reason is _MOMENT:
             constellation.moments.pop(key, None)
-    if now_is & _QUEUES and new is not None:
-        if new.reason is _MOMENT:
+    if now_is & _QUEUES:
+        if now.reason is _MOMENT:
             constellation.moments[key] = None
-        elif new.reason is None and spec is not None:
+        elif now.reason is None and spec is not None:
             _enqueue(shard, constellation, spec)
-    if old is None or new is None or old.state is not new.state or old.marked != new.marked:
+    if old is None or new is None or was.state is not now.state or was.marked != now.marked:
         # Between two states that are not final every gate stays undecided.
         if either & _ENDED:
             _regate(shard, constellation, key)
-            if old is not None and was_is & _ENDED:
-                _count_end(constellation, key, spec, old, -1)
-            if new is not None and now_is & _ENDED:
-                _count_end(constellation, key, spec, new, +1)
-            if old is not None and new is not None and old.round != new.round:
+            if was_is & _ENDED:
+                _count_end(constellation, key, spec, was, -1)
+            if now_is & _ENDED:
+                _count_end(constellation, key, spec, now, +1)
+            if old is not None and new is not None and was.round != now.round:
                 _relist_after(shard, constellation, key)
         if now_is & _STARTABLE:
             shard.touched[(name, key)] = None
@@ -290,12 +292,12 @@ def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str
     fleet.holders.get(device, {}).pop((constellation.name, key), None)
 
 
-def _take_slot(shard: Shard, constellation: Constellation, key: str, record: TaskRecord | None, device: str) -> None:
+def _take_slot(shard: Shard, constellation: Constellation, at: str, key: str, device: str) -> None:
     fleet, shares, owner = shard.fleet, shard.shares, constellation.head.author
     shares[owner] = shares.get(owner, 0) + 1
     constellation.held += 1
     _count_slot(fleet, device, +1)
-    attempt = constellation.attempts.get(f"{key}/{record.attempt}") if record is not None else None
+    attempt = constellation.attempts.get(at)
     due_ms = attempt.leased_ms + attempt.expects_ms if attempt is not None and attempt.expects_ms else 0
     fleet.holders.setdefault(device, {})[(constellation.name, key)] = due_ms
 
@@ -358,6 +360,8 @@ def _index_dep(
         constellation.incoming[old.target].pop(key, None)
         _count_gate(constellation, old.target, constellation.gate.pop(key), -1)
         constellation.unasked.pop(key, None)
+        if old.condition is not None or old.input in READ_BY_CORE:
+            constellation.read[old.source].pop(key, None)
         if old.input == ITEMS:
             constellation.lists[old.source].pop(key, None)
         shard.touched[(constellation.name, old.target)] = None
@@ -369,6 +373,7 @@ def _index_dep(
         if new.input == ITEMS:
             constellation.lists.setdefault(new.source, {})[key] = new
         if new.condition is not None or new.input in READ_BY_CORE:
+            constellation.read.setdefault(new.source, {})[key] = new
             _note_unasked(constellation, key, new, state)
         shard.touched[(constellation.name, new.target)] = None
 

@@ -150,9 +150,10 @@ class Constellation(Stream):
     Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those that
     need a fact of a finished result that only its device can read. `head` is the constellation's own record, present
     from its first event on. `relisting` has the roots of families whose list is being made again; `lists` has, by
-    source, the gates of the families made from its output; `ready` counts tasks in that state, `held` the slots that
-    its tasks hold; `tool_ms` is that of its head; `demands` has those in which its tasks wait; `served` is the shard's
-    `order` when it last got a slot, or when its first task joined a queue. `choosing` has the tasks with other calls.
+    source, the gates of the families made from its output, `read` the gates for which the core reads a part of its
+    result; `ready` counts tasks in that state, `held` the slots that its tasks hold; `tool_ms` is that of its head;
+    `demands` has those in which its tasks wait; `served` is the shard's `order` when it last got a slot, or when its
+    first task joined a queue. `choosing` has the tasks with other calls.
     `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices, `tapped` the
     running tasks that wait for a tap. `approved` has the devices that were approved for a tool and a selector;
     `approved_keys` has a digest of each such set, which stands for it in the keys of demands.
@@ -185,6 +186,7 @@ class Constellation(Stream):
         "progress",
         "questions",
         "rank",
+        "read",
         "ready",
         "relisting",
         "returning",
@@ -244,6 +246,7 @@ class Constellation(Stream):
         self.moments: dict[str, None] = {}
         self.tapped: dict[str, None] = {}
         self.lists: dict[str, dict[str, Dependency]] = {}
+        self.read: dict[str, dict[str, Dependency]] = {}
         self.rules_by_task: dict[str, dict[str, None]] = {}
         self.open_attempts: dict[str, None] = {}
         self.open_questions: dict[str, None] = {}

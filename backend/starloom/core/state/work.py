@@ -202,8 +202,13 @@ class Work:
         self.events.append(Drafted(stream.name, seq, kind, about, by or self.by, note, self.at_ms, puts))
 
     def quietly(self, stream: Stream, kind: str, key: str, record: Record | None) -> None:
-        """Apply a put whose event follows at the end of this step (see `ready`)."""
+        """Apply a put whose event follows at the end of this step (see `ready` and `announce`)."""
         put_all(self.shard, stream, ((kind, key, record),))
+
+    def announce(self, stream: Stream, kind: EventKind, about: str, puts: list[Put]) -> None:
+        """Decide the event of puts that were applied `quietly` in this step; an undo of them takes its number back."""
+        stream.seq = seq = stream.seq + 1
+        self.events.append(Drafted(stream.name, seq, kind, about, ENGINE, "", self.at_ms, puts))
 
     def order(self, order: AnyOrder) -> None:
         """Keep an order until its events are committed."""

@@ -374,7 +374,8 @@ class LiveClient:
         self._queue.append((stream, raw))
         self._bytes += len(raw)
         self._events += 1
-        self._check_bounds()
+        if self._events > EVENTS_MAX or self._bytes > BYTES_MAX:
+            self._overflow()
         self._wake.set()
 
     def take_beside(self, item: feed.Beside, raw: bytes) -> None:
@@ -420,9 +421,7 @@ class LiveClient:
         self._events = len(waiting)
         self._bytes = sum(len(raw) for raw in waiting)
 
-    def _check_bounds(self) -> None:
-        if self._events <= EVENTS_MAX and self._bytes <= BYTES_MAX:
-            return
+    def _overflow(self) -> None:
         if self._overflowed:
             self.cut(Code.OVERLOADED, "this page takes the stream too slowly; connect again for a snapshot")
             return

@@ -59,14 +59,18 @@ HEADLINES_BYTES_MAX = 8 * 1024 * 1024
 ANSWERED_MAX = 50
 """The list of approvals shows the last answers; older ones are in the logs of their constellations."""
 _PAGE = 200
-_RULE_MARK: Final = b'"stop_when"'
+_HAS_RULE: Final = re.compile(b'"stop_when"').search
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
 _MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _PLACED_BY: Final[Mapping[str, bool]] = {EventKind.TASK_LEASED: True, EventKind.TASK_SUCCEEDED: False}
-"""The two events of nearly every task: each says by its kind whether its task is on a device, so no record is read."""
+"""The two events of nearly every task, of its attempt and itself: the kind says whether it is on a device."""
 _TASK: Final = "task/"
 _TASK_END: Final = len(_TASK)
+_SPEC: Final = "spec/"
+_SPEC_END: Final = len(_SPEC)
+_QUESTION: Final = "question/"
+_QUESTION_END: Final = len(_QUESTION)
 _ATTEMPT: Final = "attempt/"
 _ATTEMPT_END: Final = len(_ATTEMPT)
 
@@ -84,17 +88,19 @@ class StopRules:
     def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
         """Take the tasks of one constellation as committed."""
         for key, raw in entities.items():
-            if key.startswith("spec/"):
+            if key.startswith(_SPEC):
                 self._put(stream, key, raw)
 
     def apply(self, event: Event) -> None:
+        stream, names = event.stream, self._names
         for key, raw in event.puts.items():
-            if key.startswith("spec/"):
-                self._put(event.stream, key, None if raw is None else bytes(raw))
-            elif key == "head" and raw is not None and event.stream in self._names:
+            if key[:_SPEC_END] == _SPEC:
+                if stream in names or (raw is not None and _HAS_RULE(raw)):
+                    self._put(stream, key, None if raw is None else bytes(raw))
+            elif key == "head" and raw is not None and stream in names:
                 head = decode_entity(key, bytes(raw))
                 if isinstance(head, Head) and head.state in FINAL_CONSTELLATION_STATES:
-                    del self._names[event.stream]
+                    del names[stream]
 
     def name_of(self, at: LeaseRef) -> str | None:
         """Return the name that a task's rule reads, None for a task without one."""
@@ -102,7 +108,7 @@ class StopRules:
 
     def _put(self, stream: str, key: str, raw: bytes | None) -> None:
         task = key.partition("/")[2]
-        if raw is None or _RULE_MARK not in raw:
+        if raw is None or not _HAS_RULE(raw):
             self._names.get(stream, {}).pop(task, None)
             return
         spec = decode_entity(key, raw)
@@ -136,23 +142,33 @@ class AtWork:
 
     def apply(self, event: Event) -> bool:
         """Take the tasks of one event; return whether it has more than tasks and attempts."""
-        has_more = False
         placed = _PLACED_BY.get(event.kind)
-        working = self._tasks.get(event.stream)
-        # Slices and no calls of `startswith`: every event of every running task passes here.
+        if placed is not None and len(event.puts) == 2:
+            first, task = event.puts
+            # A slice and no call of `startswith`: every running task passes here.
+            if first[:_ATTEMPT_END] == _ATTEMPT:
+                self._place(event.stream, task, at_work=placed)
+                return False
+        has_more = False
         for key, raw in event.puts.items():
             if key[:_TASK_END] == _TASK:
-                if placed if placed is not None else raw is not None and self._is_at_work(raw):
-                    if working is None:
-                        working = self._tasks[event.stream] = set()
-                    working.add(key)
-                elif working is not None:
-                    working.discard(key)
+                at_work = raw is not None and self._is_at_work(raw)
+                if at_work or event.stream in self._tasks:
+                    self._place(event.stream, key, at_work=at_work)
             elif key[:_ATTEMPT_END] != _ATTEMPT:
                 has_more = True
-        if working is not None and not working:
-            del self._tasks[event.stream]
         return has_more
+
+    def _place(self, stream: str, task: str, *, at_work: bool) -> None:
+        working = self._tasks.get(stream)
+        if at_work:
+            if working is None:
+                working = self._tasks[stream] = set()
+            working.add(task)
+        elif working is not None:
+            working.discard(task)
+            if not working:
+                del self._tasks[stream]
 
     def of(self, stream: str) -> int:
         """Return the number of a constellation's tasks that are on a device now."""
@@ -394,15 +410,16 @@ class QuestionsView:
     def take(self, stream: str, entities: Mapping[str, bytes]) -> None:
         """Take the questions of one constellation as committed."""
         for key, raw in entities.items():
-            if key.startswith("question/"):
+            if key.startswith(_QUESTION):
                 self._put(stream, key, raw)
 
     def apply(self, event: Event) -> None:
         for key, raw in event.puts.items():
-            if key.startswith("question/"):
+            if key[:_QUESTION_END] == _QUESTION:
                 self._put(event.stream, key, None if raw is None else bytes(raw))
-            elif key == "head" and raw is not None and self.open:
-                self._drop_if_final(event.stream, bytes(raw))
+        head = event.puts.get("head") if self.open else None
+        if head is not None:
+            self._drop_if_final(event.stream, bytes(head))
 
     def _put(self, stream: str, key: str, raw: bytes | None) -> None:
         where = (stream, key.partition("/")[2])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -289,9 +290,9 @@ def commit_call(
     for stream, records in commit.entities.items():
         names.append(keys.entities(stream))
         # As text: the MessagePack library of Redis does not support binary strings.
-        puts = [part for key, raw in records.items() if raw is not None for part in (key, raw.decode())]
-        args.append(_pack(puts))
-        args.append(_pack([key for key, raw in records.items() if raw is None]))
+        puts = {key: raw.decode() for key, raw in records.items() if raw is not None}
+        args.append(_pack([*chain.from_iterable(puts.items())]))
+        args.append(_pack([key for key in records if key not in puts] if len(puts) < len(records) else []))
     return names, args
 
 

@@ -61,10 +61,11 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     if spec.undoes is not None and spec.tool in _MOVING:
         # The answer tells how many files an undo moved, also where its report is too large to be brought.
         found.update(dict.fromkeys(_MOVED, None))
-    for result in constellation.head.results:
-        if result.source in (spec.id, spec.group) and result.output:
+    head = constellation.head
+    for result in head.results:
+        if result.output and result.source in (spec.id, spec.group):
             found[result.output] = None
-    for sentence in constellation.head.sentences:
+    for sentence in head.sentences:
         found.update(dict.fromkeys(_of_sentence(sentence, spec), None))
     of_group = constellation.specs.get(spec.group) if spec.group is not None else None
     if of_group is not None and of_group.goal is not None:
@@ -72,9 +73,9 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
         for milestone in of_group.goal.milestones:
             if milestone.condition is not None:
                 found[milestone.condition.output] = None
-    for source in (spec.id, spec.group):
+    for source in (spec.id, spec.group) if constellation.read else ():
         # A part that is too large to be shown is no fault of the task that made it.
-        for dependency in constellation.outgoing.get(source, {}).values() if source is not None else ():
+        for dependency in constellation.read.get(source, {}).values() if source is not None else ():
             pointer = pointer_of(constellation, dependency) if dependency.input == SHOWN else None
             if pointer is not None:
                 found[pointer] = None
@@ -92,7 +93,7 @@ def _of_sentence(sentence: SentenceSpec, spec: TaskSpec) -> Iterator[str]:
 def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     found: dict[str, None] = {}
-    for dependency in constellation.outgoing.get(spec.id, {}).values():
+    for dependency in constellation.read.get(spec.id, {}).values():
         if dependency.condition is None and dependency.input not in DECIDED_ON:
             continue
         pointer = pointer_of(constellation, dependency)
