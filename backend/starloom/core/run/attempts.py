@@ -408,8 +408,9 @@ def _not_finished(case: Case, frame: ResultFrame) -> None:
 
 
 def _finished(case: Case, frame: ResultFrame) -> None:
-    work, spec = case.work, case.spec
-    done = case.with_attempt(
+    work, spec, attempt = case.work, case.spec, case.attempt
+    ended = replace(
+        attempt,
         artifact=frame.artifact,
         bytes=frame.bytes,
         code=None,
@@ -418,10 +419,11 @@ def _finished(case: Case, frame: ResultFrame) -> None:
         end=_ENDED_OK,
         ended_ms=work.at_ms,
         facts=_facts(case.constellation, spec, frame),
-        started_ms=case.attempt.started_ms or case.attempt.leased_ms,
+        started_ms=attempt.started_ms or attempt.leased_ms,
         tail=frame.tail[-4096:],
         value=frame.value,
     )
+    done = replace(case, attempt=ended)
     failed = _failed_by_its_result(done, frame)
     if failed is not None:
         recovery.broke(failed)
@@ -429,8 +431,8 @@ def _finished(case: Case, frame: ResultFrame) -> None:
     if case.record.hedge:
         hedging.close(case)
     if work.shard.fleet.health:
-        health.succeeded(work, case.attempt.device)
-    pace.learn_success(work, case.constellation, spec, done.attempt)
+        health.succeeded(work, attempt.device)
+    pace.learn_success(work, case.constellation, spec, ended)
     if spec.judge is None:
         _succeeded(done, checked=frame.verified or bool(spec.checks))
     elif case.record.state is _CANCELLING:
