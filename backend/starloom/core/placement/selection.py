@@ -602,16 +602,19 @@ def _least_busy(
 
     `expects_ms` are the expected times by place, where they are known.
     """
-    used, count = fleet.used.get, len(known)
-    best = [used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in demand.free]
-    if not best:
+    free = demand.free
+    if not free:
         return None
-    best.sort()
-    place = best[0] % count
+    if len(free) == 1:
+        place, others = free[0], []
+    else:
+        used, count = fleet.used.get, len(known)
+        best = [used(known[place][0], 0) * _WHOLE // known[place][1] * count + known[place][3] for place in free]
+        best.sort()
+        place, others = best[0] % count, [known[item % count][0] for item in best[1:3]]
     device = known[place][0]
-    others = [known[item % count][0] for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
-    why = _why(_BY_LOAD, len(best), demand.selector)
+    why = _why(_BY_LOAD, len(free), demand.selector)
     if demand.spares:
         why += _courtesy(fleet, known, demand, place)
     return Choice(device, others, why, repeatability, expects_ms.get(place, 0))

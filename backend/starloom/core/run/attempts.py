@@ -68,6 +68,7 @@ TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
 """Reasons of an open attempt whose device was asked to stop it. They outlive an absence, or its receipt would be lost.
 """
 _PATIENCE_PART = 10
+_PATIENT_FROM_MS = _PATIENCE_PART * 1000
 _FOREIGN = "came from another device than the leased one"
 _TRIGGER_OF = {
     Outcome.OK: Trigger.FINISHED,
@@ -604,11 +605,13 @@ def absence_of(settings: ShardSettings, spec: TaskSpec, attempt: Attempt, absent
 
 def _patience_ms(took_ms: int) -> int:
     """Return a part of a time in whole seconds, rounded down as the agent does it (`work/core.py` there)."""
-    return took_ms // (_PATIENCE_PART * 1000) * 1000
+    return took_ms // _PATIENT_FROM_MS * 1000
 
 
 def _expected_ms(settings: ShardSettings, attempt: Attempt) -> int:
-    return min(_patience_ms(attempt.expects_ms), settings.patience_most_ms) if attempt.expects_ms else 0
+    if attempt.expects_ms < _PATIENT_FROM_MS:
+        return 0
+    return min(_patience_ms(attempt.expects_ms), settings.patience_most_ms)
 
 
 def patience_most_ms(settings: ShardSettings, spec: TaskSpec, attempt: Attempt) -> int:

@@ -93,6 +93,9 @@ def _of_sentence(sentence: SentenceSpec, spec: TaskSpec) -> Iterator[str]:
 def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     found: dict[str, None] = {}
+    by_others = constellation.read or constellation.rules_by_task or spec.group is not None
+    if not (by_others or spec.checks or spec.verifies is not None):
+        return found
     for dependency in constellation.read.get(spec.id, {}).values():
         if dependency.condition is None and dependency.input not in DECIDED_ON:
             continue
