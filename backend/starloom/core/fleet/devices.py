@@ -56,6 +56,7 @@ from starloom_protocol.vocabulary import (
     EffectSeen,
     Profile,
     Reason,
+    Resume,
     Role,
     TaskState,
 )
@@ -327,7 +328,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
             attempt = constellation.last_attempt(task)
             if attempt is not None and attempt.device == device.id and attempt.end is None:
                 at = constellation.lease_ref(task, constellation.tasks[task].attempt, attempt)
-                entries.append({"action": "resend", "at": at})
+                entries.append({"action": Resume.RESEND, "at": at})
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
     returning.came_back(work)
@@ -353,7 +354,7 @@ def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_le
     case = present(work, constellation, task)
     record, at = case.record, case.at
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
-        return {"action": "cancel", "at": at}
+        return {"action": Resume.CANCEL, "at": at}
     if record.state is TaskState.LEASED:
         if new_ledger and case.attempt.repeatability not in REPEATABLE:
             # Without the ledger it is unknown whether this attempt began.
@@ -362,7 +363,7 @@ def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_le
         # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
         work.order(dispatch_of(case))
         return None
-    return {"action": "continue", "at": at}
+    return {"action": Resume.CONTINUE, "at": at}
 
 
 def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
