@@ -60,7 +60,7 @@ from starloom.edge.live.views import (
 )
 from starloom.edge.peers.neighbours import Neighbours
 from starloom.edge.routes.service.health import Gauge
-from starloom.edge.web.hub_seals import Peers, secret_of
+from starloom.edge.web.hub_seals import HubSeals, secret_of
 from starloom.edge.web.shield import Reach, reach_of
 from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
@@ -151,7 +151,7 @@ class _Shard:
 
     succession: Succession
     neighbours: Neighbours
-    peers: Peers
+    seals: HubSeals
     collector: Collector
 
 
@@ -276,9 +276,9 @@ def _take_place(parts: _Parts) -> _Shard:
         changed=changed,
         timings=TakeoverTimings(look_ms=min(250, parts.owner_ttl_ms // 8), unseen_ms=parts.owner_ttl_ms * 3 // 10),
     )
-    peers = Peers(secret_of(settings.shared_home / HUB_KEY_FILE), parts.hub_id, clock.wall_ms)
-    neighbours = Neighbours(store.log, succession, peers, parts.fanout, clock, parts.own_url)
-    return _Shard(succession, neighbours, peers, collector)
+    seals = HubSeals(secret_of(settings.shared_home / HUB_KEY_FILE), parts.hub_id, clock.wall_ms)
+    neighbours = Neighbours(store.log, succession, seals, parts.fanout, clock, parts.own_url)
+    return _Shard(succession, neighbours, seals, collector)
 
 
 def _make_engine(parts: _Parts, collector: Collector) -> Engine:
@@ -389,7 +389,7 @@ def _make_hub(
             lambda: fleet.recipes.values(),
             lambda: fleet.recipe_runs.values(),
         ),
-        peers=shard.peers,
+        seals=shard.seals,
         places=places,
         program=of_hub(settings.home, default_home()),
         program_here=for_its_hub(in_its_folder(), settings.home, default_home()),

@@ -108,6 +108,16 @@ class EffectSeen(StrEnum):
     MAYBE = "maybe"
 
 
+class Resume(StrEnum):
+    """The action of a device on one attempt that the hub holds open, after it has come back."""
+
+    CANCEL = "cancel"
+    CONTINUE = "continue"
+    """Go on; where nothing is known of the attempt, it is interrupted."""
+    RESEND = "resend"
+    """Send its end again; where nothing is known of it, a person decides."""
+
+
 class DeviceLink(StrEnum):
     OFFLINE = "offline"
     ONLINE = "online"

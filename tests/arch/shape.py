@@ -16,7 +16,7 @@ import sys
 import tempfile
 import types
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -288,18 +288,45 @@ def _names_read(function: ast.AST, loose: set[str]) -> Iterator[tuple[int, str]]
             yield source.lineno, f"{source.id}[{name.value!r}]"
 
 
-def bare_kinds() -> list[str]:
-    """Return the places where an event is made with a kind in quotes instead of a member."""
+def bare_kinds(sources: Mapping[str, str]) -> list[str]:
+    """Return the places in sources, by name, where an event is made with a kind in quotes instead of a member.
+
+    A call makes an event where it is `Event`, or where its function or class takes an `EventKind`.
+    """
+    trees = {name: ast.parse(text) for name, text in sources.items()}
+    takers: dict[str, set[tuple[int, str]]] = {"Event": {(-1, "kind")}}
+    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+        if isinstance(node, ast.ClassDef):
+            params = [(ast.unparse(one.target), one.annotation) for one in node.body if isinstance(one, ast.AnnAssign)]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            every = [*node.args.args, *node.args.kwonlyargs]
+            params = [(one.arg, one.annotation) for one in every if one.arg != "self" and one.annotation]
+        else:
+            continue
+        kinds = {(at, name) for at, (name, kind) in enumerate(params) if is_kind(kind)}
+        takers[node.name] = takers.get(node.name, set()) | kinds
     found = []
-    for path in files(".py", under="backend/starloom"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "emit":
-                found += [
-                    f"{named(path)}:{node.lineno} {kind.value!r}"
-                    for kind in node.args[1:2]
-                    if isinstance(kind, ast.Constant) and isinstance(kind.value, str)
-                ]
+    for place, tree in trees.items():
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            for at, name in takers.get(ast.unparse(call.func).rpartition(".")[2], ()):
+                given = [*call.args[at : at + 1], *(one.value for one in call.keywords if one.arg == name)]
+                found += [f"{place}:{call.lineno} {text!r}" for part in given for text in kinds_in(part)]
     return found
+
+
+def hub_sources() -> dict[str, str]:
+    return {named(path): path.read_text(encoding="utf-8") for path in files(".py", under="backend/starloom")}
+
+
+def is_kind(annotation: ast.expr) -> bool:
+    return "EventKind" in ast.unparse(annotation).split(" | ")
+
+
+def kinds_in(value: ast.expr) -> list[str]:
+    """Return the texts that an argument may have, of a choice each."""
+    if isinstance(value, ast.IfExp):
+        return [*kinds_in(value.body), *kinds_in(value.orelse)]
+    return [value.value] if isinstance(value, ast.Constant) and isinstance(value.value, str) else []
 
 
 def page_files() -> Iterator[Path]:
@@ -385,7 +412,7 @@ def figures(found: dict[str, list[str]]) -> dict[str, int]:
     core = rooms["starloom.core"]
     found["trace_files"], found["untyped_routes"] = asyncio.run(traced())
     found["untyped_answers"] = untyped_answers()
-    found["private_uses"], found["bare_kinds"], found["polls"] = private_uses(), bare_kinds(), polls()
+    found["private_uses"], found["bare_kinds"], found["polls"] = private_uses(), bare_kinds(hub_sources()), polls()
     found["accent_words"], found["modules_under_60"] = accents(), short_modules()
     found["functions_over_60"] = [f"{n} {at}" for n, at in sorted(functions(product())) if n > LONGEST_FUNCTION]
     found["too_many_children"] = [

@@ -10,7 +10,7 @@ import pytest
 from starloom.core.state import inputs, orders
 from starloom_protocol.stream.events import KINDS, Category, EventKind
 from starloom_protocol.wire import frames
-from tests.arch.shape import bare_kinds
+from tests.arch.shape import bare_kinds, hub_sources
 from tests.arch.usage import Uses, calls, count, in_script, looked_up, names, uses, vocabularies
 
 FROM_OUTSIDE = {
@@ -154,4 +154,31 @@ def test_every_kind_of_event_has_words_and_a_subject() -> None:
 
 
 def test_no_event_is_emitted_by_a_text() -> None:
-    assert bare_kinds() == []
+    assert bare_kinds(hub_sources()) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "work.emit(stream, 'started', 'x', [])",
+        "case.emit('started', record)",
+        "begin(work, 'started' if now else 'paused')",
+        "begin(work, kind='started')",
+        "Drafted(1, 'started')",
+        "Event(kind='started')",
+    ],
+)
+def test_each_way_to_make_an_event_is_seen(call: str) -> None:
+    ways = """
+class Work:
+    def emit(self, stream: Stream, kind: EventKind, about: str) -> None: ...
+class Case:
+    def emit(self, kind: EventKind, record: Record) -> None: ...
+class Drafted:
+    seq: int
+    kind: EventKind
+def begin(work: Work, kind: EventKind | None) -> None: ...
+"""
+    assert bare_kinds({"ways": ways, "hub": call})[:1] == ["hub:1 'started'"]
+    by_member = call.replace("'started'", "EventKind.STARTED").replace("'paused'", "kind")
+    assert bare_kinds({"ways": ways, "hub": by_member}) == []

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ import pytest
 
 from tests.arch.checkout import ROOT, files, named
 from tests.client.generated import Contract, name_of, texts
+from tests.client.page import called
 from tests.edge.contract import contract as contract_of_file
 
 VERBS = {"get": "get", "pages": "get", "stream": "get", "post": "post", "create": "post", "put": "put"}
@@ -128,6 +129,37 @@ client.get(get_constellation_why(name, task=task))
         "here:4: there is no POST /constellations/{}/why",
         "here:7: /constellations/{}/why takes no task",
     ]
+
+
+def uncalled(contract: dict[str, Any], calls: list[Call]) -> list[str]:
+    """Return the routes below /api/v1 that no call reaches; a HEAD goes with its GET."""
+    reached = [id(operation) for call in calls for operation in operations(contract, call)]
+    return [
+        f"{verb.upper()} {path}"
+        for path, ops in contract["paths"].items()
+        for verb, operation in ops.items()
+        if path.startswith("/api/v1") and verb != "head" and id(operation) not in reached
+    ]
+
+
+def in_documents() -> Iterator[Call]:
+    """Yield the calls that the documents show as VERB /api/v1/PATH."""
+    for path in (*files(".md", under="docs"), ROOT / "README.md"):
+        for verb, said in re.findall(r"\b(GET|POST|PUT|PATCH|DELETE) /api/v1(/[\w/{}.-]+)", path.read_text("utf-8")):
+            yield Call(named(path), verb.lower(), re.sub(r"(?<=/)([A-Z]+|{\w+})(?=/|$)", "{}", said.rstrip(".")), ())
+
+
+def test_every_route_has_a_caller_or_a_document(contract: dict[str, Any]) -> None:
+    pages = ((named(path), path.read_text("utf-8")) for path in files(".ts", ".tsx", under="frontend/src"))
+    of_page = [Call("page", verb, path.removeprefix("/api/v1"), ()) for verb, path in called(contract["paths"], pages)]
+    of_page = [replace(call, path=re.sub(r"{\w+}", "{}", call.path)) for call in of_page]
+    assert uncalled(contract, [*found(), *in_documents(), *of_page]) == [], "remove it, or write it into docs/curl.md"
+
+
+def test_a_route_without_a_caller_is_named(contract: dict[str, Any]) -> None:
+    more = {"paths": {**contract["paths"], "/api/v1/forgotten/{one}": {"post": {}}}}
+    assert "POST /api/v1/forgotten/{one}" in uncalled(more, found())
+    assert "POST /api/v1/forgotten/{one}" not in uncalled(more, [Call("here", "post", "/forgotten/{}", ())])
 
 
 def test_the_routes_of_the_client_are_those_of_the_contract() -> None:

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from starloom.core.clock.schedules import TIMERS
 from starloom.core.clock.timers import due_moments
-from starloom.core.people.approvals import seen_hash
+from starloom.core.people.approvals.need import seen_hash
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.model import ShardSettings

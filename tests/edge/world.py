@@ -16,7 +16,7 @@ import httpx
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
-from starloom.core.people.approvals import changing_calls
+from starloom.core.people.approvals.need import changing_calls
 from starloom.edge import first_run
 from starloom.edge.access.callers import AccessView, Tickets
 from starloom.edge.access.rate_limits import Limits

@@ -89,6 +89,14 @@ PEOPLE_THREATS = (
         part="what a person allowed from now on is not asked about again, as with any call",
     ),
     Threat(
+        "T298",
+        "a tool that says it only computes reads files: an edit that nobody approved gets a picture by `image.resize`,"
+        " an old result stands for a changed picture, and a folder that is taken back is read on",
+        "the tools of pictures declare that they read, a tool without effects has no folder, and a call ends with its"
+        " folders whether or not it needs a grant",
+        ("tests/guard/test_read_pictures.py::test_t298_",),
+    ),
+    Threat(
         "T291",
         "an assistant saves a recipe, which stands among those of the person, and its words take files away unasked"
         " once the person types them",

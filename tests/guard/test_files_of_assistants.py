@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.people.approvals import changing_calls
+from starloom.core.people.approvals.need import changing_calls
 from starloom_protocol.plan import check_edit, check_plan
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Code, Effect, Repeatability

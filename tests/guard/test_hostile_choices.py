@@ -10,10 +10,9 @@ import json
 
 import pytest
 
-from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import Cite
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Reason, TaskState
+from tests.guard.test_hostile_judged import no_word_counts
 from tests.jobs.kinds.test_choosing import NONE, PLAN, QUESTION, SECOND, chosen
 from tests.jobs.kinds.test_judging import told
 from tests.models.modes import HOSTILE
@@ -84,22 +83,7 @@ async def test_t148_the_value_of_a_choice_is_the_name_of_a_call_and_its_words_ar
 @pytest.mark.parametrize("by", ["worker:mallory", "model", "assistant", "device:d-one"])
 async def test_t148_no_other_worker_and_no_machine_chooses(by: str) -> None:
     hub, constellation, _ = await chosen(Say(text="x"), texts=texts("an order"))
-    (question,) = constellation.open_questions
-    answered = hub.driver.answer_question(question, "draft-calls.2", by=by)
-    assert [fault.code for fault in answered.faults] == [Code.FORBIDDEN]
-    given = hub.driver.do(
-        i.VerdictGiven(
-            because="x",
-            by=by,
-            cites=[Cite(task="draft-calls.2")],
-            constellation="c1",
-            holds="yes",
-            id=hub.driver.ident(),
-            job="judge-1",
-            worker="mallory",
-        )
-    )
-    assert given.value == {"accepted": False} or given.faults
+    no_word_counts(hub.driver, by, "draft-calls.2", "draft-calls.2")
     assert constellation.tasks["draft-choice"].state is TaskState.READY
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.answer.open_questions import open_questions
-from starloom.core.people.approvals import OTHER_DEVICES, changing_calls, seen_hash
+from starloom.core.people.approvals.need import changing_calls, seen_hash
+from starloom.core.people.approvals.questions import OTHER_DEVICES
 from starloom.core.state import inputs as i
 from starloom.core.state.model import ShardSettings
 from starloom_protocol.records.edits import Reassign, RemoveDependency

@@ -14,7 +14,7 @@ from starloom.planner.context.tools import shelf, ways
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.prompt import planning_context, reviewing_context
 from starloom.planner.recipes.catalogue import load_catalogue
-from starloom.planner.requests.matching import Candidate, Missing
+from starloom.planner.requests.fitting import Candidate, Missing
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.values import canonical

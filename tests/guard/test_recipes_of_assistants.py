@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from starloom.core.people.approvals import needs_approval
+from starloom.core.people.approvals.need import needs_approval
 from starloom.core.rights.reserved import KEPT_BY_ASSISTANT
 from starloom.core.state import inputs as i
 from starloom_protocol.plan import check_plan

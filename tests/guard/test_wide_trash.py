@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.core.people.approvals import needs_approval
+from starloom.core.people.approvals.need import needs_approval
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.planner.fleet import FleetSnapshot

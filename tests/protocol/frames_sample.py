@@ -6,7 +6,7 @@ import msgspec
 
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer, ToolOffer
-from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Profile, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, EffectSeen, Outcome, Profile, Repeatability, Resume
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.codec import Side
 
@@ -124,7 +124,7 @@ HUB: list[f.Frame] = [
     f.Cancel(at=AT, reason="a person"),
     f.Renew(gone=[AT], granted=[AT], sent_ms=5),
     f.Ack(durable=7, received=9),
-    f.ResumePlan(entries=[f.PlanEntry(action="continue", at=AT)]),
+    f.ResumePlan(entries=[f.PlanEntry(action=Resume.CONTINUE, at=AT)]),
     f.DrainFrame(draining=True, reason="update"),
     f.Query(attempts=[AT]),
     f.FetchFacts(at=AT, wants=["/rows"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom_protocol.export import USUAL_STATUS, error_page
+from starloom_protocol.export.error_page import USUAL_STATUS, error_page
 from starloom_protocol.vocabulary import CODES, Code, CodeClass
 
 

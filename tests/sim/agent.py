@@ -229,8 +229,6 @@ class SimAgent:
                 self._answer(action)
             case core.SayBegun():
                 self._say_begun(action)
-            case core.Forget():
-                self.ledger.forget(action.at)
 
     def _say_begun(self, action: core.SayBegun) -> None:
         self._world.remembered += 1

@@ -70,14 +70,6 @@ class SimLedger:
 
         self._write(write, sync=True)
 
-    def forget(self, at: LeaseRef) -> None:
-        def write() -> None:
-            if at in self.attempts:
-                self.attempts[at] = "finished"
-            self.results.pop(at, None)
-
-        self._write(write, sync=False)
-
     def keep(self, report: Any) -> None:
         self._write(lambda: self.kept.__setitem__(report.report, report), sync=True)
 

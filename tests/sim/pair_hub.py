@@ -19,7 +19,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.inputs import AnyInput
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.peers.neighbours import Neighbours
-from starloom.edge.web.hub_seals import Peers
+from starloom.edge.web.hub_seals import HubSeals
 from starloom.engine.inputs.remote import RemoteInbox
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded, Reply
@@ -124,9 +124,9 @@ class Hub:
             cut=self._went_back,
             changed=self._changed,
         )
-        peers = Peers(b"the secret of these hubs", self.name, site.clock.now_ms)
+        seals = HubSeals(b"the secret of these hubs", self.name, site.clock.now_ms)
         cards = Cards(site.redis, site.cards)
-        self.neighbours = Neighbours(cards, self.succession, peers, self.viewers, site.clock, f"http://{self.name}")
+        self.neighbours = Neighbours(cards, self.succession, seals, self.viewers, site.clock, f"http://{self.name}")
         self.neighbours.moved.append(self._cut_passed)
         self.seat = self.succession.inbox
 

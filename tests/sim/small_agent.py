@@ -213,8 +213,6 @@ class SmallAgent:
                 self._answer(action)
             case core.SayBegun():
                 raise AssertionError(f"no history is restored in this world; {action}")
-            case core.Forget():
-                self.ledger.forget(action.at)
 
     def _start(self, dispatch: Dispatch) -> None:
         self.calls[dispatch.at] = dispatch

@@ -10,11 +10,10 @@ from typing import Any
 
 from starloom.core.answer.outcome import grow, settle
 from starloom.core.clock import expiry, leaving_out, moments, schedules
-from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions, restored_fleet
+from starloom.core.fleet import devices, draining, hub_calls, lab_faults, owner_questions, pairing, restored_fleet
 from starloom.core.people import (
     access,
     answer_words,
-    approvals,
     compensation,
     controls,
     escalations,
@@ -24,6 +23,7 @@ from starloom.core.people import (
     restored_history,
     stop_all,
 )
+from starloom.core.people.approvals import questions, standing
 from starloom.core.people.recipes import proposals, runs, saving
 from starloom.core.placement import device_conditions, finish, health, returning, waiting
 from starloom.core.placement.selection import next_lease, requeue
@@ -117,7 +117,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     if work.ready:
         _say_ready(work)
     if shard.queued and not silent:
-        approvals.ask_again(work)
+        questions.ask_again(work)
     if shard.queued_now:
         _watch_queued(work)
     if shard.ended_stops:
@@ -368,7 +368,7 @@ def _on_unanswered(work: Work, item: TimerFired) -> None:
     elif asking.is_asked(asked_in, item.entity):
         asking.on_unanswered(work, item)
     else:
-        approvals.on_timer(work, item)
+        questions.on_timer(work, item)
 
 
 def _on_deadline(work: Work, item: TimerFired) -> None:
@@ -399,7 +399,7 @@ _TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
     hedge_opening.KIND: hedge_opening.on_timer,
     recovery.OTHER_CALL_TIMER: recovery.on_other_call_timer,
     **dict.fromkeys(timeouts.KINDS, timeouts.on_timer),
-    approvals.TIMER: _on_unanswered,
+    questions.TIMER: _on_unanswered,
     "deadline": _on_deadline,
 }
 
@@ -409,18 +409,18 @@ def _on_edit(work: Work, item: i.EditProposed) -> None:
     before = found.head.version if found is not None else 0
     controls.on_edit(work, item)
     if found is not None and found.head.version != before:
-        approvals.plan_changed(work, found)
+        questions.plan_changed(work, found)
 
 
 def _on_role(work: Work, item: i.RoleGiven) -> None:
     access.on_role(work, item)
-    devices.judge_codes(work)
+    pairing.judge_codes(work)
     controls.judge_rights(work)
 
 
 def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     access.on_token_revoked(work, item)
-    devices.judge_codes(work)
+    pairing.judge_codes(work)
     schedules.judge_rights(work)
     controls.judge_rights(work)
 
@@ -452,7 +452,7 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.GoalProposed: steps.on_proposed,
     i.VerdictGiven: judgement.on_given,
     i.QuestionAnswered: requests.on_answer,
-    i.StandingRevoked: approvals.on_standing_revoked,
+    i.StandingRevoked: standing.on_standing_revoked,
     i.FaultNoted: requests.on_fault_noted,
     i.LabFaultAsked: lab_faults.on_asked,
     i.LabFaultHealAsked: lab_faults.on_heal_asked,
@@ -469,9 +469,9 @@ _HANDLERS: dict[type, Callable[[Work, Any], None]] = {
     i.UndoRequested: compensation.on_undo,
     i.DraftOpened: drafts.on_opened,
     i.DraftClosed: drafts.on_closed,
-    i.EnrollmentOpened: devices.on_enrollment_opened,
-    i.EnrollmentAsked: devices.on_enrollment_asked,
-    i.EnrollmentDecided: devices.on_enrollment_decided,
+    i.EnrollmentOpened: pairing.on_enrollment_opened,
+    i.EnrollmentAsked: pairing.on_enrollment_asked,
+    i.EnrollmentDecided: pairing.on_enrollment_decided,
     i.DeviceConnected: devices.on_connected,
     i.DeviceDisconnected: devices.on_disconnected,
     i.DeviceRefused: devices.on_refused,

@@ -271,12 +271,12 @@ def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
     """Put the layers around the application, the innermost first; return the relay, which must be cut later."""
     app.add_middleware(_Devices, aip=aip)
     relay: Relay | None = None
-    if hub.ownership is not None and hub.peers is not None:
+    if hub.ownership is not None and hub.seals is not None:
         # Starlette makes layers late; this one must be known, so that it can be cut.
-        relay = Relay(app.router, hub.ownership, hub.peers, hub.settings.port)
+        relay = Relay(app.router, hub.ownership, hub.seals, hub.settings.port)
         app.add_middleware(_RelayLayer, relay=relay)
     app.add_middleware(CutShort, ending=lambda: hub.fanout.ending)
-    app.add_middleware(Shield, reach=hub.reach, peers=hub.peers)
+    app.add_middleware(Shield, reach=hub.reach, seals=hub.seals)
     return relay
 
 

@@ -26,7 +26,7 @@ from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.views import AtWork, FleetView, Headlines, QuestionsView, StopRules
 from starloom.edge.peers.neighbours import Ownership
 from starloom.edge.web.computing import Computing
-from starloom.edge.web.hub_seals import Peers
+from starloom.edge.web.hub_seals import HubSeals
 from starloom.edge.web.shield import Reach
 from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox
@@ -163,7 +163,7 @@ class Hub:
     history: str = ""
     lab: LabDesk | None = None
     lan: Lan = field(default_factory=NoLan)
-    peers: Peers | None = None
+    seals: HubSeals | None = None
     places: Places = field(default_factory=Places)
     ownership: Ownership | None = None
     program: str = NAME

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from starloom.core.people.approvals import changing_calls
+from starloom.core.people.approvals.need import changing_calls
 from starloom.planner.context.assembly import Asking
 from starloom.planner.context.brief import Brief, brief
 from starloom.planner.fleet import FleetSnapshot

@@ -25,7 +25,7 @@ _REDIS_FULL: Final = "No space left on device"
 _LEAST_BYTES: Final = 64 * 1024
 """With less free space than this, a file that could not be made or grown failed for lack of space."""
 
-Unreadable = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 """The errors of decoding a record whose bytes have changed; one that nests too deep is a `RecursionError`."""
 
 
@@ -89,7 +89,7 @@ def is_short(folder: Path) -> bool:
 
 
 def _is_corrupt(cause: BaseException) -> bool:
-    if isinstance(cause, Unreadable) or getattr(cause, "sqlstate", None) in _POSTGRES_CORRUPT:
+    if isinstance(cause, UNREADABLE) or getattr(cause, "sqlstate", None) in _POSTGRES_CORRUPT:
         return True
     # SQLite's driver gives no code for an invalid text.
     return _sqlite_code(cause) in _SQLITE_CORRUPT or "Could not decode to UTF-8" in str(cause)

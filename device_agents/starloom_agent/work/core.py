@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome
+from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Resume
 from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 
 FENCES_KEPT: Final = 4_096
@@ -170,12 +170,7 @@ class SayBegun:
     begun: LeaseRef
 
 
-@dataclass(frozen=True, slots=True)
-class Forget:
-    at: LeaseRef
-
-
-Action = Start | Stop | MoveFence | SayReceipt | SayResult | SayEnd | AnswerFromLedger | SayBegun | Forget
+Action = Start | Stop | MoveFence | SayReceipt | SayResult | SayEnd | AnswerFromLedger | SayBegun
 
 
 def fence_of(at: LeaseRef) -> Fence:
@@ -377,19 +372,14 @@ def _patience_s(held: Held, sent_at: float) -> float:
 
 def _resume(state: AgentState, entry: PlanEntry) -> list[Action]:
     at = entry.at
-    match entry.action:
-        case "cancel":
-            return _cancelled(state, at)
-        case "forget":
-            actions = _end(state, at, "gone") if at in state.held else []
-            return [*actions, Forget(at)]
-        case _:
-            if at in state.held:
-                return []
-            # From now on it never begins here. What the hub saw begin and the ledger does not know was pure work, or
-            # the ledger is another one: `maybe` is right for both. An end that is asked for again and is not here
-            # is left to a person.
-            _note_fence(state, task_of(at), fence_of(at))
-            detail = "the agent was started again and this device has no trace of the attempt"
-            lost = SayResult(at, Outcome.INTERRUPTED, Code.INTERRUPTED, detail, EffectSeen.MAYBE)
-            return [AnswerFromLedger(at, lost if entry.action == "continue" else None)]
+    if entry.action is Resume.CANCEL:
+        return _cancelled(state, at)
+    if at in state.held:
+        return []
+    # From now on it never begins here. What the hub saw begin and the ledger does not know was pure work, or the
+    # ledger is another one: `maybe` is right for both. An end that is asked for again and is not here is left to a
+    # person.
+    _note_fence(state, task_of(at), fence_of(at))
+    detail = "the agent was started again and this device has no trace of the attempt"
+    lost = SayResult(at, Outcome.INTERRUPTED, Code.INTERRUPTED, detail, EffectSeen.MAYBE)
+    return [AnswerFromLedger(at, None if entry.action is Resume.RESEND else lost)]

@@ -245,15 +245,6 @@ class Ledger:
             sync=True,
         )
 
-    def forget(self, at: LeaseRef) -> None:
-        """Drop the result of an attempt whose end is in the hub's log; its fence is kept."""
-        self._write(
-            "UPDATE attempts SET result = NULL, state = 'finished'"
-            " WHERE constellation = ? AND task = ? AND incarnation = ? AND attempt = ?",
-            _key(at),
-            sync=False,
-        )
-
     def keep(self, report: Report) -> None:
         """Put a report into the outbox on disk."""
         self._write("INSERT OR REPLACE INTO reports VALUES (?, ?)", (report.report, _encoder.encode(report)), sync=True)

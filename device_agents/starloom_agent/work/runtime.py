@@ -435,10 +435,8 @@ class Agent:
             self._report_end(action.at, ended, durable=True, verified=False)
         elif isinstance(action, core.AnswerFromLedger):
             self._answer(action)
-        elif isinstance(action, core.SayBegun):
-            self._say_begun(action)
         else:
-            self.ledger.forget(action.at)
+            self._say_begun(action)
 
     def _start(self, action: core.Start) -> None:
         dispatch = action.dispatch

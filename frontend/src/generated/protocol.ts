@@ -628,7 +628,7 @@ export interface Health {
   good?: number;
   probe_ms?: number;
   since_ms: number;
-  state?: string;
+  state?: "ok" | "quarantined" | "suspect";
   trying?: boolean;
 }
 
@@ -793,8 +793,7 @@ export interface Enrollment {
   reason?: string;
   /** The device whose name and labels this one takes on approval; it is revoked then. */
   replaces?: string;
-  /** open, asking, approved, denied, used or expired. */
-  state?: string;
+  state?: "approved" | "asking" | "denied" | "expired" | "open" | "used";
   /** The token with which it was made, and with which it ends. */
   token?: string;
   /** How many devices have used the code. */

@@ -1,7 +1,7 @@
 """Records of approvals: the calls that one is about, standing approvals, and questions of devices to their owners.
 
 Entities of `fleet` and their parts. The questions are copies for people to see and answer: the device's own file
-decides. Holds no judgement: `core.people.approvals` decides which calls an approval covers.
+decides. Holds no judgement: `core.people.approvals.need` decides which calls an approval covers.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ The vital figures of devices, as the hub sends them, stand here too; they are ke
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -25,7 +25,7 @@ class Health(Record, frozen=True, kw_only=True):
     good: int = 0
     probe_ms: int = 0
     since_ms: int
-    state: str = "ok"
+    state: Literal["ok", "suspect", "quarantined"] = "ok"
     trying: bool = False
 
 
@@ -217,8 +217,7 @@ class Enrollment(Record, frozen=True, kw_only=True):
     """Why it was denied."""
     replaces: str = ""
     """The device whose name and labels this one takes on approval; it is revoked then."""
-    state: str = "open"
-    """open, asking, approved, denied, used or expired."""
+    state: Literal["open", "asking", "approved", "denied", "used", "expired"] = "open"
     token: str = ""
     """The token with which it was made, and with which it ends."""
     used: int = 0

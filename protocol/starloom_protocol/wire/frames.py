@@ -16,7 +16,7 @@ import msgspec
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer
 from starloom_protocol.stream.feed import StreamName
-from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome, Profile
+from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome, Profile, Resume
 
 
 class Part(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -313,9 +313,9 @@ class Ack(Frame, frozen=True, kw_only=True, tag="ack"):
 
 
 class PlanEntry(Part, frozen=True, kw_only=True):
-    """The action for one open attempt: continue, cancel, resend, forget."""
+    """The action for one open attempt."""
 
-    action: str
+    action: Resume
     at: LeaseRef
 
 

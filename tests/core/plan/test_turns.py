@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.core.people.approvals import plan_effects
+from starloom.core.people.approvals.need import plan_effects
 from starloom.core.rights.call_effects import effects_of_call
 from starloom.core.state import inputs as i
 from starloom_protocol.plan import check_plan

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.people.approvals import plan_effects
+from starloom.core.people.approvals.need import plan_effects
 from starloom.core.rights.edit_scope import wider_than_approved
 from starloom.core.state import inputs as i
 from starloom.core.state.model import Constellation

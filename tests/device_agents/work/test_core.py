@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from starloom_agent.work import core
-from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
+from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Resume
 from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 
 pytestmark = pytest.mark.short
@@ -146,11 +146,11 @@ def test_a_lease_that_is_gone_is_stopped(state: core.AgentState) -> None:
 
 def test_resume_leaves_running_work_alone(state: core.AgentState) -> None:
     core.step(state, dispatch(lease()))
-    assert core.step(state, core.Resumed([PlanEntry(action="continue", at=lease())])) == []
+    assert core.step(state, core.Resumed([PlanEntry(action=Resume.CONTINUE, at=lease())])) == []
 
 
 def test_resume_of_work_without_a_trace_is_interrupted_and_never_begins_later(state: core.AgentState) -> None:
-    (answer,) = core.step(state, core.Resumed([PlanEntry(action="continue", at=lease())]))
+    (answer,) = core.step(state, core.Resumed([PlanEntry(action=Resume.CONTINUE, at=lease())]))
     assert isinstance(answer, core.AnswerFromLedger)
     assert isinstance(answer.absent, core.SayResult)
     assert answer.absent.effect is EffectSeen.MAYBE
@@ -158,15 +158,15 @@ def test_resume_of_work_without_a_trace_is_interrupted_and_never_begins_later(st
 
 
 def test_resend_of_what_is_not_known_is_left_to_a_person(state: core.AgentState) -> None:
-    assert core.step(state, core.Resumed([PlanEntry(action="resend", at=lease())])) == [
+    assert core.step(state, core.Resumed([PlanEntry(action=Resume.RESEND, at=lease())])) == [
         core.AnswerFromLedger(lease(), None)
     ]
 
 
-def test_resume_forgets_and_cancels(state: core.AgentState) -> None:
+def test_resume_cancels(state: core.AgentState) -> None:
     core.step(state, dispatch(lease("a")))
-    plan = [PlanEntry(action="cancel", at=lease("a")), PlanEntry(action="forget", at=lease("b"))]
-    assert core.step(state, core.Resumed(plan)) == [core.Stop(lease("a"), "cancel"), core.Forget(lease("b"))]
+    plan = [PlanEntry(action=Resume.CANCEL, at=lease("a"))]
+    assert core.step(state, core.Resumed(plan)) == [core.Stop(lease("a"), "cancel")]
 
 
 def test_end_all_stops_what_runs_and_gives_back_what_waits(state: core.AgentState) -> None:

@@ -133,16 +133,13 @@ def test_what_a_ledger_keeps_is_bounded(path: Path, monkeypatch: pytest.MonkeyPa
     assert ledger.known("c", "t39") is not None
 
 
-def test_a_finished_attempt_keeps_its_result_until_it_is_forgotten(path: Path) -> None:
+def test_a_finished_attempt_keeps_its_result(path: Path) -> None:
     ledger = opened(path)
     ledger.accepted(lease(), effect="none")
     ledger.finished(lease(), result(lease(), 7))
     ledger.flush()
     assert ledger.unfinished() == []
     assert ledger.result_of(lease()) == result(lease(), 7)
-    ledger.forget(lease())
-    ledger.flush(lazy=True)
-    assert ledger.result_of(lease()) is None
     assert ledger.state_of(lease()) == "finished"
 
 

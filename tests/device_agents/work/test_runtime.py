@@ -16,7 +16,7 @@ from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
 from starloom_agent.work.ledger import DecisionRow
-from starloom_protocol.vocabulary import AGENT_STOPPED, Code, EffectSeen, Outcome, Profile
+from starloom_protocol.vocabulary import AGENT_STOPPED, Code, EffectSeen, Outcome, Profile, Resume
 from starloom_protocol.wire.frames import (
     Alive,
     AsksFrame,
@@ -259,7 +259,7 @@ async def test_the_ledger_answers_a_query(bench: Bench) -> None:
 
 
 async def test_resume_of_work_without_a_trace_is_told_as_interrupted(bench: Bench) -> None:
-    bench.hub.resume = [PlanEntry(action="continue", at=lease("lost"))]
+    bench.hub.resume = [PlanEntry(action=Resume.CONTINUE, at=lease("lost"))]
     bench.start()
     result = await bench.hub.result(lease("lost"))
     assert (result.outcome, result.effect) == (Outcome.INTERRUPTED, EffectSeen.MAYBE)

@@ -12,7 +12,7 @@ import pytest
 
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.peers.neighbours import Neighbours
-from starloom.edge.web.hub_seals import Peers
+from starloom.edge.web.hub_seals import HubSeals
 from starloom.engine.succession import Succession
 from starloom_protocol.stream.feed import Beside
 from tests.edge.world import ManualClock, settle
@@ -101,10 +101,10 @@ class Made:
 
 def made(hub: str, hubs: Hubs, clock: ManualClock, place: Place, secret: bytes = SECRET) -> Made:
     fanout = Fanout()
-    peers = Peers(secret, hub, clock.now_ms)
+    seals = HubSeals(secret, hub, clock.now_ms)
     place.follower.heard_ms = clock.now_ms()
     succession = cast("Succession", place)
-    return Made(place, fanout, Neighbours(hubs, succession, peers, fanout, clock, f"http://{hub}:1"))
+    return Made(place, fanout, Neighbours(hubs, succession, seals, fanout, clock, f"http://{hub}:1"))
 
 
 async def test_the_owner_is_found_by_its_card_and_its_lines_are_seen_at_the_other() -> None:
@@ -138,7 +138,7 @@ NOBODY = {
 async def test_to_some_nothing_is_passed_on(case: str) -> None:
     hubs, clock = Hubs(), ManualClock()
     key, url = NOBODY[case]
-    hubs.cards["one"] = Peers(key, "one", clock.now_ms).card(url)
+    hubs.cards["one"] = HubSeals(key, "one", clock.now_ms).card(url)
     other = made("other", hubs, clock, Place(None, "one"))
     other.begin()
     await settle()
@@ -149,7 +149,7 @@ async def test_to_some_nothing_is_passed_on(case: str) -> None:
 async def test_whoever_passes_things_on_is_told_when_the_owner_is_another() -> None:
     hubs, clock = Hubs(), ManualClock()
     for hub in ("one", "two"):
-        hubs.cards[hub] = Peers(SECRET, hub, clock.now_ms).card(f"http://{hub}:1")
+        hubs.cards[hub] = HubSeals(SECRET, hub, clock.now_ms).card(f"http://{hub}:1")
     other = made("other", hubs, clock, Place(None, "one"))
     other.begin()
     await settle()

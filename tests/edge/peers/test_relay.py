@@ -17,7 +17,7 @@ from starlette.types import Receive, Scope, Send
 
 from starloom.edge.listeners.serving import Listener, server_config
 from starloom.edge.peers.relay import Relay, belongs_here
-from starloom.edge.web.hub_seals import RELAY_HEADER, Peers, essence, secret_of
+from starloom.edge.web.hub_seals import RELAY_HEADER, HubSeals, essence, secret_of
 from starloom.edge.web.shield import Shield, reach_of
 from starloom_protocol.vocabulary import Code
 
@@ -69,14 +69,14 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": json.dumps(told).encode()})
 
 
-def peers(hub: str, secret: bytes = SECRET) -> Peers:
-    return Peers(secret, hub, lambda: NOW_MS)
+def seals(hub: str, secret: bytes = SECRET) -> HubSeals:
+    return HubSeals(secret, hub, lambda: NOW_MS)
 
 
 @asynccontextmanager
 async def listening(hub: str, place: Place, secret: bytes = SECRET) -> AsyncIterator[str]:
     """Serve the application as a hub does, on a port of its own."""
-    known = peers(hub, secret)
+    known = seals(hub, secret)
     relay = Relay(application, place, known, 1234)
     reach = reach_of(["http://127.0.0.1:1"])
     config = server_config(Shield(relay, reach, known), host="127.0.0.1", port=0, drain_s=1, certificate=None, key=None)
@@ -98,7 +98,7 @@ async def listening(hub: str, place: Place, secret: bytes = SECRET) -> AsyncIter
 
 def test_a_seal_is_bound_to_its_request_and_ends() -> None:
     now = [NOW_MS]
-    one, other = Peers(SECRET, "one", lambda: now[0]), Peers(SECRET, "other", lambda: now[0])
+    one, other = HubSeals(SECRET, "one", lambda: now[0]), HubSeals(SECRET, "other", lambda: now[0])
     headers = [(b"authorization", b"Bearer t"), (b"host", b"h")]
     what = essence("POST", TARGET, headers)
     seal = one.seal(what, client="10.0.0.9", host="h", port=1, scheme="https")
@@ -113,7 +113,7 @@ def test_a_seal_is_bound_to_its_request_and_ends() -> None:
     ):
         assert other.unseal(seal, changed) is None
     assert other.unseal(seal.replace("10.0.0.9", "10.0.0.8"), what) is None
-    assert peers("other", b"t" * 32).unseal(seal, what) is None
+    assert seals("other", b"t" * 32).unseal(seal, what) is None
     assert one.unseal(seal, what) is None, "a hub's own seal came back: it goes in a circle"
     assert other.unseal("", what) is None
     now[0] += 31_000
@@ -121,12 +121,12 @@ def test_a_seal_is_bound_to_its_request_and_ends() -> None:
 
 
 def test_a_card_counts_only_if_that_hub_wrote_it() -> None:
-    card = peers("one").card("http://127.0.0.1:1")
-    assert peers("other").read_card(card, "one") == "http://127.0.0.1:1"
-    assert peers("other").read_card(card, "third") is None
-    assert peers("other").read_card(card.replace(b":1", b":2"), "one") is None
-    assert peers("other", b"t" * 32).read_card(card, "one") is None
-    assert peers("other").read_card(b"", "one") is None
+    card = seals("one").card("http://127.0.0.1:1")
+    assert seals("other").read_card(card, "one") == "http://127.0.0.1:1"
+    assert seals("other").read_card(card, "third") is None
+    assert seals("other").read_card(card.replace(b":1", b":2"), "one") is None
+    assert seals("other", b"t" * 32).read_card(card, "one") is None
+    assert seals("other").read_card(b"", "one") is None
 
 
 def test_the_secret_comes_from_the_hub_key(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ async def test_a_header_that_ends_in_a_space_is_passed_on_without_it() -> None:
 
 async def test_nobody_else_can_say_whose_request_it_is() -> None:
     async with listening("one", Place(owns=True)) as owner, httpx.AsyncClient(trust_env=False) as client:
-        forged = peers("other", b"t" * 32).seal(
+        forged = seals("other", b"t" * 32).seal(
             essence("GET", b"/", []), client="10.0.0.1", host="127.0.0.1", port=1, scheme="https"
         )
         for value in ("", "nonsense", forged):
@@ -297,7 +297,7 @@ async def test_passed_sockets_and_requests_are_cut_when_another_hub_owns_the_sha
     await hanging.startup()
     url = f"http://127.0.0.1:{hanging.servers[0].sockets[0].getsockname()[1]}"
     place = Place(url)
-    known = peers("other")
+    known = seals("other")
     relay = Relay(application, place, known, 1)
     sent: list[Any] = []
 

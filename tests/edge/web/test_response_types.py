@@ -7,6 +7,7 @@ import re
 from typing import Any, TypedDict
 
 import pytest
+from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
@@ -73,6 +74,36 @@ def test_an_answer_of_any_shape_is_found() -> None:
     app = Application()
     app.router.add_api_route("/anything", anything, methods=["POST"])
     assert untyped_routes(app) == ["POST /anything"]
+
+
+def bodies_of_any_shape(app: FastAPI) -> list[str]:
+    """Return the routes with a JSON body that has no type of its own, such as a mapping of anything."""
+    found = []
+    for path, operations in app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {}).get("application/json")
+            schemas = [content["schema"]] if content else []
+            parts = [part for schema in schemas for part in schema.get("anyOf", [schema])]
+            if any("$ref" not in part and part != {"type": "null"} for part in parts):
+                found.append(f"{method.upper()} {path}")
+    return found
+
+
+async def test_every_json_body_has_a_type(world: World) -> None:
+    assert bodies_of_any_shape(world.app) == [], "declare a `Body`"
+
+
+def test_a_body_of_any_shape_is_found() -> None:
+    async def mapping(body: dict[str, Any]) -> JsonReply[Pair]:
+        return json_reply({"name": str(body), "size": 1})
+
+    async def perhaps(body: list[dict[str, Any]] | None = None) -> JsonReply[Pair]:
+        return json_reply({"name": str(body), "size": 1})
+
+    app = Application()
+    for path, route in (("/mapping", mapping), ("/perhaps", perhaps)):
+        app.router.add_api_route(path, route, methods=["POST"], **unconverted({}))
+    assert bodies_of_any_shape(app) == ["POST /mapping", "POST /perhaps"]
 
 
 async def test_every_body_refuses_unknown_fields(world: World) -> None:

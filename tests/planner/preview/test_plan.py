@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from starloom.client.exits import Exit, exit_of_plan, exit_of_refusal
-from starloom.core.people.approvals import plan_effects
+from starloom.core.people.approvals.need import plan_effects
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.plan import core_fleet, preview, ungranted
 from starloom.planner.recipes.catalogue import RecipeBroken, load_catalogue

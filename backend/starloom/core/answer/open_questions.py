@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.core.people import approvals, escalations, inquiries
+from starloom.core.people import escalations, inquiries
+from starloom.core.people.approvals import questions
 from starloom.core.plan.goals import asking
 from starloom.core.rights.consent import is_unapproved
 from starloom.core.run import judgement, recovery
@@ -51,7 +52,7 @@ def open_questions(constellation: Constellation) -> Iterator[OpenQuestion]:
 def _asker(constellation: Constellation, question: Question) -> str:
     """Return who asks a question, as the subject of a sentence."""
     match question.kind:
-        case approvals.KIND:
+        case questions.KIND:
             return f"the hub, before the plan {'begins' if is_unapproved(constellation) else 'goes on'}"
         case inquiries.KIND:
             return "the model that plans"

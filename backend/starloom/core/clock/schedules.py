@@ -16,14 +16,8 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms, days_off
 from starloom.core.clock.cron import BadClock, following, passed
-from starloom.core.people.approvals import (
-    OTHER_DEVICES,
-    is_seen,
-    needs_approval,
-    plan_devices,
-    plan_effects,
-    seen_hash,
-)
+from starloom.core.people.approvals.need import is_seen, needs_approval, plan_devices, plan_effects, seen_hash
+from starloom.core.people.approvals.questions import OTHER_DEVICES
 from starloom.core.people.controls import on_control
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from starloom.core.clock import expiry, moments
 from starloom.core.clock.schedules import due_moments as of_schedules
 from starloom.core.fleet import draining, lab_faults
-from starloom.core.people import answer_words, approvals, inquiries
+from starloom.core.people import answer_words, inquiries
+from starloom.core.people.approvals import questions
 from starloom.core.placement import health, off_devices, returning
 from starloom.core.plan import review
 from starloom.core.plan.goals import conversation
@@ -37,7 +38,7 @@ def due_moments(shard: Shard) -> Iterator[ArmTimer]:
         for key in constellation.open_questions:
             question = constellation.questions[key]
             if question.expires_ms:
-                yield approvals.due_moment(constellation, question)
+                yield questions.due_moment(constellation, question)
         yield from _of_tasks(work, constellation)
         yield from review.due_moments(constellation)
         yield from answer_words.due_moments(constellation)
@@ -60,7 +61,7 @@ def is_stale(shard: Shard, timer: ArmTimer) -> bool:
     constellation = shard.constellations.get(timer.constellation)
     if constellation is None or constellation.name not in shard.live:
         return True
-    if timer.kind == approvals.TIMER:
+    if timer.kind == questions.TIMER:
         return timer.entity not in constellation.open_questions
     if timer.kind == returning.TIMER:
         return timer.entity not in constellation.returning

@@ -1,6 +1,7 @@
 """Devices: joining, connecting, offers, draining, leaving, and the questions to their owners.
 
-devices           pairing, connections, offers within the limits of join codes, revocation
+devices           connections, offers within the limits of join codes, revocation
+pairing           codes with which devices join, and the answer to a device that asks
 draining          a device that gets no new work and hands over its own
 hub_calls         the hub's own tools: the state of devices, draining from a plan
 owner_questions   the questions of a device to its owner, and their answers

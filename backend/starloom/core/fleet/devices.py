@@ -1,12 +1,12 @@
-"""Devices: their pairing, connections, offers and controls, and their work when they connect, go or are revoked.
+"""Devices: their connections, offers and controls, and their work when they connect, go or are revoked.
 
-Owns the records of devices and of join codes. Chooses no device for a task (`core.placement`), and does not decide how
-work ends that is lost with a device (`core.run.recovery`).
+Owns the records of devices; join codes are in `pairing`. Chooses no device for a task (`core.placement`), and does not
+decide how work ends that is lost with a device (`core.run.recovery`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -24,8 +24,6 @@ from starloom.core.state.inputs import (
     DeviceControlled,
     DeviceDisconnected,
     DeviceRefused,
-    EnrollmentAsked,
-    EnrollmentDecided,
     EnrollmentOpened,
     OfferReceived,
 )
@@ -33,10 +31,10 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import CloseDevice, SendQuery
 from starloom.core.state.transitions import Trigger, Verdict, look_up
 from starloom.core.state.work import Put, Refusal, Work, change_task, check_reader, fault, present, unattend
-from starloom_protocol.records.entities import Device, Enrollment, Offer, ToolOffer
+from starloom_protocol.records.entities import Device, Offer, ToolOffer
 from starloom_protocol.stream.authors import ENGINE, author_of, who
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.look_alikes import called_fault, device_name_fault, look_of
+from starloom_protocol.text.look_alikes import called_fault, look_of
 from starloom_protocol.text.wording import few
 from starloom_protocol.tools.profiles import (
     TAB_OS,
@@ -56,6 +54,7 @@ from starloom_protocol.vocabulary import (
     EffectSeen,
     Profile,
     Reason,
+    Resume,
     Role,
     TaskState,
 )
@@ -73,217 +72,8 @@ def _device(work: Work, device: str) -> Device:
     return found
 
 
-def _put_device(work: Work, kind: EventKind, device: Device, note: str = "", also: list[Put] | None = None) -> None:
+def put_device(work: Work, kind: EventKind, device: Device, note: str = "", also: list[Put] | None = None) -> None:
     work.emit(work.shard.fleet, kind, device.id, [*(also or []), ("device", device.id, device)], note=note)
-
-
-def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
-    """Keep a join code that a person made, for a further device or to replace one."""
-    enrollment = item.enrollment
-    _check_maker(work, enrollment)
-    wrong = called_fault(enrollment.label, most=63) if enrollment.label else None
-    if wrong is not None:
-        raise Refusal(fault(Code.BAD_REQUEST, wrong, "label"))
-    before = _replaced(work, enrollment)
-    if enrollment.replaces and before is None:
-        raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
-    if before is not None:
-        _check_may_revoke(work, before, item)
-    work.emit(work.shard.fleet, EventKind.ENROLLMENT_OPENED, enrollment.id, [("enrollment", enrollment.id, enrollment)])
-    work.answer({"id": enrollment.id})
-
-
-def _check_maker(work: Work, enrollment: Enrollment) -> None:
-    """Refuse a code of somebody whose right to make it was taken while it was made.
-
-    Raises:
-        Refusal: `forbidden`.
-    """
-    access = work.shard.access
-    token = access.tokens.get(enrollment.token)
-    if access.right_was_taken(access.principals.get(enrollment.owner), enrollment.token) or (
-        token is not None and token.revoked_ms
-    ):
-        raise Refusal(fault(Code.FORBIDDEN, "the right to add devices was taken meanwhile"))
-
-
-def judge_codes(work: Work) -> None:
-    """End the join codes of those whose right to make them was taken."""
-    access, codes = work.shard.access, work.shard.fleet.enrollments.values()
-    taken = [one.id for one in codes if access.right_was_taken(access.principals.get(one.owner), one.token)]
-    end_codes(work, taken, "who made the code may add devices no more")
-
-
-def end_codes(work: Work, names: Iterable[str], why: str, *, by: str | None = None) -> None:
-    """End join codes that are open, and the requests of devices that nobody has let in; idempotent."""
-    for name in names:
-        code = work.shard.fleet.enrollments.get(name)
-        if code is not None and code.state in ("open", "asking"):
-            _deny(work, code, why, why, by=by)
-
-
-def _deny(work: Work, code: Enrollment, reason: str, note: str, *, by: str | None = None) -> None:
-    denied = replace(code, state="denied", reason=reason)
-    puts: list[Put] = [("enrollment", code.id, denied)]
-    work.emit(work.shard.fleet, EventKind.ENROLLMENT_DENIED, code.id, puts, note=note, by=by)
-
-
-def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
-    """Redeem a device's code: the device waits for a person, unless the code approves it in advance."""
-    shard = work.shard
-    enrollment = shard.fleet.enrollments.get(item.enrollment)
-    if enrollment is None or enrollment.state != "open" or enrollment.expires_ms <= work.at_ms:
-        why = "is used" if enrollment is not None and enrollment.state != "open" else "has expired"
-        raise Refusal(fault(Code.BAD_CODE, f"the code {why}"))
-    existing = shard.fleet.devices.get(item.device)
-    if existing is not None and existing.revoked:
-        # Anyone else who has the key could come back with it.
-        gone = "has left" if existing.left else "was revoked here"
-        why = f"this key {gone}, as {existing.name}; make another: starloom-agent leave, then join again"
-        raise Refusal(fault(Code.DEVICE_REVOKED, why))
-    if existing is not None:
-        why = f"this key has joined as {existing.name}; type here: starloom-agent leave, then join again"
-        raise Refusal(fault(Code.CONFLICT, why))
-    _refuse_misleading(item)
-    if enrollment.devices > 1:
-        enrollment = _pairing_under(work, enrollment, item)
-    before = _replaced(work, enrollment)
-    name = before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used)
-    asking = replace(
-        enrollment,
-        state="asking",
-        device=item.device,
-        key=item.key,
-        labels=_labels_at_joining(work, enrollment, item, name),
-        name=name,
-        os=item.os,
-        words=item.words,
-        attempts=enrollment.attempts + 1,
-    )
-    puts: list[Put] = [("enrollment", enrollment.id, asking)]
-    if enrollment.code_of:
-        puts.insert(0, ("enrollment", enrollment.code_of, _code_after_use(work, enrollment.code_of)))
-    work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
-    if enrollment.preapproved:
-        _approve(work, asking, item.profile)
-    work.answer(
-        {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
-    )
-
-
-def _labels_at_joining(work: Work, enrollment: Enrollment, item: EnrollmentAsked, name: str) -> list[str]:
-    """Return the labels that a device gets if it is let in, for a person to see where one is asked.
-
-    Those of the code and of the device that it replaces, or of the last one of this name that is gone: a person gave
-    these at the hub, and a device that joins again keeps them. Where no person sees the request, the device gets none
-    that it asks for, nor those of a name that it chose itself or that a code for several devices numbered.
-    """
-    given = {*enrollment.labels}
-    before = _replaced(work, enrollment)
-    if before is not None:
-        return sorted({*given, *before.labels})
-    named = enrollment.label and not enrollment.code_of
-    if named or not enrollment.preapproved:
-        fleet = work.shard.fleet
-        gone = [fleet.devices[device] for device in fleet.gone.get(name, {})]
-        last = max(gone, key=lambda device: (device.link_since_ms, device.joined_ms, device.id), default=None)
-        given |= {*last.labels} if last is not None and not last.demo else set()
-    if enrollment.preapproved:
-        return sorted(given)
-    return _checked_labels([*_checked_labels(item.labels), *given])
-
-
-def _refuse_misleading(item: EnrollmentAsked) -> None:
-    """Refuse texts of a device that a person would not read as one name: these stand where its request is decided.
-
-    Raises:
-        Refusal: with every such text.
-    """
-    told = [(f"labels[{at}]", label) for at, label in enumerate(item.labels)]
-    told += [("os", item.os)] if item.os else []
-    found = [(place, device_name_fault(text, most=64 if place == "os" else 63)) for place, text in told]
-    found = [("name", called_fault(item.name, most=63)), *found]
-    faults = [fault(Code.BAD_REQUEST, wrong, place) for place, wrong in found if wrong is not None]
-    if faults:
-        raise Refusal(*faults)
-
-
-def _pairing_under(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
-    """Return the pairing of one device under a code for several, with an id that only the device and the owner know."""
-    if (code.id, item.device) in work.shard.fleet.asking:
-        raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
-    return replace(
-        code, code_hash="", code_of=code.id, created_ms=work.at_ms, devices=1, id=f"e-{item.id}", used=code.used + 1
-    )
-
-
-def _code_after_use(work: Work, code: str) -> Enrollment:
-    """Return the pairing of a code for several devices after one more use; the last use closes it."""
-    found = work.shard.fleet.enrollments[code]
-    used = found.used + 1
-    return replace(found, state="used" if used >= found.devices else "open", used=used)
-
-
-def _free_name(work: Work, wanted: str, used: int = 0, same: Collection[str] = ()) -> str:
-    """Return a name that no device has or looks like; `used` is the number of earlier devices of this code, to start
-    from, and `same` are gone devices whose place it takes.
-    """
-    fleet = work.shard.fleet
-    name, number = wanted, max(2, used)
-    # A former name still means the device that had it: one that joins does not get its work. Nor does it get work that
-    # waits for a device which is gone: a person approved it for that one.
-    while (
-        look_of(name) in fleet.looks
-        or name in fleet.by_former_name
-        or (not fleet.gone.get(name, {}).keys() <= {*same} and waiting.is_awaited(work, name))
-    ):
-        name, number = f"{wanted}-{number}", number + 1
-    return name
-
-
-def _replaced(work: Work, enrollment: Enrollment) -> Device | None:
-    """Return the device that this pairing replaces, if it is still in the fleet."""
-    found = work.shard.fleet.devices.get(enrollment.replaces)
-    return None if found is None or found.revoked else found
-
-
-def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSERVE) -> None:
-    approved = replace(enrollment, state="approved")
-    before = _replaced(work, enrollment)
-    if before is not None:
-        revoke(work, before, "another device took its place")
-    same = {enrollment.device or "", before.id if before is not None else ""}
-    device = Device(
-        demo=enrollment.demo,
-        former_names=before.former_names if before is not None else [],
-        id=enrollment.device or "",
-        joined_by=_operator_of(work, enrollment),
-        joined_ms=work.at_ms,
-        key=enrollment.key or "",
-        labels=enrollment.labels,
-        let_in_by=_author_of(work, enrollment),
-        link_since_ms=work.at_ms,
-        name=_free_name(work, enrollment.name, enrollment.used, same),
-        os=enrollment.os,
-        profile=profile,
-        profile_most=enrollment.profile_most,
-        reserved=before is not None and before.reserved,
-    )
-    _put_device(work, EventKind.DEVICE_JOINED, device, also=[("enrollment", enrollment.id, approved)])
-
-
-def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
-    """Approve or deny a pairing, after a person has compared the words."""
-    enrollment = work.shard.fleet.enrollments.get(item.enrollment)
-    if enrollment is None:
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no enrollment {item.enrollment}"))
-    if enrollment.state not in ("asking", "open") or (item.allow and enrollment.state != "asking"):
-        raise Refusal(fault(Code.CONFLICT, f"the enrollment is {enrollment.state}"))
-    if item.allow:
-        _approve(work, enrollment)
-    else:
-        _deny(work, enrollment, item.reason, item.reason or "denied by a person")
-    work.answer({"state": "approved" if item.allow else "denied"})
 
 
 def on_connected(work: Work, item: DeviceConnected) -> None:
@@ -315,7 +105,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         refused="",
         version=item.version,
     )
-    _put_device(work, EventKind.DEVICE_ONLINE, online)
+    put_device(work, EventKind.DEVICE_ONLINE, online)
     entries = []
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
         entry = _resume_entry(work, work.shard.constellations[name], task, new_ledger=new_ledger)
@@ -327,7 +117,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
             attempt = constellation.last_attempt(task)
             if attempt is not None and attempt.device == device.id and attempt.end is None:
                 at = constellation.lease_ref(task, constellation.tasks[task].attempt, attempt)
-                entries.append({"action": "resend", "at": at})
+                entries.append({"action": Resume.RESEND, "at": at})
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
     returning.came_back(work)
@@ -353,7 +143,7 @@ def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_le
     case = present(work, constellation, task)
     record, at = case.record, case.at
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
-        return {"action": "cancel", "at": at}
+        return {"action": Resume.CANCEL, "at": at}
     if record.state is TaskState.LEASED:
         if new_ledger and case.attempt.repeatability not in REPEATABLE:
             # Without the ledger it is unknown whether this attempt began.
@@ -362,7 +152,7 @@ def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_le
         # The dispatch may not have arrived; the agent answers a repeated one from its ledger.
         work.order(dispatch_of(case))
         return None
-    return {"action": "continue", "at": at}
+    return {"action": Resume.CONTINUE, "at": at}
 
 
 def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
@@ -374,7 +164,7 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     device_conditions.woke(work, device)
     until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
     offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
-    _put_device(work, EventKind.DEVICE_OFFLINE, offline, note=item.reason)
+    put_device(work, EventKind.DEVICE_OFFLINE, offline, note=item.reason)
 
 
 def on_refused(work: Work, item: DeviceRefused) -> None:
@@ -388,7 +178,7 @@ def on_refused(work: Work, item: DeviceRefused) -> None:
     if device.refused == item.code:
         work.ignore("it is known")
         return
-    _put_device(work, EventKind.DEVICE_REFUSED, replace(device, refused=item.code.value), note=item.reason)
+    put_device(work, EventKind.DEVICE_REFUSED, replace(device, refused=item.code.value), note=item.reason)
 
 
 _WAITS_FOR_OWNER = (
@@ -409,7 +199,7 @@ def on_offer(work: Work, item: OfferReceived) -> None:
         return
     offer = work.shard.fleet.tool_sets.share(offer)
     changed = replace(device, os=item.os, over=over, profile=profile)
-    _put_device(work, EventKind.DEVICE_OFFER, changed, over, also=[("offer", device.id, offer)])
+    put_device(work, EventKind.DEVICE_OFFER, changed, over, also=[("offer", device.id, offer)])
     if over and over != device.over:
         work.refuse(device.id, "offer", over)
     for name in list(work.shard.live):
@@ -503,13 +293,13 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         kept = [old for old in other.former_names if old != item.value]
         also.append(("device", other.id, replace(other, former_names=kept)))
     renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])
-    _put_device(work, EventKind.DEVICE_RENAMED, renamed, also=also)
+    put_device(work, EventKind.DEVICE_RENAMED, renamed, also=also)
     if device.link is DeviceLink.ONLINE and device.name != item.value:
         work.order(CloseDevice(code="", device=device.id, reason=f"it is called {item.value} from now on"))
 
 
 def _label(work: Work, device: Device, item: DeviceControlled) -> None:
-    _put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_parsed_labels(item.value)))
+    put_device(work, EventKind.DEVICE_LABELLED, replace(device, labels=_parsed_labels(item.value)))
 
 
 def _drain(work: Work, device: Device, item: DeviceControlled) -> None:
@@ -526,14 +316,14 @@ def _reserve(work: Work, device: Device, _item: DeviceControlled) -> None:
 
 def _share(work: Work, device: Device, _item: DeviceControlled) -> None:
     if device.reserved:
-        _put_device(work, EventKind.DEVICE_SHARED, replace(device, reserved=False))
+        put_device(work, EventKind.DEVICE_SHARED, replace(device, reserved=False))
 
 
 def _mark_seen(work: Work, device: Device, _item: DeviceControlled) -> None:
     """Note that a person has seen which work the device remembers and this history lacks."""
     check_reader(work.by)
     if device.remembers:
-        _put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
+        put_device(work, EventKind.HISTORY_SEEN, replace(device, remembers=""))
 
 
 def _leave(work: Work, device: Device, item: DeviceControlled) -> None:
@@ -543,19 +333,7 @@ def _leave(work: Work, device: Device, item: DeviceControlled) -> None:
         revoke(work, device, "it has left this hub", left=True)
 
 
-def _operator_of(work: Work, enrollment: Enrollment) -> str:
-    """Return the operator whose code let a device in, empty for an owner: owners may revoke any device."""
-    principal = work.shard.access.principals.get(enrollment.owner)
-    return principal.id if principal is not None and principal.role is Role.OPERATOR else ""
-
-
-def _author_of(work: Work, enrollment: Enrollment) -> str:
-    """Return the person whose code lets a device in; empty for the demo devices, which are nobody's own."""
-    principal = work.shard.access.principals.get(enrollment.owner)
-    return "" if principal is None or enrollment.demo else author_of(principal.kind, principal.name)
-
-
-def _check_may_revoke(work: Work, device: Device, item: DeviceControlled | EnrollmentOpened) -> None:
+def check_may_revoke(work: Work, device: Device, item: DeviceControlled | EnrollmentOpened) -> None:
     """Refuse the end of a device to an operator who did not let it in.
 
     Raises:
@@ -573,7 +351,7 @@ def _check_may_revoke(work: Work, device: Device, item: DeviceControlled | Enrol
 
 
 def _revoke_for(work: Work, device: Device, item: DeviceControlled) -> None:
-    _check_may_revoke(work, device, item)
+    check_may_revoke(work, device, item)
     revoke(work, device, item.reason)
 
 
@@ -585,18 +363,18 @@ def _forget(work: Work, device: Device, _item: DeviceControlled) -> None:
     if device.forgotten:
         return
     offer: list[Put] = [("offer", device.id, None)] if device.id in work.shard.fleet.offers else []
-    _put_device(work, EventKind.DEVICE_FORGOTTEN, replace(device, forgotten=True, remembers=""), also=offer)
+    put_device(work, EventKind.DEVICE_FORGOTTEN, replace(device, forgotten=True, remembers=""), also=offer)
 
 
 def _parsed_labels(value: str) -> list[str]:
     """Return labels from canonical text."""
     try:
-        return _checked_labels(parse(value))
+        return checked_labels(parse(value))
     except ValueError as error:
         raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
 
 
-def _checked_labels(found: Any) -> list[str]:
+def checked_labels(found: Any) -> list[str]:
     """Return labels from a decoded value: short names, each once and sorted."""
     if not isinstance(found, list) or len(found) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
@@ -610,7 +388,7 @@ def _checked_labels(found: Any) -> list[str]:
 def reserve(work: Work, device: Device, *, note: str = "") -> None:
     """Give a device only work that names it from now on; what it has goes on."""
     if not device.reserved:
-        _put_device(work, EventKind.DEVICE_RESERVED, replace(device, reserved=True), note)
+        put_device(work, EventKind.DEVICE_RESERVED, replace(device, reserved=True), note)
 
 
 def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
@@ -618,7 +396,7 @@ def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> No
     revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
     known += pace.forget_device(work, device.id)
-    _put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=known)
+    put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=known)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
     hedging.revoked(work, device.id)

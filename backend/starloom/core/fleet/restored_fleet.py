@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starloom.core.fleet import devices
+from starloom.core.fleet import devices, pairing
 from starloom.core.state.inputs import ENDED, EndedRights
 from starloom.core.state.work import Work
 from starloom_protocol.stream.authors import ENGINE
@@ -20,7 +20,7 @@ def end_rights(work: Work, ended: EndedRights) -> None:
         device = fleet.devices.get(name)
         if device is not None:
             devices.reserve(work, device, note=ENDED)
-    devices.end_codes(work, ended.enrollments, ENDED, by=ENGINE)
+    pairing.end_codes(work, ended.enrollments, ENDED, by=ENGINE)
     for name in ended.standing:
         if name in fleet.standing:
             work.emit(fleet, EventKind.STANDING_REVOKED, name, [("standing", name, None)], note=ENDED, by=ENGINE)

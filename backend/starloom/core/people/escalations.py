@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people.approvals import due_moment
+from starloom.core.people.approvals.questions import due_moment
 from starloom.core.people.controls import stop_all
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit

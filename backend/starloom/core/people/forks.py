@@ -15,8 +15,9 @@ from typing import TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people import approvals
+from starloom.core.people.approvals import questions
 from starloom.core.people.controls import may_have_run, open_round
+from starloom.core.people.requests import ask_or_start
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run.late_facts import ask
@@ -109,7 +110,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, left)).decode()})
     ask(work, fork, list(fork.unasked))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
-    approvals.ask_or_start(work, fork, left, seen=None, words=False)
+    ask_or_start(work, fork, left, seen=None, words=False)
     made = fork.head
     work.answer({"id": made.id, "state": str(made.state), "version": made.version})
 
@@ -387,7 +388,7 @@ def _remaining_plan(fork: Constellation) -> LoweredPlan:
     ]
     return LoweredPlan(
         dependencies=[],
-        hash=approvals.hash_of(fork),
+        hash=questions.hash_of(fork),
         name=fork.head.name,
         policy=fork.head.policy,
         rules=list(fork.rules.values()),

@@ -13,7 +13,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.people import approvals
+from starloom.core.people.approvals.need import approval_need
 from starloom.core.plan import review
 from starloom.core.rights.call_effects import effects_of_call, offers_in
 from starloom.core.rights.reserved import looked_at
@@ -162,7 +162,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     ]
     if (
         not faults
-        and approvals.approval_need(
+        and approval_need(
             work.shard.fleet, specs, (), Policy(), strict=True, hold=constellation.head.hold, by=MODEL
         ).asks
     ):

@@ -6,18 +6,29 @@ in `approvals`, looks and questions of planners are in `inquiries`.
 
 from __future__ import annotations
 
+import dataclasses
 from itertools import count
 
 from msgspec.structs import replace
 
-from starloom.core.people import answer_words, approvals, escalations, inquiries
+from starloom.core.people import answer_words, escalations, inquiries
+from starloom.core.people.approvals import questions
+from starloom.core.people.approvals.need import (
+    approval_need,
+    approved_puts,
+    is_seen,
+    plan_devices,
+    plan_effects,
+    wide_tasks,
+)
 from starloom.core.people.controls import stop_all
 from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
-from starloom.core.plan.starting import install_plan
+from starloom.core.plan.starting import activate, install_plan
 from starloom.core.rights.authorship import check_addressed, check_asked, check_plan, check_word
-from starloom.core.rights.reserved import check_devices, check_planned
+from starloom.core.rights.consent import moved_names
+from starloom.core.rights.reserved import KEPT_BY_ASSISTANT, check_devices, check_planned, words_by
 from starloom.core.run import judgement, recovery
 from starloom.core.state.inputs import FaultNoted, JobClaimed, PlanProposed, QuestionAnswered, RequestReceived
 from starloom.core.state.model import Constellation
@@ -138,11 +149,11 @@ def _install(
     asked_in_words: bool,
 ) -> None:
     by = constellation.head.author
-    seen = approvals.is_seen(work, plan, approved_hash, by=by) if approved_hash is not None else None
+    seen = is_seen(work, plan, approved_hash, by=by) if approved_hash is not None else None
     recipe = plan.recipe or constellation.head.recipe
     made_from = version_now(work.shard, recipe) if recipe is not None else 0
     install_plan(work, constellation, plan, author=author, trigger="request", recipe_version=made_from)
-    approvals.ask_or_start(work, constellation, plan, seen=seen, words=asked_in_words)
+    ask_or_start(work, constellation, plan, seen=seen, words=asked_in_words)
 
 
 def on_job_claimed(work: Work, item: JobClaimed) -> None:
@@ -309,8 +320,8 @@ def on_answer(work: Work, item: QuestionAnswered) -> None:
         judgement.decide(work, constellation, question, item.value, item.reason)
     elif question.kind == asking.KIND:
         asking.decide(work, constellation, question, item)
-    elif question.kind == approvals.KIND:
-        approvals.decide(work, constellation, question, item)
+    elif question.kind == questions.KIND:
+        questions.decide(work, constellation, question, item)
     else:
         _decide_person(work, constellation, question, item)
     if not constellation.open_questions:
@@ -355,3 +366,30 @@ def on_fault_noted(work: Work, item: FaultNoted) -> None:
     constellation = named_constellation(work, item.constellation)
     work.emit(constellation, EventKind.FAULT_INJECTED, "", [("head", "", constellation.head)], note=item.note)
     work.answer({"seq": constellation.seq})
+
+
+def ask_or_start(
+    work: Work, constellation: Constellation, plan: LoweredPlan, *, seen: bool | None, words: bool
+) -> None:
+    """Ask a person about an installed plan, or start it. `seen`: a preview was approved, and shows the same devices."""
+    fleet, head = work.shard.fleet, constellation.head
+    schedule = fleet.schedules.get(head.schedule or "")
+    # A firing is judged as strictly as its schedule was: its recipe, or the effects of a tool, may have changed since.
+    strict = words or (schedule is not None and (schedule.strict or schedule.consent is not None))
+    by = words_by(fleet, plan.recipe, head.author) if plan.recipe else head.author
+    wide = wide_tasks(fleet, plan, by, approves=head.approves)
+    verdict = approval_need(fleet, plan.specs, plan.rules, plan.policy, strict=strict, hold=head.hold, by=by, wide=wide)
+    effects = plan_effects(fleet, plan)
+    wider = questions.beyond_consent(work, constellation, plan, effects) if verdict.asks and head.schedule else None
+    moved = moved_names(schedule.devices, plan_devices(fleet, plan)) if schedule is not None else []
+    if (seen and head.approves) or (not moved and (not verdict.asks or wider == [])):
+        activate(work, constellation, EventKind.STARTED, "", *approved_puts(work, constellation, verdict))
+        return
+    wider = list(dict.fromkeys([*(wider or []), *moved]))
+    if wider:
+        # It is allowed for more than this once, whatever keeps single calls from being allowed for good.
+        verdict = dataclasses.replace(verdict, once_because="")
+    again = f" Its schedule asks because {'; '.join(wider)}. Allowing it allows its later firings too." if wider else ""
+    again += questions.OTHER_DEVICES if seen is False else ""
+    again += KEPT_BY_ASSISTANT if by != head.author else ""
+    questions.ask(work, constellation, verdict, effects, action=plan.hash, note=again)

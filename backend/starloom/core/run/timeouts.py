@@ -21,7 +21,15 @@ from starloom.core.state.work import Case, Put, Work, attend, change_task, prese
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import REPEATABLE, Attention, ConstellationState, DeviceLink, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    REPEATABLE,
+    Attention,
+    ConstellationState,
+    DeviceLink,
+    Reason,
+    Resume,
+    TaskState,
+)
 
 CLOSE = "start_to_close"
 STOP = "stop_overdue"
@@ -167,6 +175,6 @@ def _ask_after(work: Work, constellation: Constellation, task: str) -> None:
     if case.record.state is TaskState.LEASED:
         work.order(dispatch_of(case))
     elif case.record.state is TaskState.RUNNING and case.record.reason is not Reason.OVERDUE:
-        work.order(SendResume(action="continue", at=case.at, device=attempt.device))
+        work.order(SendResume(action=Resume.CONTINUE, at=case.at, device=attempt.device))
     else:
         work.order(SendCancel(at=case.at, device=attempt.device, reason="it was asked to stop"))

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from starloom_protocol.records.entities import Fault, FileOut
-from starloom_protocol.vocabulary import Repeatability
+from starloom_protocol.vocabulary import Repeatability, Resume
 from starloom_protocol.wire.frames import LeaseRef
 
 COMMIT = "commit"
@@ -79,7 +79,7 @@ class SendFetch(Order, frozen=True, kw_only=True, tag="fetch"):
 class SendResume(Order, frozen=True, kw_only=True, tag="resume"):
     """Restate one open attempt to its device, which answers with its state; `action` as in a resume plan."""
 
-    action: str
+    action: Resume
     at: LeaseRef
     device: str
 

@@ -13,7 +13,7 @@ from typing import Final
 import msgspec
 
 from starloom.edge.live.fanout import Fanout
-from starloom.store.faults import Unreadable
+from starloom.store.faults import UNREADABLE
 from starloom.store.port import SketchPort, Unavailable
 from starloom_protocol.stream.feed import ACCESS, FLEET, Beside
 from starloom_protocol.stream.sketches import SKETCH, SKETCH_BYTES_MOST, Sketch
@@ -57,7 +57,7 @@ class Sketches:
             if not self._fanout.has_viewers(item.stream):
                 return
             made = _sketch.decode(item.value)
-        except Unreadable as error:
+        except UNREADABLE as error:
             self.refused += 1
             if self.refused == 1:  # a flood of them must not fill the log
                 _log.warning("event=sketch_refused reason=%s", error)

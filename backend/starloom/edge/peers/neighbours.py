@@ -16,7 +16,7 @@ from typing import Protocol
 import msgspec
 
 from starloom.edge.live.fanout import Fanout
-from starloom.edge.web.hub_seals import Peers
+from starloom.edge.web.hub_seals import HubSeals
 from starloom.engine.ports import Clock
 from starloom.engine.succession import Succession
 from starloom.process.ending import end_tasks
@@ -45,11 +45,11 @@ class Neighbours:
     """
 
     def __init__(
-        self, hubs: HubsPort, succession: Succession, peers: Peers, fanout: Fanout, clock: Clock, own_url: str
+        self, hubs: HubsPort, succession: Succession, seals: HubSeals, fanout: Fanout, clock: Clock, own_url: str
     ) -> None:
         self._hubs = hubs
         self._succession = succession
-        self._peers = peers
+        self._seals = seals
         self._fanout = fanout
         self._clock = clock
         self._own_url = own_url
@@ -84,7 +84,7 @@ class Neighbours:
         """Announce the address of this hub and learn that of the owner, until cancelled."""
         while True:
             try:
-                await self._hubs.announce(self._peers.hub, self._peers.card(self._own_url), CARD_TTL_MS)
+                await self._hubs.announce(self._seals.hub, self._seals.card(self._own_url), CARD_TTL_MS)
                 await self._learn()
             except Unavailable as error:
                 _log.warning("event=neighbours_unavailable reason=%s", error)
@@ -98,7 +98,7 @@ class Neighbours:
         if self.owns or not holder:
             return
         raw = await self._hubs.card(holder)
-        url = self._peers.read_card(raw, holder) if raw is not None else None
+        url = self._seals.read_card(raw, holder) if raw is not None else None
         if raw is not None and url is None:
             _log.error("alarm: the card of hub %s was not written by a hub that has this shard's key", holder)
         if url == self._own_url:

@@ -19,7 +19,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from starloom.edge.access.guard import V1
 from starloom.edge.peers.neighbours import Ownership
-from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, Peers, essence, target_of
+from starloom.edge.web.hub_seals import POSITION_HEADER, RELAY_HEADER, HubSeals, essence, target_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket
 from starloom.edge.web.sockets import Gone, Socket
@@ -90,10 +90,10 @@ def belongs_here(method: str, path: str) -> bool:
 class Relay:
     """Wraps the application, inside the shield."""
 
-    def __init__(self, app: ASGIApp, ownership: Ownership, peers: Peers, port: int) -> None:
+    def __init__(self, app: ASGIApp, ownership: Ownership, seals: HubSeals, port: int) -> None:
         self.app = app
         self._ownership = ownership
-        self._peers = peers
+        self._seals = seals
         self._port = port
         self._client: httpx.AsyncClient | None = None
         self._passing: set[asyncio.Task[None]] = set()
@@ -173,7 +173,7 @@ class Relay:
         what = essence(method, target_of(scope["raw_path"], scope["query_string"]), kept)
         client = scope["client"][0] if scope.get("client") else ""
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-        seal = self._peers.seal(what, client=client, host=host, port=self._port, scheme=scope["scheme"])
+        seal = self._seals.seal(what, client=client, host=host, port=self._port, scheme=scope["scheme"])
         return [*kept, (RELAY_HEADER.encode(), seal.encode()), (b"x-request-id", scope["state"]["request_id"].encode())]
 
     async def _read(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:

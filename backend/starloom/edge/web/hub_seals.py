@@ -41,7 +41,7 @@ class Passed(msgspec.Struct, frozen=True, kw_only=True):
     scheme: str
 
 
-class Peers:
+class HubSeals:
     """Signs and verifies; `now_ms` is hub time, by which a seal ends soon."""
 
     def __init__(self, secret: bytes, hub: str, now_ms: Callable[[], int]) -> None:

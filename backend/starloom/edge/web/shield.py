@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from starloom.edge.web.hub_seals import RELAY_HEADER, Peers, essence, target_of
+from starloom.edge.web.hub_seals import RELAY_HEADER, HubSeals, essence, target_of
 from starloom.edge.web.problems import Problem
 from starloom_protocol.vocabulary import Code
 
@@ -56,10 +56,10 @@ _PROXY: Final = (
 class Shield:
     """Wraps the application."""
 
-    def __init__(self, app: ASGIApp, reach: Reach, peers: Peers | None = None) -> None:
+    def __init__(self, app: ASGIApp, reach: Reach, seals: HubSeals | None = None) -> None:
         self.app = app
         self._reach = reach
-        self._peers = peers
+        self._seals = seals
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -110,7 +110,7 @@ class Shield:
         """Take over the judgement of another hub of this shard; a seal that no hub made is refused."""
         method = scope.get("method", "GET")
         what = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
-        passed = self._peers.unseal(sealed[0].decode("latin-1"), what) if self._peers and len(sealed) == 1 else None
+        passed = self._seals.unseal(sealed[0].decode("latin-1"), what) if self._seals and len(sealed) == 1 else None
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if passed is None or (scope["type"] == "http" and hosts != [passed.host]):
             return Problem(Code.FORBIDDEN, "this was not passed on by a hub of this shard")

@@ -14,7 +14,7 @@ import msgspec
 
 from starloom.core.state.inputs import AnyInput, RequestReceived
 from starloom.engine.ports import Clock, Inbox, Overloaded, Reply
-from starloom.store.faults import Unreadable
+from starloom.store.faults import UNREADABLE
 from starloom.store.port import Damaged, InboxPort, Refused, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import CODES, Code
@@ -69,7 +69,7 @@ async def _one(
         if isinstance(item, RequestReceived):
             await bring(item.constellation)
         reply = await inbox.ask(item)
-    except Unreadable as error:
+    except UNREADABLE as error:
         log.warning("event=input_unreadable delivery=%s reason=%s", delivery, error)
         reply = Reply(faults=[_fault(Code.BAD_REQUEST, str(error))])
     except Overloaded as error:

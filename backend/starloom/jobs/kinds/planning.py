@@ -18,6 +18,7 @@ from starloom.jobs.kinds.answering import EndedPlan, result_seen
 from starloom.jobs.modelling import ModelJobs, questions_in
 from starloom.jobs.sketching import OpenSketches, sketched
 from starloom.planner.context.assembly import date_words
+from starloom.planner.context.earlier import earlier_requests
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.conversations.answering import Ground, Words
 from starloom.planner.model.conversations.looking import narrower, rounds_in
@@ -25,8 +26,8 @@ from starloom.planner.model.conversations.planning import Conversation, Withdraw
 from starloom.planner.model.port import Hear, ModelFault
 from starloom.planner.model.reading import Asked, Looked
 from starloom.planner.recipes.catalogue import Catalogue, load_catalogue, plan_recipe, runs_in, versions_in, with_saved
-from starloom.planner.requests.earlier import earlier_requests
-from starloom.planner.requests.matching import Candidate, Match, match_all, offered
+from starloom.planner.requests.fitting import Candidate
+from starloom.planner.requests.matching import Match, match_all, offered
 from starloom.planner.requests.refusals import refused
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.edits import LoweredPlan

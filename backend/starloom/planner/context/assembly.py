@@ -17,11 +17,11 @@ from starloom.planner.context import recipes as context_recipes
 from starloom.planner.context import tools
 from starloom.planner.context.cards import one_line
 from starloom.planner.context.devices import Devices
+from starloom.planner.context.earlier import EARLIER_MOST
 from starloom.planner.context.tools import Shelf
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.quoting import in_a_fence, quoted
-from starloom.planner.requests.earlier import EARLIER_MOST
-from starloom.planner.requests.matching import Candidate
+from starloom.planner.requests.fitting import Candidate
 from starloom_protocol.plan import Recipe
 from starloom_protocol.values import canonical
 

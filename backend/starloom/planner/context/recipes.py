@@ -11,7 +11,7 @@ from typing import Any, Final
 from starloom.planner.context.relevance import ranked
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.quoting import plain, within_a_line
-from starloom.planner.requests.matching import Candidate
+from starloom.planner.requests.fitting import Candidate
 from starloom_protocol.plan import ParamDoc, Recipe
 from starloom_protocol.values import canonical
 

@@ -30,6 +30,48 @@ class Stage(StrEnum):
     """A turn of a goal with several tiers, whose model may hand over."""
 
 
+class AnswerKind(StrEnum):
+    """The kind of an answer, where a stage takes several."""
+
+    ACCEPT = "accept"
+    ANSWER = "answer"
+    CANNOT = "cannot"
+    EDIT = "edit"
+    GIVE_UP = "give_up"
+    HAND_OVER = "hand_over"
+    LOOK = "look"
+    MORE_TOOLS = "more_tools"
+    NO_CHANGE = "no_change"
+    PLAN = "plan"
+    QUESTION = "question"
+    RECIPE = "recipe"
+    STEP = "step"
+
+
+OF_STAGE: Final = {
+    Stage.PLANNING: (
+        AnswerKind.PLAN,
+        AnswerKind.LOOK,
+        AnswerKind.ANSWER,
+        AnswerKind.RECIPE,
+        AnswerKind.MORE_TOOLS,
+        AnswerKind.QUESTION,
+        AnswerKind.CANNOT,
+    ),
+    Stage.REVIEWING: (
+        AnswerKind.EDIT,
+        AnswerKind.LOOK,
+        AnswerKind.NO_CHANGE,
+        AnswerKind.ACCEPT,
+        AnswerKind.GIVE_UP,
+        AnswerKind.QUESTION,
+        AnswerKind.CANNOT,
+    ),
+    Stage.ANSWERING: (AnswerKind.ANSWER, AnswerKind.CANNOT),
+    Stage.WORKING: (AnswerKind.STEP, AnswerKind.ANSWER, AnswerKind.GIVE_UP),
+    Stage.TIERED: (AnswerKind.STEP, AnswerKind.ANSWER, AnswerKind.HAND_OVER, AnswerKind.GIVE_UP),
+}
+"""The kinds of answers that each stage takes."""
 TEXT: Final[Schema] = {"type": "string"}
 _YES: Final[Schema] = {"type": "boolean"}
 _COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
@@ -43,6 +85,10 @@ def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     """Return a closed object; a name that ends in `_` is a keyword of Python."""
     named = {name.removesuffix("_"): schema for name, schema in properties.items()}
     return {"type": "object", "properties": named, "required": list(required), "additionalProperties": False}
+
+
+def _kind(stage: Stage) -> Schema:
+    return {"type": "string", "enum": list(OF_STAGE[stage])}
 
 
 def _list(item: Schema) -> Schema:
@@ -218,7 +264,7 @@ _TURN: Final[dict[str, Schema]] = {
 _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.PLANNING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["plan", "look", "answer", "recipe", "more_tools", "question", "cannot"]},
+        kind=_kind(Stage.PLANNING),
         calls=_list(_LOOK),
         choices=_list(TEXT),
         cites=_list(_CITE),
@@ -234,7 +280,7 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     ),
     Stage.REVIEWING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["edit", "look", "no_change", "accept", "give_up", "question", "cannot"]},
+        kind=_kind(Stage.REVIEWING),
         calls=_list(_LOOK),
         operations=_list(OPERATION),
         because=TEXT,
@@ -243,7 +289,7 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     ),
     Stage.ANSWERING: _object(
         ("kind", "text"),
-        kind={"type": "string", "enum": ["answer", "cannot"]},
+        kind=_kind(Stage.ANSWERING),
         text=TEXT,
         cites=_list(_CITE),
     ),
@@ -256,12 +302,12 @@ _ANSWERS: Final[dict[Stage, Schema]] = {
     Stage.CHOOSING: _object(("choice", "because"), choice=TEXT, because=TEXT),
     Stage.WORKING: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["step", "answer", "give_up"]},
+        kind=_kind(Stage.WORKING),
         **_TURN,
     ),
     Stage.TIERED: _object(
         ("kind",),
-        kind={"type": "string", "enum": ["step", "answer", "hand_over", "give_up"]},
+        kind=_kind(Stage.TIERED),
         **_TURN,
         to={"type": "string", "enum": list(TO)},
     ),

@@ -15,6 +15,7 @@ import msgspec
 from starloom.core.people.inquiries import CHOICE_CHARS_MOST, CHOICES_MOST
 from starloom.core.plan.goals.tiers import TO
 from starloom.core.state.inputs import EachOf, FoundPart
+from starloom.planner.model.answers import AnswerKind
 from starloom.planner.model.port import Reply
 from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.records.entities import Cite, Fault, Read
@@ -186,44 +187,44 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
     if "holds" in found:
         return _verdict_in(found)
     # Small models leave the kind out where `plan` says it.
-    kind = found.get("kind", "plan" if isinstance(found.get("plan"), dict) else None)
-    if kind == "plan":
+    kind = found.get("kind", AnswerKind.PLAN if isinstance(found.get("plan"), dict) else None)
+    if kind == AnswerKind.PLAN:
         plan = found.get("plan")
         return Wished(plan) if isinstance(plan, dict) and plan else _unreadable("`plan` must be a plan, as an object")
-    if kind == "recipe":
+    if kind == AnswerKind.RECIPE:
         name, params = found.get("recipe"), found.get("params", {})
         if isinstance(name, str) and isinstance(params, dict):
             return Picked(name, params)
         return _unreadable("an answer of kind recipe needs `recipe` and `params`")
-    if kind == "more_tools":
+    if kind == AnswerKind.MORE_TOOLS:
         words = found.get("words")
         wanted = short(words) if isinstance(words, str) else ""
         return MoreTools(wanted) if wanted else _unreadable("an answer of kind more_tools needs `words`")
-    if kind == "look":
+    if kind == AnswerKind.LOOK:
         return _look_in(found)
     text = found.get("text")
-    if kind in ("no_change", "accept"):
+    if kind in (AnswerKind.NO_CHANGE, AnswerKind.ACCEPT):
         return Unchanged()
-    if kind == "give_up":
+    if kind == AnswerKind.GIVE_UP:
         because = found.get("because", text)
         if not isinstance(because, str) or not short(because):
             return _unreadable("an answer of kind give_up needs `because`")
         return GaveUp(short(because))
-    if kind == "edit":
+    if kind == AnswerKind.EDIT:
         operations = found.get("operations")
         if not isinstance(operations, list) or not operations:
             return _unreadable("an answer of kind edit needs `operations`, a list")
         return Changed(operations, short(text) if isinstance(text, str) else "")
-    if kind == "answer":
+    if kind == AnswerKind.ANSWER:
         cites = found.get("cites", [])
         if not isinstance(text, str) or not text.strip() or not isinstance(cites, list):
             return _unreadable("an answer of kind answer needs `text`, and `cites`, a list")
         # A model's text may hold signs that steer a terminal; ends of lines are kept, since a list has them.
         return Worded("".join(sign if sign.isprintable() or sign == "\n" else " " for sign in text), cites)
-    if kind in ("question", "cannot"):
+    if kind in (AnswerKind.QUESTION, AnswerKind.CANNOT):
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
-        if kind == "question":
+        if kind == AnswerKind.QUESTION:
             return _question(short(text), found)
         return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
     return _unreadable(form)
@@ -261,18 +262,18 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
     kind, note = found.get("kind"), found.get("note", "")
     if not isinstance(note, str):
         return _unreadable("`note` is a text")
-    if kind == "give_up":
+    if kind == AnswerKind.GIVE_UP:
         because = found.get("because", note)
         usable = isinstance(because, str) and bool(short(because))
         return GaveUp(short(because)) if usable else _unreadable("an answer of kind give_up needs `because`")
-    if tiered and kind == "hand_over":
+    if tiered and kind == AnswerKind.HAND_OVER:
         return _hand_over_in(found)
-    if kind not in ("step", "answer"):
+    if kind not in (AnswerKind.STEP, AnswerKind.ANSWER):
         return _unreadable(f"`kind` must be step, answer{', hand_over' if tiered else ''} or give_up")
     try:
         cites = msgspec.convert(found.get("cites") or [], list[Cite])
         finds = msgspec.convert(found.get("finds") or [], tuple[FoundPart, ...])
-        if kind == "answer":
+        if kind == AnswerKind.ANSWER:
             if "value" not in found:
                 return _unreadable("an answer of kind answer needs `value`")
             return Reached(found["value"], short(note), cites, finds)

@@ -14,6 +14,7 @@ import msgspec
 from msgspec.structs import replace
 from pydantic_core import from_json
 
+from starloom.planner.model.answers import OF_STAGE, AnswerKind, Stage
 from starloom.planner.model.port import Piece
 from starloom.planner.model.reading import said, short
 from starloom_protocol.plan.language.models import TASK_ID
@@ -34,9 +35,13 @@ READ_CHARS_MOST: Final = 128 * 1024
 """So much of a text is read, four times a second; the largest plan of the suite has a tenth of it."""
 STARTS_MOST: Final = 8
 LEFT_OUT_MOST: Final = 10_000
-_KINDS: Final = frozenset({"plan", "look", "answer", "recipe", "more_tools", "question", "cannot"})
-_REVIEWS: Final = frozenset({"edit", "no_change", "accept", "give_up"})
-_WORDS: Final = {"plan": "name", "look": "why", "recipe": "recipe", "more_tools": "words"}
+_KINDS: Final = frozenset({*OF_STAGE[Stage.PLANNING], *OF_STAGE[Stage.REVIEWING]})
+_WORDS: Final[Mapping[str, str]] = {
+    AnswerKind.PLAN: "name",
+    AnswerKind.LOOK: "why",
+    AnswerKind.RECIPE: "recipe",
+    AnswerKind.MORE_TOOLS: "words",
+}
 """The field of each kind of answer that says something to a person; `text` for the others."""
 
 Json = Mapping[str, Any]
@@ -99,7 +104,7 @@ def sketch_of(text: str, bare: Sketch) -> Sketch:
     told = found.get("kind")
     kind = told if isinstance(told, str) else ""
     plan: Any = found if "tasks" in found or "starloom" in found else found.get("plan")
-    if kind not in _KINDS | _REVIEWS:
+    if kind not in _KINDS:
         kind = "plan" if isinstance(plan, dict) else ""
     made = replace(bare, kind=kind)
     if kind == "plan":

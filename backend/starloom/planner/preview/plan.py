@@ -9,15 +9,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from dataclasses import replace as dataclass_replace
 
-import msgspec
-from msgspec.structs import replace
-
-from starloom.core.people.approvals import needs_approval, plan_effects, seen_hash
-from starloom.core.placement.left_out import demonstration
-from starloom.core.placement.off_devices import REPORT, is_off
-from starloom.core.placement.selection import Candidate, is_beyond_grants, judge_device, selects
+from starloom.core.people.approvals.need import needs_approval, plan_effects, seen_hash
+from starloom.core.placement.selection import Candidate, is_beyond_grants
 from starloom.core.rights.call_effects import (
     FILES_WRITE,
     effects_of_call,
@@ -41,7 +35,6 @@ from starloom.planner.preview.capability import (
     misfits,
     never_able,
     uncertain,
-    versions,
 )
 from starloom.planner.preview.device_allowances import (
     NET_REACH,
@@ -52,6 +45,7 @@ from starloom.planner.preview.device_allowances import (
     one_file_warnings,
     program_warnings,
 )
+from starloom.planner.preview.places import Placed, Places, chosen_way, device_group, home_words, is_capable
 from starloom.planner.preview.secret_flow import (
     SecretFlow,
     access_of,
@@ -67,9 +61,8 @@ from starloom_protocol.api.previews import GrantLine, PlanPreview, RuleRow, Task
 from starloom_protocol.plan.checks.findings import topics
 from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Dependency, Device, ForEach, RuleRecord, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.entities import Dependency, Device, ForEach, RuleRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
-from starloom_protocol.stream.authors import who
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
@@ -78,15 +71,12 @@ from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     RISKY_EFFECTS,
-    DeviceLink,
     Effect,
     Need,
-    Reason,
     Repeatability,
 )
 
 _THE_HUB = "the hub itself does it"
-_ANY = Selector()
 _FOLDERS_MOST = 4
 _TASKS_NAMED_MOST = 3
 _DEVICES_NAMED_MOST = 5
@@ -225,7 +215,7 @@ def preview(
     specs = {spec.id: spec for spec in plan.specs}
     access = access_of(fleet.secrets)
     needs = {spec.id: set_needs(access, spec, plan.recipe) for spec in plan.specs if spec.secrets}
-    places = _Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
+    places = Places(placed, max(1, min(_CANDIDATES_MOST, _CANDIDATES_OF_PLAN_MOST // max(1, len(plan.specs)))))
     tasks = tuple(_task(spec, specs, after[spec.id], places, needs.get(spec.id)) for spec in plan.specs)
     # The effects that the approval names: a tool may do more on another device than on the one that is chosen now.
     may = frozenset(plan_effects(placed, plan))
@@ -365,48 +355,6 @@ def core_fleet(fleet: FleetSnapshot) -> Fleet:
     return made
 
 
-@dataclass(frozen=True)
-class _Placed:
-    """The placement of the tasks of one demand: `device` in words, the ids of the chosen, and all candidates.
-
-    For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, `off` are
-    sentences on devices that are off, and `demos` are the names of demonstration devices that real ones replace.
-    """
-
-    device: str | None
-    why: str
-    devices: list[str]
-    looked: list[Candidate]
-    passed_over: tuple[str, ...] = ()
-    off: tuple[str, ...] = ()
-    demos: tuple[str, ...] = ()
-    versions: Sequence[tuple[ToolOffer, list[str]]] = ()
-    """The versions of its tool on the devices that can get the call: all of a group, else any that can do it."""
-
-
-class _Places:
-    """Places each demand of a plan once, however many tasks have it; `most` candidates are listed for a task."""
-
-    def __init__(self, fleet: Fleet, most: int) -> None:
-        self.fleet = fleet
-        self.most = most
-        self._known: dict[tuple[object, ...], _Placed] = {}
-
-    def of(self, spec: TaskSpec, over: ForEach | None, needs: Needs | None) -> _Placed:
-        """Return the place of a task, or of the group over devices that runs it."""
-        asked = over if over is not None else spec.device
-        secrets = (needs.names, needs.recipe) if needs is not None else None
-        key = (spec.tool, over is None, None if asked is None else msgspec.json.encode(asked), secrets)
-        found, tool = self._known.get(key), spec.tool or ""
-        if found is None:
-            group = over.devices if over is not None else None
-            found = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
-            able = [] if group else [item.device for item in found.looked if _capable(item)]
-            found = dataclass_replace(found, versions=versions(self.fleet, tool, able or found.devices))
-            self._known[key] = found
-        return found
-
-
 def _goal(spec: TaskSpec, fleet: Fleet, after: Iterable[str], takes: tuple[tuple[str, str], ...]) -> TaskPreview:
     devices = tuple(fleet.devices[device].name for device in devices_of(fleet, spec))
     known = effects_of(spec, fleet)
@@ -437,7 +385,7 @@ def _takes(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Iterator[tuple[str,
 
 
 def _task(
-    spec: TaskSpec, specs: Mapping[str, TaskSpec], after: Iterable[str], places: _Places, needs: Needs | None = None
+    spec: TaskSpec, specs: Mapping[str, TaskSpec], after: Iterable[str], places: Places, needs: Needs | None = None
 ) -> TaskPreview:
     fleet = places.fleet
     takes = tuple(_takes(spec, specs))
@@ -459,9 +407,9 @@ def _task(
         )
     if spec.tool in HUB_TOOLS:
         return _of_hub(spec, HUB_TOOLS[spec.tool], each, after, takes)
-    over = _device_group(spec, specs)
+    over = device_group(spec, specs)
     group = over.devices if over is not None else None
-    spec, placed = _way(spec, over, places, needs)
+    spec, placed = chosen_way(spec, over, places, needs)
     tool = spec.tool or ""
     devices = placed.devices
     # Every device of a group needs its owner's grant; where no device was chosen, a few examples are enough.
@@ -476,11 +424,11 @@ def _task(
         person=None,
         each=each,
         device=placed.device,
-        why=f"{placed.why}{_home_words(spec, placed, fleet)}{_folder_words(spec, devices, fleet)}{_time_words(spec)}"
+        why=f"{placed.why}{home_words(spec, placed, fleet)}{_folder_words(spec, devices, fleet)}{_time_words(spec)}"
         f"{_other_words(spec)}",
         devices=tuple(fleet.devices[name].name for name in devices),
         alternatives=tuple(
-            (fleet.devices[item.device].name, _capable(item), item.words)
+            (fleet.devices[item.device].name, is_capable(item), item.words)
             for item in placed.looked[: places.most]
             if item.device not in devices
         ),
@@ -501,7 +449,7 @@ def _task(
     )
 
 
-def _unfit(spec: TaskSpec, over: ForEach | None, placed: _Placed, fleet: Fleet) -> tuple[TaskFault | None, str]:
+def _unfit(spec: TaskSpec, over: ForEach | None, placed: Placed, fleet: Fleet) -> tuple[TaskFault | None, str]:
     """Return the fault of arguments that no device takes, or the warning about those that only some take."""
     refusing = misfits(spec, placed.versions)
     if not refusing:
@@ -510,20 +458,6 @@ def _unfit(spec: TaskSpec, over: ForEach | None, placed: _Placed, fleet: Fleet) 
     if every or (over is not None and over.need is Need.ALL):
         return misfit_fault(fleet, spec, refusing), ""
     return None, misfit_words(fleet, spec, refusing)
-
-
-def _way(spec: TaskSpec, over: ForEach | None, places: _Places, needs: Needs | None) -> tuple[TaskSpec, _Placed]:
-    """Return a task with the call that it would take now, and the place of that call."""
-    placed = places.of(spec, over, needs)
-    if placed.devices or not spec.any_of:
-        return spec, placed
-    for at, call in enumerate(spec.any_of):
-        rest = [*spec.any_of[:at], *spec.any_of[at + 1 :]]
-        made = replace(spec, any_of=rest, args=call.args, device=call.device, secrets=[], tool=call.tool)
-        found = places.of(made, None, None)
-        if found.devices:
-            return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
-    return spec, placed
 
 
 def _folder_words(spec: TaskSpec, devices: Iterable[str], fleet: Fleet) -> str:
@@ -590,118 +524,10 @@ def _each(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> str | None:
     return f"item of {root.for_each.source}{root.for_each.output}"
 
 
-def _device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | None:
-    root = specs.get(spec.family or spec.id, spec)
-    over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
-    # A device of its own is where each of its children goes.
-    return root.for_each if over_devices and spec.device is None else None
-
-
-def _capable(candidate: Candidate) -> bool:
-    return candidate.reason in (None, Reason.BUSY)
-
-
-def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[Candidate]:
-    """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
-    ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
-    judged = [(device, judge_device(fleet, device, tool, selector, needs)) for device in ordered]
-    asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
-    return asked or [found for _, found in judged]
-
-
-def _home_words(spec: TaskSpec, placed: _Placed, fleet: Fleet) -> str:
-    """Return the words on a task that takes values, where devices of several people could have it."""
-    able = {who(fleet.devices[item.device].let_in_by) for item in placed.looked if _capable(item)}
-    if not spec.inputs or len(able - {""}) < 2:
-        return ""
-    return ", on a device of the person on whose device its values are made, while one can"
-
-
-def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> _Placed:
-    selector = spec.device or _ANY
-    looked = _look(fleet, spec.tool or "", selector, needs)
-    able = [item for item in looked if _capable(item)]
-    if able:
-        best = able[0]
-        if selector.name or selector.id:
-            why = "the plan names it"
-        else:
-            why = "it is the only one that can" if len(able) == 1 else f"one of {len(able)} that can"
-        return _Placed(fleet.devices[best.device].name, why, [best.device], looked)
-    wanted = [fleet.devices[item.device] for item in looked if selects(selector, fleet.devices[item.device], {})]
-    named = selector.name or selector.id
-    if named and len(wanted) == 1:
-        return _Placed(wanted[0].name, looked[0].words, [wanted[0].id], looked)
-    return _Placed(None, f"no device can do {spec.tool} now", [], looked)
-
-
-def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
-    """Return the devices that a group would be made for, those that are off too; ordered by name."""
-    fitting = [
-        device
-        for device in sorted(fleet.devices.values(), key=lambda device: device.name)
-        if not device.revoked
-        and over.devices is not None
-        and selects(over.devices, device, dict(fleet.tools.get(device.id, {})))
-    ]
-    counted = fitting if over.when_off == REPORT else [device for device in fitting if not is_off(device)]
-    # Demonstration devices stand in only where there is no other, or where they are named.
-    stand_in = over.devices is None or over.devices.names_devices or all(item.demo for item in counted)
-    return fitting if stand_in else [device for device in fitting if not device.demo]
-
-
-def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
-    """Yield sentences about the devices that a group would include if they were not off."""
-    becomes = "the answer says since when" if over.when_off == REPORT else "it is left out"
-    for device in _fitting(over, fleet):
-        if is_off(device):
-            yield f"{device.name} is off; {becomes}."
-
-
-def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> _Placed:
-    looked = _look(fleet, tool, selector)
-    chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
-    if over.times:
-        fitting = len(chosen)
-        chosen = chosen[: over.times]
-        if fitting < over.times:
-            why = f"{fitting} of the {over.times} different devices that it needs are online and fit"
-            return _Placed(None, why, [], looked)
-    off = tuple(_off(over, fleet))
-    if not chosen:
-        return _Placed(None, "no device that is online fits", [], looked, off=off)
-    if by_result(over):
-        return _Placed(_names(chosen), f"the one that {over.source} names", [device.id for device in chosen], looked)
-    unable = [item for item in looked if item.device in {device.id for device in chosen} and not _capable(item)]
-    why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
-    if unable:
-        why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
-    names, devices = _names(chosen), [device.id for device in chosen]
-    demos = tuple(device.name for device in demonstration(fleet, selector, devices))
-    return _Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
-
-
-def _names(devices: Iterable[Device]) -> str:
-    return ", ".join(device.name for device in devices)
-
-
 def _effects(offers: Iterable[ToolOffer], spec: TaskSpec, fleet: Fleet) -> tuple[Effect, ...]:
     found = {effect for offer in offers for effect in effects_of_call(offer, spec, offers_in(fleet))}
     found |= effects_of_task(spec, offers_in(fleet)) if spec.any_of else set()
     return tuple(effect for effect in Effect if effect in found)
-
-
-def _passed_over(group: Selector, devices: list[str], fleet: Fleet) -> Iterable[str]:
-    """Yield the devices that a group over all that can do it passes over, because their owners have not allowed it."""
-    if not group.tools or group.name or group.id or group.any:
-        return
-    asked = Selector(labels=group.labels, os=group.os)
-    for device in sorted(fleet.devices.values(), key=lambda device: device.name):
-        offered = fleet.tools.get(device.id, {})
-        if device.id in devices or device.demo or device.link is not DeviceLink.ONLINE:
-            continue
-        if selects(asked, device, offered) and all(tool in offered for tool in group.tools):
-            yield device.id
 
 
 def _missing(

@@ -1,4 +1,4 @@
 """Requests in words: their match with the phrases of recipes, and the refusal of words that fit none.
 
-Pure but for `earlier`, which reads the log of requests. It starts nothing and asks no model.
+Pure. It starts nothing and asks no model.
 """

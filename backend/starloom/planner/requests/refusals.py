@@ -14,8 +14,9 @@ from typing import Any, Final
 
 from starloom.core.state.model import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
+from starloom.planner.requests.fitting import Candidate
 from starloom.planner.requests.german import in_english
-from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.requests.phrases import Phrase, forms_in, overlap, read_phrase, request_words
 from starloom.planner.requests.rhythm import Rhythm
 from starloom_protocol.records.entities import Fault

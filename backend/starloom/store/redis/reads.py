@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 from redis.exceptions import NoScriptError
 
 from starloom.store.chain import ChainedCommit, Pruning, decode_numbered
-from starloom.store.faults import Unreadable, corrupt
+from starloom.store.faults import UNREADABLE, corrupt
 from starloom.store.port import (
     ActivityFilter,
     ActivityPage,
@@ -70,7 +70,7 @@ class Reads:
         found = await self.entities_at(stream, last)
         try:
             await asyncio.to_thread(_check_records, found)
-        except Unreadable as error:
+        except UNREADABLE as error:
             raise self._corrupt(stream, error) from error
         return last, found
 
@@ -124,7 +124,7 @@ class Reads:
                 raise ValueError(f"stream {stream} ends at {after}; there is no state at {seq}")
             try:
                 await asyncio.to_thread(_fold, state, page)
-            except Unreadable as error:
+            except UNREADABLE as error:
                 raise self._corrupt(stream, error) from error
             after += len(page)
         return state
@@ -244,7 +244,7 @@ def _fold(state: dict[str, bytes], events: list[bytes]) -> None:
 
 
 def _check_records(state: dict[str, bytes]) -> None:
-    """Raise one of `Unreadable` for a record whose bytes have changed on disk: SQLite has no checksums."""
+    """Raise one of `UNREADABLE` for a record whose bytes have changed on disk: SQLite has no checksums."""
     for key, raw in state.items():
         try:
             decode_entity(key, raw)
@@ -274,5 +274,5 @@ async def fold_stream(database: Database, stream: str, last: int) -> dict[str, b
         bodies.extend(body for _, body in page)
     try:
         return await asyncio.to_thread(fold_events, bodies)
-    except Unreadable as error:
+    except UNREADABLE as error:
         raise corrupt(database.place, f"a record of {stream} cannot be read ({error})") from error

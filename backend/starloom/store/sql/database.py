@@ -25,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.pool import StaticPool
 
-from starloom.store.faults import Unreadable, corrupt, unavailable
+from starloom.store.faults import UNREADABLE, corrupt, unavailable
 from starloom.store.port import Corrupt, Unavailable
 from starloom_protocol.text.wording import quoted
 
@@ -200,10 +200,8 @@ class SqliteDatabase:
     async def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         try:
             return await asyncio.get_running_loop().run_in_executor(pool, work)
-        except (SQLAlchemyError, OSError, *Unreadable) as error:
-            told = unavailable(self.place, error, None if self._file is None else self._file.parent)
-            self.damage = self.damage or (str(told) if isinstance(told, Corrupt) else "")
-            raise told from error
+        except (SQLAlchemyError, OSError, *UNREADABLE) as error:
+            raise _failure(self, error, None if self._file is None else self._file.parent) from error
 
 
 class PostgresDatabase:
@@ -216,7 +214,7 @@ class PostgresDatabase:
         from asyncpg import InterfaceError, PostgresError  # imported at its use: only PostgreSQL needs it
 
         # SQLAlchemy does not wrap errors of connecting, as of a server that is starting or full.
-        self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError, *Unreadable)
+        self._faults = (SQLAlchemyError, OSError, InterfaceError, PostgresError, *UNREADABLE)
         self._url = url.set(drivername="postgresql+asyncpg")
         self._engine: AsyncEngine = create_async_engine(
             self._url,
@@ -265,9 +263,14 @@ class PostgresDatabase:
                 async with connection.begin():
                     return await connection.run_sync(work)
         except self._faults as error:
-            told = unavailable(self.place, error)
-            self.damage = self.damage or (str(told) if isinstance(told, Corrupt) else "")
-            raise told from error
+            raise _failure(self, error) from error
+
+
+def _failure(database: Database, error: BaseException, folder: Path | None = None) -> Unavailable:
+    """Return the error that names a failure; the first damage is noted in the database."""
+    told = unavailable(database.place, error, folder)
+    database.damage = database.damage or (str(told) if isinstance(told, Corrupt) else "")
+    return told
 
 
 def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) -> Engine:

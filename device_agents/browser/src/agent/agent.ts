@@ -358,9 +358,6 @@ export class Agent implements Peer {
       case "answer_from_ledger":
         this.#answer(action.at, action.absent);
         return;
-      case "forget":
-        this.#ledger.forget(action.at);
-        return;
     }
   }
 

@@ -1,6 +1,7 @@
 /** The agent's decisions, in the words of `tests/device_agents/work/test_core.py`: fences, slots, stopping, resuming. */
 import { describe, expect, it } from "vitest";
 import { dispatch, lease } from "../../dev/fakeHub.ts";
+import type { Resume } from "../generated/protocol.ts";
 import { type Action, type AgentState, FENCES_KEPT, newState, runningRefs, step } from "./core.ts";
 
 const order = (task: string, attempt = 1, incarnation = 1, fence_after_s = 0) =>
@@ -110,13 +111,12 @@ describe("stopping", () => {
 });
 
 describe("resuming", () => {
-  it("continues what is held, cancels and forgets what it is told to", () => {
+  it("continues what is held and cancels what it is told to", () => {
     const state = holding("a", "b");
-    const plan = (task: string, action: string) =>
+    const plan = (task: string, action: Resume) =>
       step(state, { t: "resumed", entries: [{ at: lease(task), action }] });
     expect(plan("a", "continue")).toEqual([]);
     expect(kinds(plan("a", "cancel"))).toEqual(["stop"]);
-    expect(kinds(plan("b", "forget"))).toEqual(["stop", "forget"]);
     expect(plan("z", "continue")).toMatchObject([{ absent: { outcome: "interrupted", effect: "maybe" } }]);
     expect(plan("y", "resend")).toMatchObject([{ a: "answer_from_ledger", absent: null }]);
   });

@@ -69,8 +69,7 @@ export type Action =
   | SayResult
   | { a: "say_end"; at: LeaseRef }
   /** Send again what the ledger has for this attempt; `absent` is what to do where it has nothing. */
-  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null }
-  | { a: "forget"; at: LeaseRef };
+  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null };
 
 export function leaseKey(at: LeaseRef): string {
   return `${taskKey(at)}/${at.incarnation}.${at.attempt}`;
@@ -240,7 +239,6 @@ function renewed(state: AgentState, renew: Renew): Action[] {
 function resume(state: AgentState, entry: PlanEntry): Action[] {
   const { at } = entry;
   if (entry.action === "cancel") return cancelled(state, at);
-  if (entry.action === "forget") return [...end(state, leaseKey(at), "gone"), { a: "forget", at }];
   if (state.held.has(leaseKey(at))) return [];
   // From now on it never begins here. What the hub saw begin and the ledger does not know was pure work, or the
   // ledger is another one: `maybe` is right for both. An end that is asked for again and is not here is left to a

@@ -21,6 +21,9 @@ export type Outcome = "ok" | "error" | "timeout" | "interrupted" | "refused" | "
 /** Whether the attempt may have changed the world before it ended. */
 export type EffectSeen = "none" | "maybe";
 
+/** The action of a device on one attempt that the hub holds open, after it has come back. */
+export type Resume = "cancel" | "continue" | "resend";
+
 /** An effect that a tool may have on the world. */
 export type Effect = "read" | "write" | "change" | "destroy" | "reach" | "control";
 
@@ -314,9 +317,9 @@ export interface Ack {
   received: number;
 }
 
-/** The action for one open attempt: continue, cancel, resend, forget. */
+/** The action for one open attempt. */
 export interface PlanEntry {
-  action: string;
+  action: Resume;
   at: LeaseRef;
 }
 

@@ -36,6 +36,7 @@ export const WORDS: Record<string, readonly string[]> = {
   Outcome: ["ok", "error", "timeout", "interrupted", "refused", "never_started"],
   Profile: ["observe", "files", "work", "operate"],
   Repeatability: ["pure", "idempotent", "verifiable", "compensable", "never"],
+  Resume: ["cancel", "continue", "resend"],
 };
 
 /** The fields of each frame's parts, in the order of the wire. */
@@ -82,7 +83,7 @@ export const PARTS: Record<string, readonly Field[]> = {
     {"name": "tool", "kind": "str"},
   ],
   PlanEntry: [
-    {"name": "action", "kind": "str"},
+    {"name": "action", "kind": {"words": "Resume"}},
     {"name": "at", "kind": {"struct": "LeaseRef"}},
   ],
   ToolOffer: [

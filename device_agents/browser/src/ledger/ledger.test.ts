@@ -58,8 +58,6 @@ describe("the ledger", () => {
     expect(later.reports()).toEqual([]);
     expect(later.stateOf(lease("t"))).toBe("finished");
     expect(later.resultOf(lease("t"))?.report).toBe(2);
-    later.forget(lease("t"));
-    expect(later.resultOf(lease("t"))).toBeNull();
     expect(later.fences().get("c-1/t")).toEqual([1, 2]);
   });
 

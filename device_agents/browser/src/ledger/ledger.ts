@@ -143,14 +143,6 @@ export class Ledger {
     this.#dropSteps(at);
   }
 
-  /** The hub has the attempt's end in its log: its result need not be kept (its fence is). */
-  forget(at: LeaseRef): void {
-    const row = this.#attempts.get(leaseKey(at));
-    if (row === undefined) return;
-    this.#put({ ...row, state: "finished", dispatch: null, result: null });
-    this.#dropSteps(at);
-  }
-
   /** What a step of a call came to, so that a later life of the tab does not take it again. Blobs may be in it. */
   stepTaken(at: LeaseRef, name: string, value: unknown): void {
     const key = stepKey(at, name);

@@ -18,7 +18,7 @@ from starloom_agent.toolkit.pictures import decoding, headers, png
 from starloom_agent.toolkit.pictures.scaling import shrink
 from starloom_agent.toolkit.refs import FileRef
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.vocabulary import Code, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _JPEG = b"\xff\xd8"
 _PICTURE_BYTES_MOST = 256 * 1024 * 1024
@@ -170,7 +170,7 @@ TOOLS = (
         title="Kind and size of pictures",
         args=Info,
         run=info,
-        effects=(),
+        effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
     ),
@@ -179,7 +179,7 @@ TOOLS = (
         title="Make pictures smaller",
         args=Resize,
         run=resize,
-        effects=(),
+        effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
     ),

@@ -17,7 +17,7 @@ from starloom_agent.toolkit.pictures.png import NotReadable
 from starloom_agent.toolkit.refs import Sha256
 from starloom_protocol.text.file_sorts import extension
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.vocabulary import Code, Repeatability
+from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ROWS_MOST: Final = 1000
 _NAMED_MOST: Final = 3
@@ -117,7 +117,7 @@ TOOLS = (
         title="Find pictures that are empty or broken",
         args=Check,
         run=check,
-        effects=(),
+        effects=(Effect.READ,),
         repeatability=Repeatability.PURE,
         confined=True,
     ),

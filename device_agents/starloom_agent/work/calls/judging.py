@@ -138,9 +138,8 @@ def is_taken_back(allowance: Allowance, dispatch: Dispatch, tool: Tool, spec: Ca
     folders, hosts = allowance.folders(), allowance.policy.hosts
     if tool.grant == NET_REACH and "*" not in hosts and not set(spec.hosts) <= set(hosts):
         return True
-    holds_folders = tool.grant is not None and (tool.confined or tool.caged)
     here = {*map(str, folders.read)}, {*map(str, folders.write)}
-    return holds_folders and not (set(spec.read) <= here[0] and set(spec.write) <= here[1])
+    return (tool.confined or tool.caged) and not (set(spec.read) <= here[0] and set(spec.write) <= here[1])
 
 
 def spec_of(
@@ -156,7 +155,8 @@ def spec_of(
     session: str = "",
 ) -> CallSpec:
     """Return the specification for the process of an allowed call."""
-    folders = allowance.folders()
+    # A tool that declares no effect only computes: it has no folder, whatever its arguments name.
+    folders = allowance.folders() if tool.effects else Folders()
     hosts = list(allowance.policy.hosts)
     spec = CallSpec(
         args=dispatch.args,

@@ -57,7 +57,7 @@ function inPlaceOf({ before, next }: Step, parent: Element | undefined): Element
 }
 
 /** Where the focus goes from a chain whose first element is gone; null while the new page is not drawn yet. */
-export function successor(chain: readonly Step[], returns: WeakMap<Element, Element>): Element | null {
+function successor(chain: readonly Step[], returns: WeakMap<Element, Element>): Element | null {
   for (const { element } of chain) {
     const back = returns.get(element);
     if (!element.isConnected && back && canTake(back)) return back;

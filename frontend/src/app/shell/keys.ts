@@ -13,7 +13,7 @@ const SEQUENCE_MS = 900;
 /** A letter that follows one which means nothing so soon is typed for a field that has not got the focus. */
 const TYPING_MS = 400;
 
-export function isTyping(target: EventTarget | null): boolean {
+function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && Boolean(target.closest("input, textarea, select, [contenteditable]"));
 }
 

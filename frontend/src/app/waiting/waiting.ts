@@ -200,7 +200,7 @@ export const isStuck = (attention: readonly string[] | undefined): boolean =>
   (attention ?? []).some((reason) => reason !== "question_open" && reason !== "owner_asked");
 
 /** The phones that sleep, by id: work waits for them without any attention of its constellation. */
-export const sleeping = (fleet: StreamModel): string[] =>
+const sleeping = (fleet: StreamModel): string[] =>
   [...devices(fleet).values()]
     .filter(({ device }) => sleeps(device) && !neverCame(device))
     .map((view) => view.device.id)

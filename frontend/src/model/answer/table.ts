@@ -8,7 +8,7 @@ import { bytes, dateTime, duration } from "../words/words.ts";
 
 export type Row = Record<string, unknown>;
 
-export interface Column {
+interface Column {
   field: string;
   title: string;
   show: string;

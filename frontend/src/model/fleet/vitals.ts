@@ -34,13 +34,7 @@ const KINDS: Record<Vital, Kind> = {
   latency_ms: { title: "Latency", unit: "ms", least: 20 },
 };
 /** In the order in which they are shown. */
-export const SHOWN: readonly Vital[] = [
-  "load_percent",
-  "memory_percent",
-  "disk_percent",
-  "battery_percent",
-  "latency_ms",
-];
+const SHOWN: readonly Vital[] = ["load_percent", "memory_percent", "disk_percent", "battery_percent", "latency_ms"];
 /** A value may be a step old, because devices say theirs within it. */
 const NOW_WITHIN = 2;
 

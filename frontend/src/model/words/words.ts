@@ -49,7 +49,7 @@ interface WorkOfRow {
 }
 
 /** Whether a constellation of a list waits for a person, as far as its row tells. */
-export const waitsForYou = (row: WorkOfRow): boolean =>
+const waitsForYou = (row: WorkOfRow): boolean =>
   row.state === "awaiting_approval" || (row.attention ?? []).some((one) => PERSON_ATTENTION.has(one));
 
 /** The parts of all work that a person may do: answer its questions, and change it. */

@@ -27,9 +27,11 @@ class Peer:
         self.prompt = ""
         self.cancelled = False
 
-    def say(self, message: dict[str, Any]) -> None:
+    def say(self, message: dict[str, Any], *, held: bool = False) -> None:
+        """Send a message; a `held` one leaves in one write with the next."""
         sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-        sys.stdout.flush()
+        if not held:
+            sys.stdout.flush()
 
     def hear(self) -> dict[str, Any]:
         line = sys.stdin.readline()
@@ -332,8 +334,9 @@ def main(mode: str) -> None:
             peer.prompt = said["params"]["prompt"][0]["text"]
             stop = TURNS[mode](peer)
             usage = {"inputTokens": 12, "outputTokens": 5, "totalTokens": 17}
-            peer.say({"id": number, "result": {"stopReason": "end_turn" if stop == "late" else stop, "usage": usage}})
-            if stop == "late":
+            late = stop == "late"
+            peer.say({"id": number, "result": {"stopReason": "end_turn" if late else stop, "usage": usage}}, held=late)
+            if late:
                 peer.ask("fs/write_text_file", path=str(peer.folder / "late.txt"), content="late")
 
 

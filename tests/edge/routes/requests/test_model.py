@@ -11,7 +11,8 @@ from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.endpoints.page_settings import PageModelSettings, in_force, keep
 from starloom.planner.model.transport import connecting
 from starloom.planner.recipes.catalogue import load_catalogue
-from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.requests.fitting import Candidate
+from starloom.planner.requests.matching import Match, Matched
 from starloom.planner.service import Planning
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model

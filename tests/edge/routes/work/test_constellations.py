@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from starloom.engine.ports import Overloaded
-from starloom.planner.requests.matching import Candidate, Match, Matched
+from starloom.planner.requests.fitting import Candidate
+from starloom.planner.requests.matching import Match, Matched
 from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.stream.authors import name_of

@@ -13,7 +13,8 @@ from typing import Final
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.people import approvals, inquiries
+from starloom.core.people import inquiries
+from starloom.core.people.approvals import questions
 from starloom.core.people.recipes.shapes import looks_secret, shape_of, words_look_secret
 from starloom.core.people.recipes.tracing import Traced, Untraced, trace
 from starloom.core.state.inputs import RecipeProposalDismissed
@@ -176,7 +177,7 @@ def _is_clean(constellation: Constellation, looks: Sequence[str]) -> bool:
         and head.undone_from is None
         and not head.given_up
         and all(number == "1" or version.author == _EXPANDS for number, version in constellation.versions.items())
-        and all(question.kind in (approvals.KIND, inquiries.KIND) for question in constellation.questions.values())
+        and all(question.kind in (questions.KIND, inquiries.KIND) for question in constellation.questions.values())
         and all(_went_well(record) for name, record in constellation.tasks.items() if name not in looks)
         and any(
             record.state is TaskState.SUCCEEDED for name, record in constellation.tasks.items() if name not in looks

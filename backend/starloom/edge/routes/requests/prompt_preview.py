@@ -20,6 +20,7 @@ from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom.planner.context.assembly import date_words, joined, size
+from starloom.planner.context.earlier import earlier_requests
 from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.conversations.looking import narrower
 from starloom.planner.model.endpoints.endpoint import Endpoint
@@ -27,7 +28,6 @@ from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.transport.connecting import price_of
-from starloom.planner.requests.earlier import earlier_requests
 from starloom.planner.requests.matching import Match
 from starloom_protocol.api.models import FirstPrompt
 from starloom_protocol.values import canonical

@@ -34,7 +34,7 @@ from starloom.planner.model.reading import (
     read_reply,
 )
 from starloom.planner.recipes.catalogue import plan_recipe
-from starloom.planner.requests.matching import Candidate
+from starloom.planner.requests.fitting import Candidate
 from starloom.planner.trash_lists import with_lists
 from starloom_protocol.plan import PlanCheck, Recipe, check_plan
 from starloom_protocol.records.edits import LoweredPlan

@@ -30,7 +30,7 @@ export function Spark({ line, stepS }: { line: Line; stepS: number }) {
 }
 
 /** The runs of a line in a box, from its lower left corner. */
-export function Runs({ line, width, height, edge }: { line: Line; width: number; height: number; edge: number }) {
+function Runs({ line, width, height, edge }: { line: Line; width: number; height: number; edge: number }) {
   const across = (step: number) => edge + (step * (width - 2 * edge)) / Math.max(1, line.points.length - 1);
   const up = (value: number) => height - edge - (value / line.most) * (height - 2 * edge);
   return runs(line.points).map(([first, values]) =>

@@ -74,7 +74,7 @@ const WANTED: Record<string, string> = {
 const JOINING = /^(of|to|from|on|at|in|with|for|by)$/i;
 
 /** A parameter by its title; one that only joins words is followed by the kind of thing that is wanted. */
-export function labelOf(name: string, row: SlotType | undefined): string {
+function labelOf(name: string, row: SlotType | undefined): string {
   const plain = name.replaceAll("_", " ");
   const title = row?.title || plain.charAt(0).toUpperCase() + plain.slice(1);
   return row?.type === "device" && JOINING.test(title) ? `${title} the device` : title;

@@ -194,7 +194,7 @@ function shownText(field: Field, value: Json | undefined): string {
 }
 
 /** What a typed text means for a field: words split at spaces (quotes keep them together), JSON where it can only be that. */
-export function meant(field: Field, text: string): Json | undefined {
+function meant(field: Field, text: string): Json | undefined {
   if (text === "") return field.required && field.kind === "text" ? "" : undefined;
   if (field.kind === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
   if (field.kind === "words") {

@@ -7,7 +7,7 @@ export type InvitedRole = (typeof ROLES)[number];
 /** Before the name of a recipe: a scope that is a part of “run”. */
 export const RECIPE = "recipe:";
 /** The hub takes so many scopes for one token. */
-export const SCOPES_MOST = 16;
+const SCOPES_MOST = 16;
 /** A page shows nothing without it. */
 export const ALWAYS = "read";
 

@@ -1,115 +1,32 @@
-"""The export of the protocol, from the types themselves: JSON Schema, the page's TypeScript, `docs/errors.md`.
-
-`python -m starloom_protocol.export` writes the files of a checkout, `--check` exits 1 if one is stale. Generated
-files are never edited; a test fails when they are stale. Owns no shape of its own.
-"""
+"""The TypeScript of the protocol: the types and tables that a page imports. Owns no shape of its own."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from enum import StrEnum
 from itertools import chain, product
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 import msgspec
 from msgspec import inspect
 
 from starloom_protocol import vocabulary
-from starloom_protocol.records import (
-    access,
-    approvals,
-    edits,
-    entities,
-    fleet,
-    goals,
-    lab,
-    models,
-    record,
-    run_report,
-    schedules,
-    specs,
-)
-from starloom_protocol.stream import events, feed, sketches
+from starloom_protocol.export.schemas import COMMAND, enums, structs, unions
+from starloom_protocol.records import fleet, goals, run_report
+from starloom_protocol.stream import events
 from starloom_protocol.text import browsers, presentation, rights
-from starloom_protocol.text.field_docs import describe, field_docs, without_indentation
+from starloom_protocol.text.field_docs import field_docs
 from starloom_protocol.tools import ways_back
-from starloom_protocol.vocabulary import CodeClass
-from starloom_protocol.wire import frame_shapes, frames, session
+from starloom_protocol.wire import session
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, UNAUTHENTICATED_BYTES_MAX, tag_of
 from starloom_protocol.wire.short_words import WORDS
 from starloom_protocol.wire.version import FRAMES_SINCE, PROTOCOL_VERSIONS
 
-TYPESCRIPT: Final = Path("frontend/src/generated/protocol.ts")
-TAB: Final = Path("device_agents/browser/src/generated")
-"""The page and the tab of a browser that is a device. Each has the part of the protocol that it imports."""
-SCHEMA: Final = Path("protocol/schema/v1.json")
-SCENARIO: Final = Path("protocol/schema/scenario-v1.json")
-ERRORS: Final = Path("docs/errors.md")
-_COMMAND: Final = "python -m starloom_protocol.export"
 _IMPORTED: Final = re.compile(r'\b(?:import|export)\s(?:type\s)?\s*{([^}]*)}\s*from\s+"[./a-z]*/protocol\.ts"')
-
-
-def enums() -> list[type[StrEnum]]:
-    """Return every enum of the vocabulary and the session, in the order they stand there."""
-    named = [
-        *vars(vocabulary).values(),
-        *vars(lab).values(),
-        *vars(presentation).values(),
-        *vars(events).values(),
-        *vars(run_report).values(),
-    ]
-    found = dict.fromkeys(item for item in named if isinstance(item, type) and issubclass(item, StrEnum))
-    return [item for item in found if item is not StrEnum] + [session.Side, session.State]
-
-
-def structs() -> list[type[msgspec.Struct]]:
-    """Return every record, feed frame, AIP frame and edit operation, parts before the structs that hold them."""
-    found: dict[str, type[msgspec.Struct]] = {}
-    abstract = {entities.Record, frames.Part, frames.Frame, edits.Operation}
-    for module in (
-        record,
-        access,
-        approvals,
-        schedules,
-        models,
-        specs,
-        goals,
-        fleet,
-        lab,
-        sketches,
-        entities,
-        feed,
-        edits,
-        frames,
-        run_report,
-    ):
-        for item in vars(module).values():
-            if not (isinstance(item, type) and issubclass(item, msgspec.Struct)) or item in abstract:
-                continue
-            if item.__module__ == module.__name__ and not item.__name__.startswith("_"):
-                if item.__name__ in found:
-                    raise ValueError(f"two structs are named {item.__name__}: rename one, TypeScript has one namespace")
-                found[item.__name__] = item
-    return [item for item in found.values() if item is not msgspec.Struct]
-
-
-def unions() -> dict[str, tuple[type[msgspec.Struct], ...]]:
-    """Return the named unions of the protocol."""
-    return {
-        "Entity": get_args(entities.Entity),
-        "LiveRequest": get_args(feed.LiveRequest),
-        "LiveFrame": get_args(feed.LiveFrame),
-        "AgentFrame": get_args(frames.AgentFrame),
-        "HubFrame": get_args(frames.HubFrame),
-        "ReportFrame": get_args(frames.ReportFrame),
-        "EditOperation": get_args(edits.EditOperation),
-    }
 
 
 def typescript(root: Path, place: Path) -> str:
@@ -122,7 +39,7 @@ def typescript(root: Path, place: Path) -> str:
             kept.add(name)
             told = re.sub(r'/\*\*.*?\*/|"[^"]*"', "", blocks[name])
             frontier += [word for word in re.findall(r"\w+", told) if word in blocks]
-    head = f"// Generated by `{_COMMAND}` (`make gen`): the names that are imported, and what they are made of."
+    head = f"// Generated by `{COMMAND}` (`make gen`): the names that are imported, and what they are made of."
     return "\n\n".join([head, *(block for name, block in blocks.items() if name in kept)]) + "\n"
 
 
@@ -332,6 +249,8 @@ def _type(kind: inspect.Type) -> str:
             return "null"
         case inspect.RawType() | inspect.AnyType():
             return "unknown"
+        case inspect.LiteralType():
+            return " | ".join(map(_json, kind.values))
         case inspect.EnumType() | inspect.StructType():
             return kind.cls.__name__
         case inspect.ListType():
@@ -344,7 +263,7 @@ def _type(kind: inspect.Type) -> str:
             parts = sorted(kind.types, key=lambda part: isinstance(part, inspect.NoneType))
             return " | ".join(_type(part) for part in parts)
         case _:
-            raise TypeError(f"no TypeScript for {kind}: teach it to export._type")
+            raise TypeError(f"no TypeScript for {kind}: teach it to export.typescript._type")
 
 
 def _doc(item: type) -> Iterator[str]:
@@ -361,113 +280,3 @@ def _constant(name: str) -> str:
 
 def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=True)
-
-
-def json_schema() -> dict[str, Any]:
-    """Return one JSON Schema document with a definition for every struct and enum."""
-    kinds: list[Any] = [*structs(), *enums(), frames.AgentMessage, frames.HubMessage]
-    _, definitions = msgspec.json.schema_components(kinds, ref_template="#/$defs/{name}")
-    definitions = without_indentation(definitions)
-    describe(definitions, kinds)
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$comment": f"Generated by `{_COMMAND}`; do not edit.",
-        "title": "Starloom protocol, version 1",
-        "$defs": dict(sorted(definitions.items())),
-    }
-
-
-def scenario_schema() -> dict[str, Any]:
-    """Return the JSON Schema of a scenario of the lab; its plan is checked by the plan language, not by the schema."""
-    from starloom_protocol.plan.scenario import Scenario  # Pydantic is no dependency of the protocol's other parts
-
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$comment": f"Generated by `{_COMMAND}`; do not edit.",
-        **Scenario.model_json_schema(),
-    }
-
-
-USUAL_STATUS: Final = 422
-_CLASS_WORDS: Final = {
-    CodeClass.TRANSIENT: "may pass",
-    CodeClass.PERMANENT: "",
-    CodeClass.DEVICE: "the device",
-}
-_ERRORS_HEAD: Final = """# Errors
-
-Every error carries a stable code, a sentence, the place where it lies and the way out. REST gives them as
-`application/problem+json` (`code`, `reason`, `hint`, `errors[]`); the command line prints them, the page shows them,
-and a failed task keeps its code. This page is generated from the vocabulary (`make gen`).
-
-Unless its row says otherwise, the same try would end the same, and the HTTP status is 422 where a request is refused
-with the code. *May pass*: work that can be repeated is tried again with back-off. *The device*: such work is tried on
-another one.
-
-| code | meaning | way out | differs |
-|---|---|---|---|
-"""
-
-
-def error_page() -> str:
-    """Return `docs/errors.md`: a row for each code in the vocabulary's order, with what differs from most."""
-    return _ERRORS_HEAD + "".join(_error_row(code) for code in vocabulary.Code)
-
-
-def _error_row(code: vocabulary.Code) -> str:
-    info = vocabulary.CODES[code]
-    status = "" if info.status == USUAL_STATUS else str(info.status)
-    differs = ", ".join(word for word in (_CLASS_WORDS[info.code_class], status) if word)
-    cells = (f"`{code}`", info.title, info.hint.replace("|", "\\|"), differs)
-    return "| " + " | ".join(cells) + " |\n"
-
-
-def generated(root: Path) -> dict[Path, str]:
-    """Return the text of every generated file by its place in the checkout `root`."""
-    return {
-        TYPESCRIPT: typescript(root, TYPESCRIPT),
-        TAB / "protocol.ts": typescript(root, TAB / "protocol.ts"),
-        TAB / "shapes.ts": frame_shapes.typescript(_COMMAND),
-        SCHEMA: json.dumps(json_schema(), indent=1, sort_keys=True, ensure_ascii=True) + "\n",
-        SCENARIO: json.dumps(scenario_schema(), indent=1, sort_keys=True, ensure_ascii=True) + "\n",
-        ERRORS: error_page(),
-    }
-
-
-def stale(root: Path) -> list[Path]:
-    """Return the generated files under `root` that are stale."""
-    return [
-        place
-        for place, text in generated(root).items()
-        if not (root / place).is_file() or (root / place).read_text(encoding="utf-8") != text
-    ]
-
-
-def write(root: Path) -> list[Path]:
-    """Write the files that are stale and return them."""
-    written = stale(root)
-    texts = generated(root)
-    for place in written:
-        (root / place).parent.mkdir(parents=True, exist_ok=True)
-        (root / place).write_text(texts[place], encoding="utf-8")
-    return written
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Run the command; the result is its exit code."""
-    parser = argparse.ArgumentParser(prog=_COMMAND, description="Write the generated files of the protocol.")
-    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if a file is stale")
-    parser.add_argument("--root", type=Path, default=Path(__file__).parents[2], help="the checkout")
-    options = parser.parse_args(arguments)
-    if options.check:
-        found = stale(options.root)
-        for place in found:
-            sys.stderr.write(f"{place} is stale: run `make gen`\n")
-        return 1 if found else 0
-    for place in write(options.root):
-        sys.stdout.write(f"wrote {place}\n")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

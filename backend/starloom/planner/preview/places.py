@@ -1,0 +1,190 @@
+"""The places of a task before its plan runs: the device that placement would choose now, with the reason.
+
+Asks the core of placement, which decides alike while the plan runs. Changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from dataclasses import replace as dataclass_replace
+
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.placement.left_out import demonstration
+from starloom.core.placement.off_devices import REPORT, is_off
+from starloom.core.placement.selection import Candidate, judge_device, selects
+from starloom.core.state.model import Fleet
+from starloom.core.state.task_needs import Needs
+from starloom.planner.preview.capability import versions
+from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
+from starloom_protocol.records.specs import by_result
+from starloom_protocol.stream.authors import who
+from starloom_protocol.vocabulary import DeviceLink, Reason
+
+_ANY = Selector()
+
+
+@dataclass(frozen=True)
+class Placed:
+    """The placement of the tasks of one demand: `device` in words, the ids of the chosen, and all candidates.
+
+    For a group over devices, `passed_over` are the ids that it leaves out though they offer its tools, `off` are
+    sentences on devices that are off, and `demos` are the names of demonstration devices that real ones replace.
+    """
+
+    device: str | None
+    why: str
+    devices: list[str]
+    looked: list[Candidate]
+    passed_over: tuple[str, ...] = ()
+    off: tuple[str, ...] = ()
+    demos: tuple[str, ...] = ()
+    versions: Sequence[tuple[ToolOffer, list[str]]] = ()
+    """The versions of its tool on the devices that can get the call: all of a group, else any that can do it."""
+
+
+class Places:
+    """Places each demand of a plan once, however many tasks have it; `most` candidates are listed for a task."""
+
+    def __init__(self, fleet: Fleet, most: int) -> None:
+        self.fleet = fleet
+        self.most = most
+        self._known: dict[tuple[object, ...], Placed] = {}
+
+    def of(self, spec: TaskSpec, over: ForEach | None, needs: Needs | None) -> Placed:
+        """Return the place of a task, or of the group over devices that runs it."""
+        asked = over if over is not None else spec.device
+        secrets = (needs.names, needs.recipe) if needs is not None else None
+        key = (spec.tool, over is None, None if asked is None else msgspec.json.encode(asked), secrets)
+        found, tool = self._known.get(key), spec.tool or ""
+        if found is None:
+            group = over.devices if over is not None else None
+            found = _over_devices(tool, over, group, self.fleet) if over and group else _one(spec, self.fleet, needs)
+            able = [] if group else [item.device for item in found.looked if is_capable(item)]
+            found = dataclass_replace(found, versions=versions(self.fleet, tool, able or found.devices))
+            self._known[key] = found
+        return found
+
+
+def chosen_way(spec: TaskSpec, over: ForEach | None, places: Places, needs: Needs | None) -> tuple[TaskSpec, Placed]:
+    """Return a task with the call that it would take now, and the place of that call."""
+    placed = places.of(spec, over, needs)
+    if placed.devices or not spec.any_of:
+        return spec, placed
+    for at, call in enumerate(spec.any_of):
+        rest = [*spec.any_of[:at], *spec.any_of[at + 1 :]]
+        made = replace(spec, any_of=rest, args=call.args, device=call.device, secrets=[], tool=call.tool)
+        found = places.of(made, None, None)
+        if found.devices:
+            return made, dataclass_replace(found, why=f"{found.why}, and {placed.why}")
+    return spec, placed
+
+
+def device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | None:
+    root = specs.get(spec.family or spec.id, spec)
+    over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
+    # A device of its own is where each of its children goes.
+    return root.for_each if over_devices and spec.device is None else None
+
+
+def is_capable(candidate: Candidate) -> bool:
+    return candidate.reason in (None, Reason.BUSY)
+
+
+def _look(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[Candidate]:
+    """Judge every device that the plan allows; if there is none, all, so that the reason is seen."""
+    ordered = sorted(fleet.devices.values(), key=lambda device: (device.demo, device.name))
+    judged = [(device, judge_device(fleet, device, tool, selector, needs)) for device in ordered]
+    asked = [found for device, found in judged if selects(selector, device, dict(fleet.tools.get(device.id, {})))]
+    return asked or [found for _, found in judged]
+
+
+def home_words(spec: TaskSpec, placed: Placed, fleet: Fleet) -> str:
+    """Return the words on a task that takes values, where devices of several people could have it."""
+    able = {who(fleet.devices[item.device].let_in_by) for item in placed.looked if is_capable(item)}
+    if not spec.inputs or len(able - {""}) < 2:
+        return ""
+    return ", on a device of the person on whose device its values are made, while one can"
+
+
+def _one(spec: TaskSpec, fleet: Fleet, needs: Needs | None) -> Placed:
+    selector = spec.device or _ANY
+    looked = _look(fleet, spec.tool or "", selector, needs)
+    able = [item for item in looked if is_capable(item)]
+    if able:
+        best = able[0]
+        if selector.name or selector.id:
+            why = "the plan names it"
+        else:
+            why = "it is the only one that can" if len(able) == 1 else f"one of {len(able)} that can"
+        return Placed(fleet.devices[best.device].name, why, [best.device], looked)
+    wanted = [fleet.devices[item.device] for item in looked if selects(selector, fleet.devices[item.device], {})]
+    named = selector.name or selector.id
+    if named and len(wanted) == 1:
+        return Placed(wanted[0].name, looked[0].words, [wanted[0].id], looked)
+    return Placed(None, f"no device can do {spec.tool} now", [], looked)
+
+
+def _fitting(over: ForEach, fleet: Fleet) -> list[Device]:
+    """Return the devices that a group would be made for, those that are off too; ordered by name."""
+    fitting = [
+        device
+        for device in sorted(fleet.devices.values(), key=lambda device: device.name)
+        if not device.revoked
+        and over.devices is not None
+        and selects(over.devices, device, dict(fleet.tools.get(device.id, {})))
+    ]
+    counted = fitting if over.when_off == REPORT else [device for device in fitting if not is_off(device)]
+    # Demonstration devices stand in only where there is no other, or where they are named.
+    stand_in = over.devices is None or over.devices.names_devices or all(item.demo for item in counted)
+    return fitting if stand_in else [device for device in fitting if not device.demo]
+
+
+def _off(over: ForEach, fleet: Fleet) -> Iterable[str]:
+    """Yield sentences about the devices that a group would include if they were not off."""
+    becomes = "the answer says since when" if over.when_off == REPORT else "it is left out"
+    for device in _fitting(over, fleet):
+        if is_off(device):
+            yield f"{device.name} is off; {becomes}."
+
+
+def _over_devices(tool: str, over: ForEach, selector: Selector, fleet: Fleet) -> Placed:
+    looked = _look(fleet, tool, selector)
+    chosen = [device for device in _fitting(over, fleet) if not is_off(device)]
+    if over.times:
+        fitting = len(chosen)
+        chosen = chosen[: over.times]
+        if fitting < over.times:
+            why = f"{fitting} of the {over.times} different devices that it needs are online and fit"
+            return Placed(None, why, [], looked)
+    off = tuple(_off(over, fleet))
+    if not chosen:
+        return Placed(None, "no device that is online fits", [], looked, off=off)
+    if by_result(over):
+        return Placed(_names(chosen), f"the one that {over.source} names", [device.id for device in chosen], looked)
+    unable = [item for item in looked if item.device in {device.id for device in chosen} and not is_capable(item)]
+    why = f"on {len(chosen)} devices" if len(chosen) > 1 else "on one device"
+    if unable:
+        why += f"; {fleet.devices[unable[0].device].name} {unable[0].words}"
+    names, devices = _names(chosen), [device.id for device in chosen]
+    demos = tuple(device.name for device in demonstration(fleet, selector, devices))
+    return Placed(names, why, devices, looked, tuple(_passed_over(selector, devices, fleet)), off, demos)
+
+
+def _names(devices: Iterable[Device]) -> str:
+    return ", ".join(device.name for device in devices)
+
+
+def _passed_over(group: Selector, devices: list[str], fleet: Fleet) -> Iterable[str]:
+    """Yield the devices that a group over all that can do it passes over, because their owners have not allowed it."""
+    if not group.tools or group.name or group.id or group.any:
+        return
+    asked = Selector(labels=group.labels, os=group.os)
+    for device in sorted(fleet.devices.values(), key=lambda device: device.name):
+        offered = fleet.tools.get(device.id, {})
+        if device.id in devices or device.demo or device.link is not DeviceLink.ONLINE:
+            continue
+        if selects(asked, device, offered) and all(tool in offered for tool in group.tools):
+            yield device.id

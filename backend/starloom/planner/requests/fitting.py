@@ -1,0 +1,538 @@
+"""The fit of words with the phrases of one recipe: a candidate with its values, and with what is missing.
+
+Pure. Compares no recipes: `matching` does.
+
+Words that fit no phrase may still name devices: *back up to nas the pictures of my phone* says which device is which,
+because the phrases have *of* before the source and *to* before the target. A device whose place could be either is left
+out: a turned direction is worse than an empty field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from starloom.core.state.model import TRIAL_RUNS
+from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
+from starloom.planner.recipes.catalogue import param_title
+from starloom.planner.requests.clauses import MANNERS
+from starloom.planner.requests.limits import Limit, in_slots, not_in
+from starloom.planner.requests.phrases import (
+    Phrase,
+    Word,
+    directions_of,
+    forms_in,
+    left_over,
+    phrases_of,
+    readings,
+    typed,
+    words_of,
+)
+from starloom.planner.requests.slots import (
+    SlotValue,
+    Trust,
+    describes,
+    is_a_device,
+    is_called_a_file,
+    needs_no_all,
+    no_sort,
+    take,
+)
+from starloom_protocol.api.previews import RecipeCandidate, TrialRow
+from starloom_protocol.plan import ParamDoc, Recipe, recipe_values
+from starloom_protocol.text.wording import moment
+from starloom_protocol.vocabulary import Effect
+
+WHOLE = 1000
+"""The score of a phrase that fits wholly."""
+_SAYS_ENOUGH = 2.5
+"""A phrase and its sure values must say so much together before a value that is nothing but a word is believed."""
+_SAYS_ENOUGH_TO_LOOK = 2.0
+"""The same for a text that a recipe only looks for."""
+_TELLS_ENOUGH = 2
+"""So many words that are about its recipe alone say enough, whatever else the phrase has."""
+_READINGS_MOST = 50
+"""The ways to divide the words among the slots of a phrase that are tried."""
+_SPAN_MOST = 4
+"""The words that the name of a device may have."""
+_AND = "and"
+_OF_SOURCE = frozenset({"of", "from"})
+_DIRECTIONS = _OF_SOURCE | {"to"}
+
+
+def mentioned(
+    recipe: Recipe, phrases: Iterable[Phrase], said: Sequence[Word], fleet: FleetSnapshot
+) -> dict[str, SlotValue]:
+    """Return the parameters of this recipe that the devices named in the words fill."""
+    text = " ".join(word.text for word in said if not word.quoted).casefold()
+    named = [device for device in fleet.devices if device.named_in(text)]
+    places = _places(recipe, phrases)
+    known = {word for words in places.values() for word in words}
+    if not known:
+        return _only_one(recipe, named, fleet)
+    taken: dict[str, SlotValue] = {}
+    heard: set[int] = set()
+    before = directions_of([word.forms[-1] if word.forms else "" for word in said])
+    # *From*, *of* and *to* say which device is which; *on* is that which these leave open.
+    for told in (True, False):
+        at = 1
+        while at < len(said):
+            word = before[at]
+            meant = [name for name, words in places.items() if word in words and (told or name not in taken)]
+            if at in heard or (word in _DIRECTIONS) is not told or len(meant) != 1 or meant[0] in taken:
+                at += 1
+                continue
+            found, end = _device_at(recipe, meant[0], said, at, fleet, known)
+            # *Is everything well with nas* is not about all devices.
+            if found is not None and not (found.others and named):
+                taken[meant[0]] = found
+                heard.update(range(at, end))
+            at = end
+    return taken or _only_one(recipe, named, fleet)
+
+
+def _only_one(recipe: Recipe, named: Sequence[DeviceSnapshot], fleet: FleetSnapshot) -> dict[str, SlotValue]:
+    """Return the one device that words have by its name, for a recipe that takes one: *nas duplicates*."""
+    slots = [name for name, param in recipe.params.items() if param.type == "device"]
+    if len(slots) != 1 or len(named) != 1:
+        return {}
+    found = take(named[0].name, recipe.params[slots[0]], fleet)
+    return {slots[0]: found} if found.filled else {}
+
+
+def _places(recipe: Recipe, phrases: Iterable[Phrase]) -> dict[str, set[str]]:
+    """Return for each device parameter the words that stand before it in phrases."""
+    places: dict[str, set[str]] = {name: set() for name, param in recipe.params.items() if param.type == "device"}
+    for phrase in phrases:
+        for slot in phrase.slots:
+            if slot in places and phrase.directions[slot]:
+                places[slot].add(phrase.directions[slot])
+    sources = [words for words in places.values() if _OF_SOURCE & words]
+    if len(sources) == 1:
+        # *Collect PDFs of lena* may be said with *from*, which stands before the folder in its phrases.
+        sources[0].update(_OF_SOURCE)
+    return places
+
+
+def _device_at(
+    recipe: Recipe, name: str, said: Sequence[Word], at: int, fleet: FleetSnapshot, stops: set[str]
+) -> tuple[SlotValue | None, int]:
+    """Return the device that the words from `at` on name, longest first, with those that *and* joins to it."""
+    most = at
+    while most < len(said) and most < at + _SPAN_MOST and stops.isdisjoint(said[most].forms):
+        most += 1
+    for end in range(most, at, -1):
+        text = typed(said[at:end])
+        found = take(text, recipe.params[name], fleet)
+        if found.filled or (_AND in text.split() and found.choices and not found.like_none):
+            return found, end
+    return None, at + 1
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A parameter that still needs a value: the question of a form, and why the words did not suffice."""
+
+    name: str
+    type: str
+    title: str
+    reason: str = ""
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A recipe that words alone do not start yet: its clean runs in a row, and the time of the newest."""
+
+    clean: int
+    clean_ms: int
+
+    def plain(self) -> TrialRow:
+        """Return it as a JSON value."""
+        return {"clean": self.clean, "needed": TRIAL_RUNS, "last_at": moment(self.clean_ms)}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A recipe that may be meant. `params` are the values found; `score` is thousandths.
+
+    `unused` are words with a meaning that the recipe has no place for: it would do something else than they say.
+    """
+
+    recipe: str
+    title: str
+    score: int
+    params: Mapping[str, Any] = field(default_factory=dict)
+    missing: tuple[Missing, ...] = ()
+    trial: Trial | None = None
+    unused: tuple[str, ...] = ()
+
+    def plain(self) -> RecipeCandidate:
+        """Return it as a JSON value."""
+        return {
+            "unused": list(self.unused),
+            "recipe": self.recipe,
+            "title": self.title,
+            "score": self.score,
+            "params": dict(self.params),
+            "missing": [
+                {
+                    "name": item.name,
+                    "type": item.type,
+                    "title": item.title,
+                    "reason": item.reason,
+                    "choices": list(item.choices),
+                }
+                for item in self.missing
+            ],
+            "trial": None if self.trial is None else self.trial.plain(),
+        }
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A phrase that fits the words wholly. `literals` are its own words: more of them say more."""
+
+    candidate: Candidate
+    literals: int
+    able: bool
+    """Whether each device that it names offers the tools that the recipe needs there."""
+    order: int
+    fewest: bool
+    """Whether the recipe takes no more devices than are named: a recipe for several goes after one for one."""
+    sure: bool
+    """Whether no person needs to look at it: every value is there and looks like one of its type."""
+    strange: int
+    """The number of values that do not resemble what their slot takes."""
+    unsaid: bool
+    """Whether all missing values were not mentioned at all, rather than in words that did not suffice."""
+    too_many: bool
+    """Whether more devices are named than it takes: *the pictures of a and b* are left to a recipe for any sort."""
+    of_a_sort: bool
+
+    @property
+    def rank(self) -> tuple[int, bool, bool, int]:
+        return self.literals, self.able, self.fewest, self.order
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The words of a request, and what they are compared with.
+
+    `telling` are the words that recipes are about, `devices` those by which people call devices.
+    """
+
+    said: list[Word]
+    forms: frozenset[str]
+    fleet: FleetSnapshot
+    given: Mapping[str, Any]
+    telling: Collection[str]
+    devices: Collection[str]
+    limits: Sequence[Limit]
+
+
+def phrases_of_recipe(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
+    return phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
+
+
+def fits_of(
+    recipe: Recipe, tried: Iterable[Phrase], asked: Asked, phrases: Collection[Phrase], *, plain: bool = False
+) -> list[Fit]:
+    """Return the phrases among `tried` that fit the words wholly; `phrases` are all of the recipe.
+
+    No fit is sure that leaves a limit without a word of its phrase. `plain`: only with values that nothing speaks
+    against.
+    """
+    fits: list[Fit] = []
+    known: dict[tuple[str, str], SlotValue] = {}
+    paths = {name for name, param in recipe.params.items() if param.type == "path"}
+
+    def taken_from(name: str, words: str) -> SlotValue:
+        if (name, words) not in known:
+            known[name, words] = take(words, recipe.params[name], asked.fleet)
+        return known[name, words]
+
+    for phrase in tried:
+        for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
+            if number >= _READINGS_MOST:
+                break
+            if phrase.sort and not needs_no_all(reading[phrase.sort]):
+                continue
+            taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
+            for name in paths:
+                if name in taken and (taken[name].trust is Trust.PLAIN or "*" in reading[name]):
+                    taken[name] = no_sort(taken[name], reading[name], phrase.before(name))
+            if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
+                continue  # *how is the weather* is not about a device that is called so
+            chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
+            if not all(taken[name].filled for name in chosen):
+                continue
+            if phrase.parts[0][1] and taken[phrase.parts[0][0]].like_none:
+                continue  # *delete the largest files* is not about *delete* largest files
+            if plain and not _are_plain(taken.values(), asked.telling):
+                continue  # *back up my photos* is about photos, not about a folder of that name
+            fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
+            # A device that is asked for in place of *June of the phone* would let June go without a word.
+            open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
+            unheeded = in_slots(asked.limits, (said for name, said in reading.items() if name not in chosen))
+            left = left_over(words, phrases, asked.devices)
+            unused = (*not_in(left, unheeded), *unknown_in(asked.given, recipe))
+            fit = replace(fit, candidate=replace(fit.candidate, unused=unused), sure=fit.sure and not unheeded)
+            fits.append(fit)
+            if fit.sure:
+                break
+    return fits
+
+
+def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
+    """Return the words of a slot; *which laptop* asks about every laptop."""
+    return f"every {words}" if phrase.before(name) == "which" and recipe.params[name].type == "device" else words
+
+
+def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
+    """Return whether values are all there, and are no words that recipes are about."""
+    return all(
+        item.filled and (item.trust is Trust.SURE or forms_in(words_of(str(item.value))).isdisjoint(telling))
+        for item in values
+    )
+
+
+def _optional_in(recipe: Recipe) -> frozenset[str]:
+    """Return the parameters that may be left out, and that change what the recipe does when they are named."""
+    named = {param.true_when_named for param in recipe.params.values()}
+    return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
+
+
+def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return what words need not name: devices with a default, those given beside them, and the *all* of files."""
+    devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
+    usual = frozenset(name for name, param in devices.items() if param.default is not None)
+    sorts = frozenset(name for name, param in recipe.params.items() if param.type == "files")
+    return usual, frozenset(name for name in devices if name in given), sorts
+
+
+def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
+    """Return whether a value is a word that recipes are about: *the database* is no folder, *tests* are no program,
+    and *errors* are no word to search a log for.
+
+    Written as a name - `Pictures`, `./database` - it is one; so is any word where the rest of the phrase tells enough:
+    *run the tests of site from nas on nas*.
+    """
+    if kind == "argv":
+        return taken.bare and taken.value[0] in telling
+    if len(phrase.telling) >= _TELLS_ENOUGH:
+        return False
+    word = str(taken.value) if taken.trust is Trust.PLAIN else ""
+    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.own))
+
+
+def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> bool:
+    """Return whether words after *in* may be how or when rather than where: *in colour*, *in PDF*, *in an hour*.
+
+    Written as a name - `Receipts`, `./receipts`, *the folder receipts* - they are a folder, and before the rest of a
+    phrase most words are one: *find duplicates in music on nas*.
+    """
+    if kind != "path" or taken.trust is not Trust.PLAIN or phrase.before(name) != "in":
+        return False
+    first = str(taken.value).split()[0]
+    return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
+
+
+def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
+    """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file, and one
+    after *in* that is written as a name is a folder: *what is in Abgaben on nas*.
+    """
+    if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
+        named = str(taken.value).istitle() and str(taken.value).isalpha() and not is_a_device(taken, fleet)
+        return replace(taken, trust=Trust.SURE) if named else taken
+    if kind != "file" or not taken.filled or phrase.before(name) != "file":
+        return taken
+    called = str(taken.value).casefold() not in fleet.by_name and is_called_a_file(taken)
+    return replace(taken, trust=Trust.SURE) if called else taken
+
+
+def _fit(
+    recipe: Recipe,
+    phrase: Phrase,
+    taken: Mapping[str, SlotValue],
+    given: Mapping[str, Any],
+    fleet: FleetSnapshot,
+    order: int,
+    telling: Collection[str],
+) -> Fit:
+    candidate = candidate_of(recipe, taken, given, WHOLE, fleet)
+    complete = not phrase.lacks or phrase.lacks in given
+    if not complete and phrase.lacks in _optional_in(recipe):
+        candidate = replace(candidate, missing=(*candidate.missing, _asked_for(recipe, phrase.lacks, fleet)))
+    said = {name: item for name, item in taken.items() if name not in given}
+    said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}
+    # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
+    sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in said.items())
+    says = _SAYS_ENOUGH if len(phrase.telling) >= _TELLS_ENOUGH else phrase.says + sure
+    looks = recipe.effects == [Effect.READ]
+    trusted = all(
+        item.trust >= _least(says, looked_for=looks and recipe.params[name].type == "text")
+        for name, item in said.items()
+        if item.filled
+    ) and not any(
+        _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
+        or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
+        or (recipe.params[name].type == "path" and is_a_device(item, fleet))
+        or (item.bare and phrase.before(name) == "with")  # *with care* is no command
+        or (looks and item.trust is Trust.PLAIN and recipe.params[name].type == "text" and describes(item.value))
+        for name, item in said.items()
+        if item.filled
+    )
+    unsaid = all(not item.reason for item in candidate.missing)
+    able = _able(recipe, candidate.params, fleet) and not any(item.unable for item in said.values())
+    return Fit(
+        candidate,
+        literals=len(phrase.literals),
+        able=able,
+        order=order,
+        fewest=not any(
+            recipe.params[name].many and "any" not in item.value
+            for name, item in said.items()
+            if item.filled and recipe.params[name].type == "device"
+        ),
+        sure=trusted and complete and not candidate.missing and not unknown_in(given, recipe),
+        strange=sum(item.like_none or item.trust is Trust.DOUBTFUL for item in said.values()),
+        unsaid=trusted and unsaid,
+        too_many=any(item.too_many for item in said.values()),
+        of_a_sort=any(recipe.params[name].type == "files" for name in said),
+    )
+
+
+def _least(says: float, *, looked_for: bool) -> Trust:
+    """Return the trust that a value needs beside a phrase and sure values that say so much together."""
+    return Trust.PLAIN if says >= (_SAYS_ENOUGH_TO_LOOK if looked_for else _SAYS_ENOUGH) else Trust.SURE
+
+
+def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bool:
+    """Return whether each device that these values name offers what the recipe needs of it.
+
+    Two recipes may share a phrase where one is for devices that lack the tools of the other.
+    """
+    for name, param in recipe.params.items():
+        value = values.get(name)
+        if param.type != "device" or not isinstance(value, dict):
+            continue
+        able = {device.name for device in fleet.able(param.needs)}
+        named = [one.get("name") for one in value.get("any", [value])]
+        if any(isinstance(one, str) and one not in able for one in named):
+            return False
+    return True
+
+
+def _is_among(value: Any, other: Any) -> bool:
+    """Return whether a device is another one, or among the others."""
+    among = value.get("any", []) if isinstance(value, dict) else []
+    return other is not None and (value == other or other in among)
+
+
+def candidate_of(
+    recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], score: int, fleet: FleetSnapshot
+) -> Candidate:
+    taken = _without_device_as_folder(recipe, taken, given, fleet)
+    values = {name: item.value for name, item in taken.items() if item.filled and name not in given}
+    values.update((name, value) for name, value in given.items() if name in recipe.params)
+    values.update(_besides_another(recipe, taken, values))
+    missing: list[Missing] = []
+    for name, param in recipe.params.items():
+        item = taken.get(name)
+        refused = item is not None and not item.filled and name not in values
+        needed = name not in values and not param.optional and param.default is None
+        same = param.not_same is not None and name in values and _is_among(values[name], values.get(param.not_same))
+        if refused or needed or same:
+            if same:
+                values.pop(name)
+            reason = f"it must be another device than {param.not_same}" if same else item.reason if item else ""
+            choices = item.choices if item is not None and not same else ()
+            if param.type == "device" and not choices:
+                other = values.get(param.not_same or "")
+                choices = tuple(device.name for device in fleet.able(param.needs) if {"name": device.name} != other)
+            missing.append(Missing(name, param.type, param_title(name, param), reason, choices))
+    if not missing:
+        missing = _refused_values(recipe, values)
+    return Candidate(recipe.name, recipe.title, score, values, tuple(missing))
+
+
+def _are_clear(item: SlotValue, param: ParamDoc, other: Any) -> bool:
+    """Return whether words say which devices are meant, once the one that they must differ from is known."""
+    several = param.takes_many or item.wanted == 1
+    return several and (other is not None if item.others else item.wanted > 0)
+
+
+def _besides_another(
+    recipe: Recipe, taken: Mapping[str, SlotValue], values: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield the devices that words mean besides the one that they must differ from: *two machines*, *the others*.
+
+    *Two machines* are clear where there are just two left; *all servers* are all but the one that the folder is on.
+    """
+    for name, item in taken.items():
+        param = recipe.params[name]
+        other = values.get(param.not_same or "")
+        if item.filled and item.others and other is not None and name in values:
+            left = [one for one in item.value["any"] if one != other]
+        elif name not in values and _are_clear(item, param, other):
+            left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
+            left = [] if item.wanted and len(left) != item.wanted else left
+        else:
+            continue
+        if left:
+            yield name, {"any": left} if len(left) > 1 else left[0]
+
+
+def unknown_in(given: Mapping[str, Any], recipe: Recipe) -> tuple[str, ...]:
+    """Return the values given beside the words that a recipe has no parameter for, as they were given."""
+    unknown = [(name, value) for name, value in given.items() if name not in recipe.params]
+    return tuple(
+        f"{name}={value['name'] if isinstance(value, dict) and 'name' in value else value}" for name, value in unknown
+    )
+
+
+def _asked_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:
+    param = recipe.params[name]
+    able = fleet.able(param.needs) if param.type == "device" else ()
+    return Missing(name, param.type, param_title(name, param), "", tuple(device.name for device in able))
+
+
+def _without_device_as_folder(
+    recipe: Recipe, taken: Mapping[str, SlotValue], given: Mapping[str, Any], fleet: FleetSnapshot
+) -> Mapping[str, SlotValue]:
+    """Return the values of words that name a device where a folder stands, as that device: *back up nas to laptop*.
+
+    Only the one device that is still open is taken so; the folder is asked in any case.
+    """
+    open_devices = [
+        name
+        for name, param in recipe.params.items()
+        if param.type == "device"
+        and name not in taken
+        and name not in given
+        and not param.optional
+        and not param.default
+    ]
+    values = dict(taken)
+    for name, item in taken.items():
+        if recipe.params[name].type == "path" and item.filled and is_a_device(item, fleet):
+            device = fleet.by_name[str(item.value).casefold()]
+            values[name] = SlotValue(reason=f"{device.name} is a device; name the folder")
+            found = take(device.name, recipe.params[open_devices[0]], fleet) if len(open_devices) == 1 else None
+            values.update({open_devices[0]: found} if found is not None and found.filled else {})
+    return values
+
+
+def _refused_values(recipe: Recipe, values: dict[str, Any]) -> list[Missing]:
+    """Take out the values that their types refuse, and return them as missing, with the reason."""
+    missing: list[Missing] = []
+    for fault in recipe_values(recipe, values)[0]:
+        name = fault.place.rpartition(".")[2]
+        if name in values:
+            param = recipe.params[name]
+            missing.append(Missing(name, param.type, param_title(name, param), fault.reason))
+            del values[name]
+    return missing
