@@ -164,7 +164,7 @@ class Planning:
         if can_begin(plan, fleet):
             return []
         found = preview(plan, fleet)
-        ungranted = {task.id for task in found.tasks if task.missing and not task.devices}
+        ungranted = found.ungranted
         return [
             Fault(
                 code=Code.MISSING_GRANT if one.task in ungranted else one.code,
