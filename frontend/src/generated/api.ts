@@ -3864,13 +3864,14 @@ export interface components {
          * @description A parameter of a recipe as a form shows it; one with a default counts as optional.
          *
          *     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
-         *     `values` are those of a choice, each with its label.
+         *     `values` are those of a choice, each with its label. `same_as` gives the value of an empty one.
          */
         RecipeParam: {
             default: unknown;
             needs: string[];
             offers: components["schemas"]["OfferedFiles"] | null;
             optional: boolean;
+            same_as: string | null;
             spoken: boolean;
             title: string;
             type: string;

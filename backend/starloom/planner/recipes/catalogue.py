@@ -125,6 +125,7 @@ def recipe_row(recipe: Recipe) -> RecipeHead:
                 "title": param_title(name, param),
                 "optional": param.optional or param.default is not None,
                 "default": param.default,
+                "same_as": param.same_as,
                 "needs": list(param.needs),
                 "spoken": param.type == "text" and name in switches,
                 "values": {value: words[0] for value, words in param.values.items()},

@@ -105,6 +105,7 @@ function absentWord(row: SlotType | undefined): string {
   if (!row) return "";
   if (row.type === "choice") return row.values?.[String(row.default)] ?? "";
   if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);
+  if (row.same_as) return "the same";
   return row.optional ? "any" : "";
 }
 
