@@ -598,6 +598,13 @@ describe("Fleet", () => {
     act(() => hub.publish("fleet", "device_quarantined", { "device/d-server": aside }));
     expect(await screen.findByText(/It is set aside: 6 of its tasks failed/)).toBeTruthy();
     expect(screen.getByRole("button", { name: "Take work again" })).toBeTruthy();
+    act(() => history.pushState(null, "", "/devices?stop=1"));
+    await userEvent.click(
+      within(await screen.findByRole("dialog", { name: "Stop everything" })).getByRole("button", {
+        name: "Let it run",
+      }),
+    );
+    expect(location.search).toBe("");
     await userEvent.click(screen.getByRole("button", { name: "Stop everything" }));
     const asking = await screen.findByRole("dialog", { name: "Stop everything" });
     await userEvent.click(within(asking).getByRole("button", { name: "Stop everything" }));
