@@ -3868,6 +3868,8 @@ export interface components {
          */
         RecipeParam: {
             default: unknown;
+            /** @description Whether each of the devices that are named does the work. */
+            every: boolean;
             needs: string[];
             offers: components["schemas"]["OfferedFiles"] | null;
             optional: boolean;

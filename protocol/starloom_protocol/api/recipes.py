@@ -28,6 +28,8 @@ class RecipeParam(TypedDict):
     optional: bool
     default: Any
     same_as: str | None
+    every: bool
+    """Whether each of the devices that are named does the work."""
     needs: list[str]
     spoken: bool
     values: dict[str, str]
