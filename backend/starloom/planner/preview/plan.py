@@ -165,10 +165,7 @@ class Preview:
 
     def plain(self) -> PlanPreview:
         """Return it as the JSON value that page and command line show."""
-        ungranted = self.ungranted
-        stuck = next((fault for fault in self.faults if fault.task not in ungranted), None)
         return {
-            **({"may_not": f"{stuck.reason} {stuck.way_out}"} if stuck else {}),
             "name": self.plan.name,
             "recipe": self.plan.recipe,
             "params": parse(self.plan.params),
