@@ -177,20 +177,6 @@ def test_an_agent_that_is_older_than_its_hub_is_named(hub: StubHub) -> None:
     assert "gone runs agent" not in said
 
 
-def test_an_agent_of_another_build_than_that_of_the_hub_is_named(hub: StubHub) -> None:
-    shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.1.0"}
-    builds = {"own": "aaaaaaaa", "same": "aaaaaaaa", "other": "bbbbbbbb"}
-    items = [
-        {**shown, "id": name, "name": name, "older_than": "", "facts": {"build": build}, "hub_computer": name}
-        for name, build in builds.items()
-    ]
-    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
-    code, said = starloom(hub, "devices")
-    assert (code, said.count("another build")) == (0, 1)
-    assert "other runs another build of agent 0.1.0 (bbbbbbbb) than own (aaaaaaaa)" in said
-    assert "type there: starloom-agent upgrade --again" in said
-
-
 def test_with_none_at_all_it_says_what_to_do(hub: StubHub) -> None:
     hub.answers[NEWEST] = (200, {"items": [], "next": None})
     code, said = starloom(hub, "watch")
