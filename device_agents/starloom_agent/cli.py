@@ -36,7 +36,7 @@ from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
 from starloom_agent.policy.file import accept_policy, read_policy, to_toml, write_policy
 from starloom_agent.policy.offered import until_offered
-from starloom_agent.policy.offers import no_runner
+from starloom_agent.policy.offers import build, no_runner
 from starloom_agent.policy.policy import (
     ANSWERS_HERE,
     ANSWERS_HUB,
@@ -247,7 +247,7 @@ def policy(options: argparse.Namespace) -> int:
 
 
 def version(_options: argparse.Namespace) -> int:
-    show(starloom_agent.__version__)
+    show(f"{starloom_agent.__version__} build {build()}")
     return 0
 
 

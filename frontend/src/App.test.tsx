@@ -419,6 +419,24 @@ describe("New request", () => {
     expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
   });
 
+  it("does not launch a plan that no device can ever begin, and says why with the way out", async () => {
+    const hub = open("/new");
+    const why = "list can never begin: demo-phone does not offer fs.find. Name another device: demo-server.";
+    const fetched = globalThis.fetch;
+    vi.stubGlobal("fetch", async (input: string, init?: RequestInit) => {
+      const answer = await fetched(input, init);
+      return input.endsWith("/constellations/preview")
+        ? Response.json({ ...((await answer.json()) as object), may_not: why })
+        : answer;
+    });
+    await userEvent.click(await screen.findByRole("textbox"));
+    await userEvent.paste("Back up the pictures of my phone to the server");
+    expect(await screen.findByText(why)).toBeTruthy();
+    expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
+    await userEvent.keyboard("{Control>}{Enter}{/Control}");
+    expect(hub.calls.some((call) => call.method === "POST" && call.path === "/constellations")).toBe(false);
+  });
+
   it("starts nothing on a near match, and runs the hash once its slots are filled", async () => {
     const hub = open("/new?q=back%20up%20something");
     await screen.findByText("Did you mean");
@@ -580,6 +598,13 @@ describe("Fleet", () => {
     act(() => hub.publish("fleet", "device_quarantined", { "device/d-server": aside }));
     expect(await screen.findByText(/It is set aside: 6 of its tasks failed/)).toBeTruthy();
     expect(screen.getByRole("button", { name: "Take work again" })).toBeTruthy();
+    act(() => history.pushState(null, "", "/devices?stop=1"));
+    await userEvent.click(
+      within(await screen.findByRole("dialog", { name: "Stop everything" })).getByRole("button", {
+        name: "Let it run",
+      }),
+    );
+    expect(location.search).toBe("");
     await userEvent.click(screen.getByRole("button", { name: "Stop everything" }));
     const asking = await screen.findByRole("dialog", { name: "Stop everything" });
     await userEvent.click(within(asking).getByRole("button", { name: "Stop everything" }));

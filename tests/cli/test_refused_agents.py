@@ -24,3 +24,17 @@ def test_an_agent_that_the_hub_refuses_is_not_merely_offline(hub: StubHub) -> No
     assert "newer is refused: this hub is too old for its agent\n  Update the hub." in said
     assert "off runs agent 0.0.9, older than this hub (0.2.0)" in said
     assert "old runs agent" not in said
+
+
+def test_an_agent_of_another_build_than_that_of_the_hub_is_named(hub: StubHub) -> None:
+    shown = {"link": "online", "os": "linux", "profile": "work", "revoked": False, "tools": [], "version": "0.1.0"}
+    builds = {"own": "aaaaaaaa", "same": "aaaaaaaa", "other": "bbbbbbbb"}
+    items = [
+        {**shown, "id": name, "name": name, "older_than": "", "facts": {"build": build}, "hub_computer": name}
+        for name, build in builds.items()
+    ]
+    hub.answers["GET", "/devices"] = (200, {"items": items, "next": None})
+    code, said = starloom(hub, "devices")
+    assert (code, said.count("another build")) == (0, 1)
+    assert "other runs another build of agent 0.1.0 (bbbbbbbb) than own (aaaaaaaa)" in said
+    assert "type there: starloom-agent upgrade --again" in said

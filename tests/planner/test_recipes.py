@@ -143,7 +143,7 @@ def test_a_phrase_of_the_recipe_alone_is_understood(name: str, tmp_path: Path) -
         words |= {"source": "my phone", "target": "the server"}
     if name == "copy-folder-to-several":
         words |= {"target": "the nas and the vps"}
-    words |= {"top": "the ten", "days": "30"}
+    words |= {"top": "the ten", "days": "30", "second": "shop-old.sqlite"}
     for phrase in recipe.phrases:
         said = phrase.replace('"{text}"', "{text}")
         for slot in recipe.params:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jsonschema_rs
 import msgspec
 import pytest
 import yaml
@@ -14,7 +15,8 @@ from starloom_agent.work.registry import all_tools
 from starloom_protocol.plan import check_plan
 from starloom_protocol.tools.arguments import about_in, arguments_in, example_of
 
-SCHEMAS = {tool.name: msgspec.json.schema(tool.args) for tool in all_tools()}
+KINDS = {tool.name: tool.args for tool in all_tools()}
+SCHEMAS = {name: msgspec.json.schema(kind) for name, kind in KINDS.items()}
 
 
 def told(tool: str) -> dict[str, str]:
@@ -47,8 +49,18 @@ def test_every_tool_says_what_its_arguments_do(tool: str) -> None:
 def test_the_example_of_a_tool_is_a_task_of_a_plan(tool: str) -> None:
     (task,) = yaml.safe_load(example_of(tool, SCHEMAS[tool]))
     assert task["tool"] == tool
-    assert set(task.get("args", {})) == {one.name for one in arguments_in(SCHEMAS[tool]) if one.needed}
+    args = task.get("args", {})
+    assert set(args) >= {one.name for one in arguments_in(SCHEMAS[tool]) if one.needed}
+    jsonschema_rs.validate(SCHEMAS[tool], args)
+    msgspec.convert(args, KINDS[tool])
     assert check_plan({"starloom": 1, "name": "Example", "tasks": [task]}).plan is not None
+
+
+def test_an_example_has_what_a_call_takes_in_one_of_several_ways() -> None:
+    (task,) = yaml.safe_load(example_of("fs.move", SCHEMAS["fs.move"]))
+    assert task["args"] == {"path": "a.pdf", "to": "Papers/"}
+    odd = {"properties": {"a": {"examples": 3}, "b": {"examples": []}, "c": 3}, "required": ["a"]}
+    assert example_of("x", odd) == '- {id: example, tool: x, args: {"a":"A"}}'
 
 
 ANYTHING = st.recursive(

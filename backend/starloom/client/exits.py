@@ -58,11 +58,10 @@ def exit_of_refusal(status: int, code: str) -> Exit:
 def exit_of_preview(found: RequestPreview, *, approved: str = "") -> Exit:
     """Return the exit code that submitting a preview would begin with; `approved` is the hash given with it.
 
-    Words that no recipe fits and no model may plan are a mistake in the call, and so is a plan with a fault. A plan
+    Words that no recipe fits and no model may plan are a mistake in the call, as is a plan that may not start. A plan
     that waits for an approval, or whose tasks are held until somebody gives a grant or a secret, needs a person.
     """
-    ungranted = {task["id"] for task in found["tasks"] if task["missing"] and not task["devices"]}
-    if any(fault["task"] not in ungranted for fault in found.get("faults") or []):
+    if found.get("may_not"):
         return Exit.USAGE
     understood = found.get("understood")
     taken = understood is not None and (understood["outcome"] == "exact" or understood.get("by_model", False))

@@ -147,7 +147,10 @@ class Planning:
         nothing does.
         """
         fleet = self._fleet()
-        found = preview(plan, fleet, words=words, by=by, approves=approves).plain()
+        made = preview(plan, fleet, words=words, by=by, approves=approves)
+        found, ungranted = made.plain(), made.ungranted
+        if stuck := [fault for fault in made.faults if fault.task not in ungranted]:
+            found["may_not"] = f"{stuck[0].reason} {stuck[0].way_out}"
         found["estimate"], said = expected_time(plan, fleet)
         if said and not found.get("faults"):
             found["estimate_said"] = said
@@ -164,7 +167,7 @@ class Planning:
         if can_begin(plan, fleet):
             return []
         found = preview(plan, fleet)
-        ungranted = {task.id for task in found.tasks if task.missing and not task.devices}
+        ungranted = found.ungranted
         return [
             Fault(
                 code=Code.MISSING_GRANT if one.task in ungranted else one.code,

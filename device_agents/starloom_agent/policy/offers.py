@@ -96,11 +96,24 @@ def effects_by(tool: Tool, policy: Policy) -> dict[str, dict[str, list[Effect]]]
     }
 
 
+@functools.cache
+def build() -> str:
+    """Return a stamp of the agent's own code, the same for a checkout and a wheel made of it.
+
+    Two builds of one version differ in it. It tells nothing of which is older: an installed program has no date.
+    """
+    own, told = Path(starloom_agent.__file__).parent, hashlib.sha256()
+    for path in sorted(own.rglob("*.py")):
+        told.update(f"{path.relative_to(own).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return told.hexdigest()[:8]
+
+
 def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
     """Return the facts that the hub may show and select by."""
     return {
         "agent": starloom_agent.__version__,
         "arch": platform.machine(),
+        "build": build(),
         # Rounded to GiB, so that an offer does not change with every file.
         "disk_free_bytes": str(shutil.disk_usage(folder).free >> 30 << 30),
         "hostname": platform.node(),

@@ -28,7 +28,7 @@ class Until(Args, frozen=True, kw_only=True):
     """`what`: a file exists, is gone, or holds `contains`; a port accepts; a page answers below 400; a process ends."""
 
     what: Literal["file", "no_file", "text", "port", "page", "process_ended"]
-    path: str = ""
+    path: Annotated[str, msgspec.Meta(examples=["done.txt"])] = ""
     contains: str = ""
     host: str = ""
     port: Annotated[int, msgspec.Meta(ge=1, le=65535)] | None = None

@@ -3526,6 +3526,7 @@ export interface components {
             estimate_said?: string;
             faults?: components["schemas"]["PreviewFault"][];
             held: string[];
+            may_not?: string;
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -3645,6 +3646,7 @@ export interface components {
          * PlanPreview
          * @description A plan as it would run now; `faults` are among the `warnings`.
          *
+         *     `may_not`: why it should not start, with the way out; faults that only a grant mends are left out.
          *     `estimate` is null where too little is known; `estimate_said` tells why, or which tasks are not in it.
          */
         PlanPreview: {
@@ -3657,6 +3659,7 @@ export interface components {
             faults?: components["schemas"]["PreviewFault"][];
             /** @description The tasks that are held, or refused, until somebody has given a grant or a secret; optional ones are none. */
             held: string[];
+            may_not?: string;
             missing_grants: components["schemas"]["GrantLine"][];
             name: string;
             params: unknown;
@@ -3861,13 +3864,16 @@ export interface components {
          * @description A parameter of a recipe as a form shows it; one with a default counts as optional.
          *
          *     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
-         *     `values` are those of a choice, each with its label.
+         *     `values` are those of a choice, each with its label. `same_as` gives the value of an empty one.
          */
         RecipeParam: {
             default: unknown;
+            /** @description Whether each of the devices that are named does the work. */
+            every: boolean;
             needs: string[];
             offers: components["schemas"]["OfferedFiles"] | null;
             optional: boolean;
+            same_as: string | null;
             spoken: boolean;
             title: string;
             type: string;
@@ -4051,7 +4057,7 @@ export interface components {
          * RequestPreview
          * @description The plan that a request would run now; words without an exact match have no plan.
          *
-         *     `may_not`: why whoever asks may not start it; `warnings` has it too.
+         *     `may_not`: why it should not start, or whoever asks may not start it, with the way out.
          */
         RequestPreview: {
             asks_approval?: boolean;

@@ -183,6 +183,7 @@ class PreviewFault(TypedDict):
 class PlanPreview(TypedDict):
     """A plan as it would run now; `faults` are among the `warnings`.
 
+    `may_not`: why it should not start, with the way out; faults that only a grant mends are left out.
     `estimate` is null where too little is known; `estimate_said` tells why, or which tasks are not in it.
     """
 
@@ -204,6 +205,7 @@ class PlanPreview(TypedDict):
     estimate_said: NotRequired[str]
     budget: NotRequired[BudgetChance]
     warnings: list[str]
+    may_not: NotRequired[str]
     faults: NotRequired[list[PreviewFault]]
 
 
@@ -283,7 +285,7 @@ class Understood(TypedDict):
 class RequestPreview(TypedDict):
     """The plan that a request would run now; words without an exact match have no plan.
 
-    `may_not`: why whoever asks may not start it; `warnings` has it too.
+    `may_not`: why it should not start, or whoever asks may not start it, with the way out.
     """
 
     plan_hash: str | None

@@ -20,13 +20,16 @@ class RecipeParam(TypedDict):
     """A parameter of a recipe as a form shows it; one with a default counts as optional.
 
     `spoken`: its value only says in words that a switch of the recipe is on, so a form has the switch in its place.
-    `values` are those of a choice, each with its label.
+    `values` are those of a choice, each with its label. `same_as` gives the value of an empty one.
     """
 
     type: str
     title: str
     optional: bool
     default: Any
+    same_as: str | None
+    every: bool
+    """Whether each of the devices that are named does the work."""
     needs: list[str]
     spoken: bool
     values: dict[str, str]

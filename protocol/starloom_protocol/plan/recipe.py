@@ -58,7 +58,8 @@ class OffersDoc(Doc):
 class ParamDoc(Doc):
     """One parameter. `needs` are tools its device must have; `not` names a device parameter it must differ from.
 
-    `true_when_named` makes a boolean true when that other parameter was given and this one was not. `many` says whether
+    `true_when_named` makes a boolean true when that other parameter was given and this one was not. `same_as` gives an
+    optional parameter the value of another one of its type where it was not given. `many` says whether
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
     are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
     `values` are those of a choice, each with the words for it; the first of these is its label in a form. Of a path
@@ -72,6 +73,7 @@ class ParamDoc(Doc):
     optional: bool = False
     default: Any = None
     true_when_named: Name | None = None
+    same_as: Name | None = None
     many: bool | None = None
     minimum: int | None = None
     maximum: int | None = None
@@ -150,7 +152,8 @@ def read_recipe(
     # With everything given, and with only what must be given: each kind of making shows its own faults.
     full = {name: _stand_in(name, param) for name, param in recipe.params.items()}
     least = {
-        name: None if param.optional else _stand_in(name, param, default=True) for name, param in recipe.params.items()
+        name: None if param.optional and param.same_as is None else _stand_in(name, param, default=True)
+        for name, param in recipe.params.items()
     }
     for values in (full, least) if least != full else (full,):
         check = check_plan(
@@ -188,6 +191,8 @@ def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault
         place = joined("params", name)
         if given is None and param.true_when_named is not None and params.get(param.true_when_named) is not None:
             given = True
+        if given is None and param.same_as is not None:
+            given = params.get(param.same_as, recipe.params[param.same_as].default)
         if given is None:
             given = param.default
         values[name] = None
@@ -306,7 +311,11 @@ def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc
 
 def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:
     place = joined("params", name)
-    for word, other in (("not", param.not_same), ("true_when_named", param.true_when_named)):
+    for word, other in (
+        ("not", param.not_same),
+        ("true_when_named", param.true_when_named),
+        ("same_as", param.same_as),
+    ):
         if other is not None and (other not in recipe.params or other == name):
             hint = found.near(other, recipe.params)
             found.add(Code.UNKNOWN_PARAM, joined(place, word), f"`{other}` is no other parameter", hint)
@@ -314,6 +323,11 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(
             Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
         )
+    if param.same_as in recipe.params and not (
+        param.optional and param.default is None and recipe.params[param.same_as].type == param.type
+    ):
+        reason = "only an optional parameter without a default can be the same as another one of its type"
+        found.add(Code.PLAN_INVALID, joined(place, "same_as"), reason)
     if param.offers is not None:
         _check_offers(recipe, place, param, param.offers, found)
     if param.type != "device" and (param.needs or param.not_same is not None):

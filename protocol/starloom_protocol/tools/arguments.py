@@ -18,6 +18,7 @@ _DEFAULT_CHARS_MOST: Final = 80
 _ABOUT_CHARS_MOST: Final = 2_000
 _UNITS: Final = {"s": "seconds", "ms": "milliseconds", "bytes": "bytes", "days": "days", "percent": "percent"}
 _WORDS: Final = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
+_HASH: Final = "0" * 64
 _SAMPLES: Final = {"integer": 1, "number": 1, "boolean": True, "null": None}
 
 
@@ -50,7 +51,9 @@ def about_in(schema: Any) -> str:
 
 
 def example_of(tool: str, schema: Any) -> str:
-    """Return a call of a tool as a task of a plan, with a value for each argument that is needed."""
+    """Return a call of a tool as a task of a plan: a value for each argument that is needed, or whose schema has
+    `examples`, as one of several ways to call it.
+    """
     args = _Reading(schema).sample()
     given = f", args: {canonical(args)}" if args else ""
     return f"- {{id: example, tool: {tool}{given}}}"
@@ -74,7 +77,8 @@ class _Reading:
         return [self._argument(name) for name in order]
 
     def sample(self) -> dict[str, Any]:
-        return {name: self._value(name, self._named[name], 0) for name in self._needed}
+        shown = [name for name, node in self._named.items() if name in self._needed or _examples(node)]
+        return {name: self._value(name, self._named[name], 0) for name in shown}
 
     def _argument(self, name: str) -> Argument:
         node = self._named[name]
@@ -124,6 +128,8 @@ class _Reading:
         return f"map with {', '.join(marks[:_FIELDS_MOST])}{more}"
 
     def _value(self, name: str, given: Any, depth: int) -> Any:
+        if shown := _examples(given):
+            return shown[0]
         node = self._followed(given)
         if node.get("default") is not None:
             return node["default"]
@@ -141,7 +147,7 @@ class _Reading:
             return {one: self._value(one, named.get(one), depth + 1) for one in names if isinstance(named, dict)}
         if form in ("integer", "number") and isinstance(node.get("minimum"), int | float):
             return node["minimum"]
-        return _SAMPLES.get(str(form), name.upper())
+        return _HASH if name == "sha256" else _SAMPLES.get(str(form), name.upper())
 
 
 def _some(default: Any) -> bool:
@@ -164,3 +170,9 @@ def _range(node: dict[str, Any]) -> str:
     told = [f"at least {least}"] if least is not None else [f"above {above}"] if above is not None else []
     told += [f"at most {most}"] if most is not None else []
     return f", {' and '.join(told)}" if told else ""
+
+
+def _examples(node: Any) -> list[Any]:
+    """Return the values that the schema of an argument gives as examples."""
+    found = node.get("examples") if isinstance(node, dict) else None
+    return found if isinstance(found, list) else []

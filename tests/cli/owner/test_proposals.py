@@ -45,6 +45,7 @@ def test_the_devices_of_its_calls_are_said_in_words(hub: StubHub) -> None:
         {"id": "read", "tool": "fs.read", "device": {"labels": ["trio"]}},
         {"id": "look", "tool": "disk.usage", "device": {"from": "most", "output": "/rows/0/device"}},
         {"id": "both", "tool": "fs.list", "device": {"any": [{"name": "nas"}, {"name": "desk"}]}},
+        {"id": "each", "tool": "fs.list", "for_each": {"devices": {"any": [{"name": "nas"}, {"os": "linux"}]}}},
         {"id": "sort", "tool": "data.sort"},
     ]
     listed(hub, {**ROW, "document": {**DOCUMENT, "plan": {"tasks": tasks}}})
@@ -54,6 +55,7 @@ def test_the_devices_of_its_calls_are_said_in_words(hub: StubHub) -> None:
         "read: fs.read on any device with the label trio",
         "look: disk.usage on the device that most names",
         "both: fs.list on nas or desk",
+        "each: fs.list on nas and each linux device",
         "sort: data.sort on any device",
     ):
         assert line in said, said

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
-from starloom_agent.policy.offers import schema_of
+import pytest
+
+import starloom_agent
+from starloom_agent.policy.offers import build, facts, schema_of
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.values import parse
 
@@ -16,6 +20,19 @@ def test_the_schemas_of_tools_do_not_depend_on_the_version_of_python() -> None:
     texts = [text for tool in all_tools() for text in _descriptions(parse(schema_of(tool.args)))]
     assert len(texts) > 60
     assert [text for text in texts if text != inspect.cleandoc(text)] == []
+
+
+def test_the_build_changes_with_the_code_and_with_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert facts(tmp_path)["build"] == build()
+    (tmp_path / "__init__.py").write_text("a = 1")
+    monkeypatch.setattr(starloom_agent, "__file__", str(tmp_path / "__init__.py"))
+    stamp = build.__wrapped__
+    first = stamp()
+    (tmp_path / "__init__.pyc").write_text("compiled")
+    assert stamp() == first
+    (tmp_path / "__init__.py").write_text("a = 2")
+    assert stamp() != first
+    assert len(first) == 8
 
 
 def _descriptions(schema: Any) -> Iterator[str]:

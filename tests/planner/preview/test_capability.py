@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import pytest
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
@@ -15,7 +16,7 @@ from starloom_protocol.codes import Code
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile, Repeatability
-from tests.planner.fleets import device, fleet, offer
+from tests.planner.fleets import device, fleet, offer, tab_offer
 
 NO_SYSTEMD = "this system has no systemd"
 GRANTS = ("files:read", "service:restart")
@@ -255,3 +256,35 @@ def test_a_fitting_call_of_an_input_is_no_fault() -> None:
     ]
     found = previewed(two_versions(), tasks)
     assert found["faults"] == []
+
+
+@pytest.mark.parametrize("words", ["how is pixel2", "put all pictures of pixel2 on nas"])
+def test_words_for_a_browser_tab_that_lacks_the_tools_may_not_start(words: str) -> None:
+    view = fleet(device("pixel2", os="browser"), device("nas"), offers={"pixel2": tab_offer("Chrome")})
+    service = Planning(load_catalogue(), lambda: view)
+    first = match_all(words, load_catalogue(), view).candidates[0]
+    check = service.plan_recipe(first.recipe, dict(first.params))
+    assert check.plan is not None, check.faults
+    found = service.preview(check.plan)
+    assert found["may_not"].startswith(f"{found['tasks'][0]['id']} can never begin: pixel2 does not offer ")
+    assert found["may_not"].endswith(found["faults"][0]["way_out"])
+
+
+def test_an_optional_task_without_a_device_is_said_to_be_skipped_and_stops_nothing() -> None:
+    view = fleet(device("box"), offers={"box": offer(without=["notify"])})
+    look: dict[str, Any] = {"id": "look", "tool": "fs.list", "args": {"path": "."}}
+    tell: dict[str, Any] = {"id": "tell", "tool": "notify", "args": {"text": "x"}, "device": {"name": "box"}}
+    found = previewed(view, [look, tell | {"optional": True}])
+    assert (found["faults"], "may_not" in found) == ([], False)
+    assert "tell is optional and will be skipped after 300 s: box does not offer notify." in found["warnings"]
+    needed = previewed(
+        view, [look, tell | {"optional": True}], dependencies=[{"from": "tell", "to": "look", "when": "success"}]
+    )
+    assert [fault["task"] for fault in needed["faults"]] == ["tell"]
+    assert needed["may_not"] == f"{needed['faults'][0]['reason']} {needed['faults'][0]['way_out']}"
+
+
+def test_a_plan_that_only_waits_for_a_grant_may_start() -> None:
+    view = fleet(device("nas"), offers={"nas": offer(grants=())})
+    task = {"id": "t", "tool": "service.restart", "args": {"name": "cron"}}
+    assert "may_not" not in previewed(view, [task])

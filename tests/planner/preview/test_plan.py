@@ -13,7 +13,7 @@ from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.preview.plan import core_fleet, preview, ungranted
 from starloom.planner.recipes.catalogue import RecipeBroken, load_catalogue
 from starloom.planner.service import Planning
-from starloom_protocol.api.previews import PreviewFault, TaskPreviewRow
+from starloom_protocol.api.previews import TaskPreviewRow
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Offer, ToolOffer
@@ -132,8 +132,7 @@ def test_work_that_only_grants_keep_back_has_the_exit_code_of_its_refusal() -> N
     assert exit_of_plan(found, approved=found["plan_hash"]) is exit_of_refusal(422, fault.code) is Exit.ATTENTION
     (told,) = found["faults"]
     assert told["reason"] == fault.reason
-    worse: PreviewFault = {**told, "task": "by-name"}
-    assert exit_of_plan({**found, "faults": [told, worse]}) is Exit.USAGE
+    assert exit_of_plan({**found, "may_not": "by-name can never begin."}) is Exit.USAGE
 
 
 def test_a_device_whose_policy_is_not_in_force_needs_its_acceptance_first() -> None:

@@ -153,3 +153,8 @@ def test_a_word_that_only_turns_a_switch_on_has_no_field() -> None:
     spoken = {name: param["spoken"] for name, param in recipe_row(recipe("find-duplicates"))["params"].items()}
     assert [name for name in spoken if spoken[name]] == ["extras"]
     assert not any(param["spoken"] for param in recipe_row(recipe("photo-backup"))["params"].values())
+
+
+def test_a_field_says_whether_each_of_its_devices_does_the_work() -> None:
+    every = {name: recipe_row(recipe(name))["params"]["where"]["every"] for name in ("fleet-health", "split-work")}
+    assert every == {"fleet-health": True, "split-work": False}

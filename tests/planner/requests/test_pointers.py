@@ -47,7 +47,8 @@ FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone
         ("what happened last night", "starloom activity", "/activity"),
         ("when did we last back up Orders", "starloom ls", "/constellations"),
         ("is my thesis backed up anywhere", "starloom ls", "/constellations"),
-        ("stop everything", "starloom stop-all", "/devices"),
+        ("stop everything", "starloom stop-all", "/devices?stop=1"),
+        ("cancel everything", "starloom stop-all", "/devices?stop=1"),
         ("tell me on the phone when it is done", "--notify always --notify-on pixel", "/schedules"),
         ("text me when the copy is done", "starloom watch", "/schedules"),
         ("how much did the model cost", "starloom report", "/settings"),
@@ -66,7 +67,7 @@ def test_a_question_about_starloom_is_answered_with_a_page(words: str, command: 
 
 
 @pytest.mark.parametrize(
-    "words", ["what happened last night", "who asked for this", "who is online", "what can you do"]
+    "words", ["what happened last night", "who asked for this", "who is online", "what can you do", "stop everything"]
 )
 def test_an_answer_names_its_pages_before_a_command(words: str) -> None:
     found = match_all(words, CATALOGUE, FLEET)

@@ -54,6 +54,15 @@ def test_the_built_in_recipes_read(place: Path) -> None:
     assert check.recipe.name == place.stem
 
 
+def test_a_parameter_that_was_not_given_is_the_same_as_another_one() -> None:
+    tasks = [{"id": "a", "tool": "lab.echo", "args": {"x": {"param": "often"}, "y": {"param": "again"}}}]
+    params = {**HEAD["params"], "again": {"type": "integer", "optional": True, "same_as": "often"}}
+    made = recipe(params=params, plan={"starloom": 1, "tasks": tasks})
+    for given, again in (({}, 2), ({"often": 5}, 5), ({"often": 5, "again": 7}, 7)):
+        faults, values = recipe_values(made, {"where": "laptop", **given})
+        assert (faults, values["again"]) == ([], again)
+
+
 def test_values_defaults_and_the_plan() -> None:
     faults, values = recipe_values(recipe(), {"where": "laptop", "other": {"os": "linux"}})
     assert faults == []
@@ -113,6 +122,12 @@ def test_a_text_may_offer_the_files_of_a_device() -> None:
         ({"params": {**HEAD["params"], "x": {"type": "text", "needs": ["fs.find"]}}}, "params.x"),
         ({"params": {**HEAD["params"], "x": {"type": "device", "not": "x"}}}, "params.x.not"),
         ({"params": {**HEAD["params"], "x": {"type": "text", "true_when_named": "where"}}}, "params.x.true_when_named"),
+        ({"params": {**HEAD["params"], "x": {"type": "text", "optional": True, "same_as": "y"}}}, "params.x.same_as"),
+        (
+            {"params": {**HEAD["params"], "x": {"type": "text", "optional": True, "same_as": "often"}}},
+            "params.x.same_as",
+        ),
+        ({"params": {**HEAD["params"], "x": {"type": "device", "same_as": "where"}}}, "params.x.same_as"),
         (_offering(on="x"), "params.x.offers.on"),
         (_offering(root="where"), "params.x.offers.root"),
         (_offering(words="where"), "params.x.offers.words"),

@@ -117,6 +117,8 @@ def _print_devices(items: list[DeviceRow]) -> None:
         load = item["load"] if item["link"] == DeviceLink.ONLINE else "-"
         table.add_row(item["name"] + chip, link, load, item["os"], item["profile"], count, item["id"])
     console().print(Fitted(table, spared=("id", "tools", "os", "profile")))
+    # The agent on the hub's own computer is of the hub's installation.
+    own = next((item for item in items if item.get("hub_computer") == "own" and item["facts"].get("build")), None)
     for item in items:
         for line in kept_before_lines(item):
             say(line)
@@ -131,6 +133,12 @@ def _print_devices(items: list[DeviceRow]) -> None:
             line = on_device(UPGRADE, item["facts"])
             say(f"{item['name']} runs agent {item['version']}, older than this hub ({item['older_than']})")
             say(f"  type there: {line}")
+        elif own is not None and not item["revoked"] and item["version"] == own["version"]:
+            build, here = item["facts"].get("build", ""), own["facts"]["build"]
+            if build and build != here:
+                agent = f"agent {item['version']} ({build})"
+                say(f"{item['name']} runs another build of {agent} than {own['name']} ({here})")
+                say(f"  for the build of this hub, type there: {on_device(UPGRADE, item['facts'])} --again")
 
 
 def _refused_lines(item: DeviceRow | DeviceDetail) -> list[str]:

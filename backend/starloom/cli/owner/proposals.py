@@ -115,7 +115,7 @@ def _place(selector: Any, many: str = "any") -> str:
     """Return the devices that a selector means, in words; a part without words stays as it is."""
     match selector:
         case {"any": [*some], **others} if not others:
-            return " or ".join(_place(one) for one in some)
+            return (" or " if many == "any" else " and ").join(_place(one, many) for one in some)
         case {"from": task}:
             return f"the device that {task} names"
         case {"name": _} | {"param": _}:

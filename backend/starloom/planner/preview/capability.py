@@ -257,3 +257,16 @@ def uncertain(plan: LoweredPlan) -> frozenset[str]:
             found.add(task)
             waiting.extend(following.get(task, ()))
     return frozenset(found)
+
+
+def dispensable(plan: LoweredPlan) -> frozenset[str]:
+    """Return the optional tasks, no groups, that all other work can do without."""
+    optional = {spec.id for spec in plan.specs if spec.optional}
+    needed = {one.source for one in plan.dependencies if not one.optional and one.target not in optional}
+    return frozenset(spec.id for spec in plan.specs if spec.optional and spec.for_each is None) - needed
+
+
+def skipped_words(fleet: Fleet, spec: TaskSpec, unable: Iterable[Candidate]) -> str:
+    """Return the sentence for an optional task that no device of now can begin."""
+    told = few([f"{fleet.devices[item.device].name} {item.words}" for item in unable], _NAMED_MOST)
+    return f"{spec.id} is optional and will be skipped after {spec.timeouts.schedule_to_start_s} s: {told}."

@@ -110,6 +110,17 @@ def one_file_warnings(spec: TaskSpec) -> Iterable[str]:
         )
 
 
+def contents_warning(spec: TaskSpec) -> str:
+    """Return the sentence for files that do not keep their names, empty for a task without such files."""
+    args = parse(spec.args)
+    if spec.tool != "fs.write" or args.get("name_by") != "hash":
+        return ""
+    return (
+        f"{spec.id} keeps equal files once: they lie side by side in {quoted(args.get('under', '.'))}, named by their "
+        "contents and not by their names. To keep names and folders, choose *path* for the names, or copy the folder."
+    )
+
+
 _GRANT: Final = "agent:"
 _TITLE_CHARS: Final = 200
 

@@ -30,16 +30,19 @@ from starloom.planner.preview.capability import (
     MissingGrant,
     TaskFault,
     capability_fault,
+    dispensable,
     misfit_fault,
     misfit_words,
     misfits,
     never_able,
+    skipped_words,
     uncertain,
 )
 from starloom.planner.preview.device_allowances import (
     NET_REACH,
     agent_warnings,
     asked_host,
+    contents_warning,
     folder_warnings,
     lacks_host,
     one_file_warnings,
@@ -64,7 +67,7 @@ from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Device, ForEach, RuleRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
-from starloom_protocol.text.wording import few, quoted
+from starloom_protocol.text.wording import few
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_within
 from starloom_protocol.values import parse
@@ -76,7 +79,6 @@ from starloom_protocol.vocabulary import (
     Repeatability,
 )
 
-_THE_HUB = "the hub itself does it"
 _FOLDERS_MOST = 4
 _TASKS_NAMED_MOST = 3
 _DEVICES_NAMED_MOST = 5
@@ -145,6 +147,11 @@ class Preview:
         """The missing grants, each once, however many tasks need it."""
         found = {(item.device, item.line): item for task in self.tasks for item in task.missing}
         return tuple(found.values())
+
+    @property
+    def ungranted(self) -> Set[str]:
+        """The tasks without a device that a grant would give one."""
+        return {task.id for task in self.tasks if task.missing and not task.devices}
 
     def plain(self) -> PlanPreview:
         """Return it as the JSON value that page and command line show."""
@@ -229,7 +236,9 @@ def preview(
     }
     unable |= {task.id: task.unfit for task in tasks if task.unfit is not None and task.id not in unable}
     perhaps = uncertain(plan)
-    never = tuple(fault for task, fault in unable.items() if task not in perhaps)
+    # The core skips these after their time to wait, and the rest of the plan goes on.
+    spared = dispensable(plan).intersection(task.id for task in tasks if task.unable)
+    never = tuple(fault for task, fault in unable.items() if task not in perhaps | spared)
     faults = (*never, *_faults_of_secrets(plan, tasks, placed, access))
     asks = needs_approval(placed, plan, strict=words, by=by, approves=approves)
     flows = secret_flows(_receivers(plan, tasks, placed, access), access)
@@ -243,11 +252,12 @@ def preview(
             *_warnings(tasks, fleet, plan.specs),
             *_about_devices(plan, tasks, placed),
             *_computed_elsewhere(tasks, plan.specs),
-            *(unable[task].reason for task in unable if task in perhaps),
+            *(unable[task].reason for task in unable if task in perhaps - spared),
+            *(skipped_words(placed, specs[task.id], task.unable) for task in tasks if task.id in spared),
             *(task.perhaps_unfit for task in tasks if task.perhaps_unfit),
             *(item.reason for item in faults),
             *(f"{spec.id} may {words}." for spec in plan.specs for words in file_words(spec)),
-            *(named for spec in plan.specs if (named := _named_by_contents(spec))),
+            *(named for spec in plan.specs if (named := contents_warning(spec))),
             *([shown] if (shown := trash_words(plan)) else []),
             *([stays] if (stays := stays_words(plan.specs, offers_in(placed))) else []),
             *(sentence for spec in plan.specs if "{{" in spec.args for sentence in template_warnings(spec)),
@@ -269,17 +279,6 @@ def ungranted(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency], fle
         for one in found.missing
         if one.task in found.held
     ]
-
-
-def _named_by_contents(spec: TaskSpec) -> str:
-    """Return the sentence for files that do not keep their names, empty for a task without such files."""
-    args = parse(spec.args)
-    if spec.tool != "fs.write" or args.get("name_by") != "hash":
-        return ""
-    return (
-        f"{spec.id} keeps equal files once: they lie side by side in {quoted(args.get('under', '.'))}, named by their "
-        "contents and not by their names. To keep names and folders, choose *path* for the names, or copy the folder."
-    )
 
 
 def _held(tasks: Iterable[TaskPreview], unset: Set[str], perhaps: Set[str]) -> Iterable[str]:
@@ -489,7 +488,7 @@ def _of_hub(
         person=None,
         each=each,
         device=None,
-        why=f"{_THE_HUB}{_time_words(spec)}",
+        why=f"the hub itself does it{_time_words(spec)}",
         effects=tuple(offer.effects),
         repeatability=offer.repeatability,
         optional=spec.optional,

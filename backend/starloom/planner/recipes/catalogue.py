@@ -114,6 +114,7 @@ def param_title(name: str, param: ParamDoc) -> str:
 def recipe_row(recipe: Recipe) -> RecipeHead:
     """Return a recipe's head as a JSON value, without its plan."""
     switches = {param.true_when_named for param in recipe.params.values()}
+    groups = [task["for_each"] for task in recipe.plan["tasks"] if isinstance(task.get("for_each"), dict)]
     return {
         "name": recipe.name,
         "title": recipe.title,
@@ -125,6 +126,8 @@ def recipe_row(recipe: Recipe) -> RecipeHead:
                 "title": param_title(name, param),
                 "optional": param.optional or param.default is not None,
                 "default": param.default,
+                "same_as": param.same_as,
+                "every": any(group.get("devices") == {"param": name} for group in groups),
                 "needs": list(param.needs),
                 "spoken": param.type == "text" and name in switches,
                 "values": {value: words[0] for value, words in param.values.items()},

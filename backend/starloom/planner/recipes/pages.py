@@ -79,6 +79,7 @@ begins as another one and goes on with a further slot, these words may follow ev
 | `values` | of a choice: `{replace: [replace it, overwrite], ...}`, each value with the words for it |
 | `needs`, `not`, `many` | of a device: its tools, a parameter that it differs from, several of them (also of a file) |
 | `true_when_named` | of a boolean: true when that other parameter is given |
+| `same_as` | of an `optional` one: another parameter of its type, whose value it has when none is given |
 | `offers` | of a text: `{on: DEVICE, root: PATH, words: TEXT, pattern: "*.gz"}`, by parameters; a form offers them |
 | `everything` | of a path: *everything* in words is all that the device allows |
 

@@ -33,6 +33,7 @@ from starloom.planner.requests.slots import (
     SlotValue,
     Trust,
     describes,
+    has_ending,
     is_a_device,
     is_called_a_file,
     needs_no_all,
@@ -342,8 +343,10 @@ def _may_be_a_manner(kind: str, taken: SlotValue, phrase: Phrase, name: str) -> 
 
 def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:
     """Return a value with the trust that its phrase gives it: one word after *the file* is the name of a file, and one
-    after *in* that is written as a name is a folder: *what is in Abgaben on nas*.
+    after *in* that is written as a name is a folder: *what is in Abgaben on nas*. *Compare a.conf* is about a file.
     """
+    if phrase.before(name) == "compare" and kind == ("path" if has_ending(taken) else "file"):
+        return replace(taken, trust=Trust.DOUBTFUL)
     if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
         named = str(taken.value).istitle() and str(taken.value).isalpha() and not is_a_device(taken, fleet)
         return replace(taken, trust=Trust.SURE) if named else taken

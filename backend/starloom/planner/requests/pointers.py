@@ -35,7 +35,7 @@ class Pointer:
 
 _FLEET: Final = Place("Fleet, Add device", "/devices?add=1")
 _DEVICES: Final = Place("Fleet", "/devices")
-_STOP: Final = Place("Fleet, Stop everything", "/devices")
+_STOP: Final = Place("Fleet, Stop everything", "/devices?stop=1")
 _RUNS: Final = Place("Constellations", "/constellations")
 _ACTIVITY: Final = Place("Activity", "/activity")
 _RECIPES: Final = Place("Recipes", "/recipes")
@@ -301,8 +301,8 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
     (
         _whole(rf"{_STOPS} {_ALL}(?: (?:now|at once|immediately|everywhere|that is running|that runs))*"),
         _plain(
-            "`starloom stop-all` cancels everything on all devices and waits for their answers, as the page does after "
-            "a question; `starloom cancel` ends one constellation",
+            "Fleet, Stop everything asks first, then cancels every constellation on all devices, and shows which have "
+            "confirmed; in a terminal `starloom stop-all` does so at once, and `starloom cancel` ends one alone",
             _STOP,
         ),
     ),

@@ -550,6 +550,11 @@ def _take_some_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     return SlotValue(", ".join(parts))
 
 
+def has_ending(taken: SlotValue) -> bool:
+    """Return whether words end as the name of a file does: *app.conf*."""
+    return re.search(r"\w\.[A-Za-z]\w*$", str(taken.value)) is not None
+
+
 def is_called_a_file(taken: SlotValue) -> bool:
     """Return whether one word after *the file* is its name: *the file orders* is, *the file server* is not."""
     word = plain_word(str(taken.value))

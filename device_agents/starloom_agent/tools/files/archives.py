@@ -166,7 +166,7 @@ class Unpack(Args, frozen=True, kw_only=True):
     `added` is what `fs.trash` takes to undo it: the new folders, each only while it holds what was unpacked.
     """
 
-    files: tuple[FileRef, ...]
+    files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.zip"}]])]
     under: str = "."
     most_bytes: MostBytes = 20 * 1024**3
     most_files: MostFiles = 200_000
@@ -345,7 +345,7 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
 class Verify(Args, frozen=True, kw_only=True):
     """Read archives to their end and compare every file in them with the list inside, and each with its own hash."""
 
-    files: tuple[FileRef, ...]
+    files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]
     most_bytes: MostBytes = _ANY_BYTES
     most_files: MostFiles = _ANY_FILES
     device_name: str = ""
@@ -439,7 +439,7 @@ class Rotate(Args, frozen=True, kw_only=True):
     its place among the kept ones: a folder that nobody changed does not push out older states.
     """
 
-    files: tuple[FileRef, ...]
+    files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]
     under: str = "."
     keep: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 7
     device_name: str = ""

@@ -8,7 +8,9 @@ import stat
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, NotRequired, Required, TypedDict
+from typing import Annotated, Literal, NotRequired, Required, TypedDict
+
+import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
@@ -38,7 +40,7 @@ class Hash(Args, frozen=True, kw_only=True):
     contents of the folder `folder` in it.
     """
 
-    paths: tuple[str, ...] = ()
+    paths: Annotated[tuple[str, ...], msgspec.Meta(examples=[["a.pdf"]])] = ()
     files: tuple[FileRef, ...] = ()
     folders: tuple[FolderRef, ...] = ()
     find_duplicates: Literal["", "folders", "files"] = ""
@@ -202,7 +204,7 @@ class Verify(Args, frozen=True, kw_only=True):
     """
 
     under: str = "."
-    catalogue: tuple[FileRef, ...] = ()
+    catalogue: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "a.pdf", "sha256": "0" * 64}]])] = ()
     folders: tuple[FolderRef, ...] = ()
     strip: str = ""
     clash: Literal["rename", "replace"] = "rename"

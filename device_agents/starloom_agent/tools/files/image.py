@@ -29,7 +29,7 @@ _ORIGINAL_BYTES_MOST = 16 * 1024 * 1024
 class Info(Args, frozen=True, kw_only=True):
     """`files` are artifacts or paths of this device."""
 
-    files: list[FileRef]
+    files: Annotated[list[FileRef], msgspec.Meta(examples=[[{"path": "photo.jpg"}]])]
 
 
 def _local(context: ToolContext, file: FileRef) -> Path:
@@ -83,7 +83,7 @@ class Resize(Args, frozen=True, kw_only=True):
     with `original` a JPEG that cannot be made smaller here stays as it is, if it has at most 16 MiB.
     """
 
-    files: list[FileRef]
+    files: Annotated[list[FileRef], msgspec.Meta(examples=[[{"path": "photo.jpg"}]])]
     longest_px: Annotated[int, msgspec.Meta(ge=8, le=4096)] = 160
     unreadable: Literal["list", "fail", "original"] = "list"
 

@@ -6,7 +6,7 @@ A kind that this device has no decoder for is said to be not opened, never to be
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Final, TypedDict
+from typing import Annotated, Final, TypedDict
 
 import msgspec
 
@@ -37,7 +37,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 class Check(Args, frozen=True, kw_only=True):
     """Open each of `files` as a picture, and say which cannot be."""
 
-    files: list[Candidate]
+    files: Annotated[list[Candidate], msgspec.Meta(examples=[[{"path": "photo.jpg"}]])]
 
 
 class PictureFault(TypedDict):

@@ -9,7 +9,7 @@ import hashlib
 import os
 import stat
 from pathlib import Path
-from typing import Any, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -166,9 +166,9 @@ class Move(Args, frozen=True, kw_only=True):
     it. A file whose place is taken, or that was changed since it was found, stays; `left_out` names it.
     """
 
-    path: str = ""
+    path: Annotated[str, msgspec.Meta(examples=["a.pdf"])] = ""
     paths: list[str | FoundRef] | None = None
-    to: str
+    to: Annotated[str, msgspec.Meta(examples=["Papers/"])]
     by_kind: bool = False
 
 
@@ -376,7 +376,7 @@ class Restore(Args, frozen=True, kw_only=True):
     A taken place is an error, as is a moved file that was changed since. What is back already is not `moved` again.
     """
 
-    tickets: list[str] = msgspec.field(default_factory=list)
+    tickets: Annotated[list[str], msgspec.Meta(examples=[["TICKET"]])] = msgspec.field(default_factory=list)
     put_back: list[MovedRef] = msgspec.field(default_factory=list)
     under: str = ""
 

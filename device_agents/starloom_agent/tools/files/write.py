@@ -8,7 +8,9 @@ from collections.abc import Callable, Container
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
+
+import msgspec
 
 from starloom_agent.toolkit.faults import os_fault, plain
 from starloom_agent.toolkit.files.comparing import sha256_of
@@ -57,8 +59,8 @@ class Write(Args, frozen=True, kw_only=True):
     strip: str = ""
     on_same_hash: Literal["keep", "write"] = "keep"
     on_clash: OnClash = "rename"
-    path: str = ""
-    text: str | None = None
+    path: Annotated[str, msgspec.Meta(examples=["note.txt"])] = ""
+    text: Annotated[str | None, msgspec.Meta(examples=["hello"])] = None
 
 
 def _wanted_path(file: FileRef, args: Write) -> str:

@@ -70,7 +70,7 @@ class Steps(Args, frozen=True, kw_only=True):
     """Opens a page, does steps in it one after the other, and reads what is there then."""
 
     url: Annotated[str, msgspec.Meta(max_length=2000)]
-    steps: Annotated[list[Step], msgspec.Meta(min_length=1, max_length=50)]
+    steps: Annotated[list[Step], msgspec.Meta(examples=[[{"click": "#next"}]], min_length=1, max_length=50)]
     within_s: Annotated[int, msgspec.Meta(ge=1, le=300)] = 60
 
 

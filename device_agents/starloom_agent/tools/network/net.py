@@ -36,7 +36,7 @@ class Check(Args, frozen=True, kw_only=True):
 
     any_certificate: bool = False
 
-    host: Annotated[str, msgspec.Meta(max_length=253, pattern=r"^[A-Za-z0-9._:\-]*$")] = ""
+    host: Annotated[str, msgspec.Meta(examples=["example.org"], max_length=253, pattern=r"^[A-Za-z0-9._:\-]*$")] = ""
     url: Annotated[str, msgspec.Meta(max_length=2000)] = ""
     at: Annotated[str, msgspec.Meta(max_length=253, pattern=r"^[A-Za-z0-9._:\-]*$")] = ""
     name_only: bool = False

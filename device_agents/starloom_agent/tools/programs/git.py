@@ -85,7 +85,7 @@ class Clone(Args, frozen=True, kw_only=True):
 
     source: Literal["address", "folder", "bundle"]
     to: Annotated[str, msgspec.Meta(min_length=1)]
-    url: str = ""
+    url: Annotated[str, msgspec.Meta(examples=["https://example.org/site.git"])] = ""
     path: str = ""
     files: tuple[FileRef, ...] = ()
     ref: Ref = ""

@@ -43,7 +43,7 @@ class Merge(Args, frozen=True, kw_only=True):
     a row has where it lacks the field.
     """
 
-    rows: list[Row] | None = None
+    rows: Annotated[list[Row] | None, msgspec.Meta(examples=[[{"n": 1}]])] = None
     second: list[Row] | None = None
     third: list[Row] | None = None
     fourth: list[Row] | None = None

@@ -53,7 +53,7 @@ class Query(Args, frozen=True, kw_only=True):
     `params` fill the question marks of `sql`. Without `sql`: whether the file is whole, and every table with its rows.
     """
 
-    path: str = ""
+    path: Annotated[str, msgspec.Meta(examples=["shop.sqlite"])] = ""
     files: tuple[FileRef, ...] = ()
     sql: Annotated[str, msgspec.Meta(max_length=100_000)] = ""
     params: tuple[Scalar, ...] = ()

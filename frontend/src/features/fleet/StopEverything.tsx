@@ -1,6 +1,6 @@
 /** Stop everything: the button, and which devices confirmed that they ended what they had. */
 import { useState } from "react";
-import { Link } from "wouter";
+import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { nameOfDevice, stopRows } from "../../model/fleet/fleet.ts";
@@ -15,29 +15,36 @@ const SHOWN_MS = 10 * 60_000;
 export function useStopEverything(): Raised {
   const { hub } = useWorkspace();
   const { report } = useDoing();
-  const [asking, setAsking] = useState(false);
+  const [, go] = useLocation();
+  // The answer to *stop everything* as a request leads here.
+  const linked = new URLSearchParams(useSearch()).has("stop");
+  const [pressed, setPressed] = useState(false);
+  const close = () => {
+    setPressed(false);
+    if (linked) go("/devices", { replace: true });
+  };
   return {
     button: (
-      <Button asks="run" icon="stop" onClick={() => setAsking(true)}>
+      <Button asks="run" icon="stop" onClick={() => setPressed(true)}>
         Stop everything
       </Button>
     ),
-    dialog: asking && (
-      <Modal label="Stop everything" className="asking" onClose={() => setAsking(false)}>
+    dialog: (pressed || linked) && (
+      <Modal label="Stop everything" className="asking" onClose={close}>
         <h2 className="head">Stop everything?</h2>
         <p className="dim">
           Every constellation is cancelled. Each device that has work confirms when it has ended; one that is away is
           named until it does.
         </p>
         <div className="row">
-          <Button large onClick={() => setAsking(false)}>
+          <Button large onClick={close}>
             Let it run
           </Button>
           <Button
             large
             kind="bad"
             onClick={() => {
-              setAsking(false);
+              close();
               hub.stopAll().catch(report);
             }}
           >

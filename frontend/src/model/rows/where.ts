@@ -96,16 +96,16 @@ export function whereWords(where: Where): string {
   }
 }
 
-/** The devices that a selector means: `nas or laptop`, `any linux device`. A part without words stays as it is. */
-export function selectorWords(selector: Fields): string {
+/** The devices that a selector means: `nas or laptop`, `any linux device`; `nas and laptop` where each of them does it. */
+export function selectorWords(selector: Fields, every = false): string {
   const param = nodeOf(selector, "param");
   if (param !== null) return param;
   if (Array.isArray(selector.any))
-    return selector.any.map((one) => (isFields(one) ? selectorWords(one) : "")).join(" or ");
+    return selector.any.map((one) => (isFields(one) ? selectorWords(one, every) : "")).join(every ? " and " : " or ");
   const named = textOf(selector.name) || textOf(selector.id);
   if (named) return named;
   const of = classOf(selector);
-  if (of) return of.os || of.label ? `any ${of.os ?? of.label} device` : "any device";
+  if (of) return [every ? "every" : "any", of.os || of.label, "device"].filter(Boolean).join(" ");
   return JSON.stringify(selector);
 }
 

@@ -177,7 +177,10 @@ export function DeviceFacts({ view: { device, offer } }: { view: DeviceView }) {
       ))}
       <div>
         <dt>Agent</dt>
-        <dd>{device.version ? `version ${device.version}` : "unknown"}</dd>
+        <dd>
+          {device.version ? `version ${device.version}` : "unknown"}
+          {offer?.facts?.build && `, build ${offer.facts.build}`}
+        </dd>
       </div>
     </dl>
   );

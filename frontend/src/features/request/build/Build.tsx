@@ -89,7 +89,7 @@ export function Build({ document, values: understood }: BuildProps) {
         ? faultsWords(faults)
         : !settled || preview.loading || !shown
           ? "The preview is being made."
-          : null;
+          : shown.may_not || null;
 
   const launch = useCallback(async () => {
     if (blocked || launching || !shown) return;

@@ -16,8 +16,7 @@ interface Call {
 function placeOf(selector: Fields, every: boolean): string {
   const from = textOf(selector.from);
   if (from) return `the device that ${from} names`;
-  const words = selectorWords(selector);
-  return every ? words.replace(/^any /, "every ") : words;
+  return selectorWords(selector, every);
 }
 
 /** The calls of a recipe: each tool, and the device that its parameter names now. */

@@ -19,12 +19,10 @@ interface SlotsProps {
 }
 
 /** A device parameter may come as a selector, an id or a name; people see names, and the words of other selectors. */
-export function textOf(value: unknown): string {
+export function textOf(value: unknown, every = false): string {
   if (value === null || value === undefined) return "";
   if (isCommand(value)) return commandOf(value);
-  if (typeof value === "object") {
-    return selectorWords(value as Fields);
-  }
+  if (typeof value === "object") return selectorWords(value as Fields, every);
   return String(value);
 }
 
@@ -50,6 +48,7 @@ export function Slots({ params, types, onChange }: SlotsProps) {
                   : "text")
           }
           value={params[name]}
+          every={types?.[name]?.every ?? false}
           offered={types?.[name]?.offers ?? null}
           params={params}
           onChange={(value) => onChange({ ...params, [name]: value })}
@@ -105,6 +104,7 @@ function absentWord(row: SlotType | undefined): string {
   if (!row) return "";
   if (row.type === "choice") return row.values?.[String(row.default)] ?? "";
   if (typeof row.default === "string" || typeof row.default === "number") return String(row.default);
+  if (row.same_as) return "the same";
   return row.optional ? "any" : "";
 }
 
@@ -114,6 +114,7 @@ function Slot({
   values,
   type,
   value,
+  every,
   offered,
   params,
   onChange,
@@ -123,13 +124,14 @@ function Slot({
   values: Record<string, string>;
   type: string;
   value: unknown;
+  every: boolean;
   offered: RecipeParam["offers"];
   params: Record<string, unknown>;
   onChange: (value: unknown) => void;
 }) {
   const id = useId();
   const fleet = useFleet();
-  const text = textOf(value);
+  const text = textOf(value, every);
   // A selector of several devices is one choice of the list, beside each device alone.
   const [first] = useState(value);
   const chosen = isDevice(value) || typeof value === "string" ? text : "";
@@ -155,7 +157,7 @@ function Slot({
           value={chosen}
           onChange={(event) => {
             const one = event.target.value;
-            onChange(one === textOf(first) ? first : one ? { name: one } : "");
+            onChange(one === textOf(first, every) ? first : one ? { name: one } : "");
           }}
         >
           <option value="">{absent || "choose"}</option>

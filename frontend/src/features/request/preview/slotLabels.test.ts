@@ -33,6 +33,7 @@ describe("the fields of a recipe", () => {
 
   it("say a choice of devices in words, not as it is sent", () => {
     expect(textOf({ any: [{ name: "nas" }, { name: "laptop" }] })).toBe("nas or laptop");
+    expect(textOf({ any: [{ name: "nas" }, { os: "linux" }] }, true)).toBe("nas and every linux device");
     expect(textOf({ name: "nas" })).toBe("nas");
   });
 });
