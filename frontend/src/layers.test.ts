@@ -59,7 +59,7 @@ const NAMED: Record<string, string[]> = {
     "features/inbox/questions",
     "features/recipes",
   ],
-  "features/inbox": ["features/inbox/questions", "features/recipes"],
+  "features/inbox": ["features/answer/values", "features/inbox/questions", "features/recipes"],
   "features/inbox/questions": ["features/answer/values"],
   "features/lab": ["generated"],
   "features/recipes": [
