@@ -3,6 +3,7 @@
  * Keeps its streams in memory; controls change them a little, so that buttons have an effect. No network of its own.
  */
 
+import type { AskRow } from "../src/generated/api.ts";
 import type { Entity, InvitationRow, ProposalRow, StreamEvent } from "../src/model/types.ts";
 import { fold } from "./apply.ts";
 import { stateHash } from "./canonical.ts";
@@ -85,6 +86,8 @@ export class MockHub {
   refused = "";
   /** Tasks that the person has to name before a control repeats them. */
   repeats: string[] = [];
+  /** Questions of devices that were answered lately. */
+  answeredAsks: AskRow[] = [];
   /** Plans that the person may keep as recipes. */
   proposals: ProposalRow[] = [];
 
@@ -276,6 +279,7 @@ export class MockHub {
       };
     }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
+    if (path === "/asks") return { body: { items: this.answeredAsks, next: null }, status: 200 };
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     const recipe = RECIPES.find((one) => path === `/recipes/${one.name}`);

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import react from "@vitejs/plugin-react";
 import { defineConfig, type Plugin } from "vite";
 import { WebSocketServer } from "ws";
+import { rooted } from "../scripts/rooted.ts";
 import { T0 } from "./logBuilder.ts";
 import { MockHub } from "./mockHub.ts";
 import { CONSTELLATION } from "./scenario.ts";
@@ -49,6 +50,6 @@ function mockHub(): Plugin {
 }
 
 export default defineConfig({
-  plugins: [react(), mockHub()],
+  plugins: [react(), rooted(), mockHub()],
   server: { host: "127.0.0.1", port: Number(process.env.PORT ?? 5174), strictPort: true },
 });

@@ -11,7 +11,7 @@ const CHILDREN_MOST = 12;
 const SOURCE = import.meta.dirname;
 
 /** Every feature stands on these; `x/*` is x with all below it. */
-const UNDER_FEATURES = ["app/*", "link", "model/*", "ui"];
+const UNDER_FEATURES = ["app/*", "link", "model/*", "styles", "ui"];
 
 /** What a folder may import beside itself. A feature names only other features here, and parts of its own. */
 const NAMED: Record<string, string[]> = {
@@ -59,7 +59,7 @@ const NAMED: Record<string, string[]> = {
     "features/inbox/questions",
     "features/recipes",
   ],
-  "features/inbox": ["features/inbox/questions", "features/recipes"],
+  "features/inbox": ["features/answer/values", "features/inbox/questions", "features/recipes"],
   "features/inbox/questions": ["features/answer/values"],
   "features/lab": ["generated"],
   "features/recipes": [
@@ -98,9 +98,9 @@ const NAMED: Record<string, string[]> = {
   ],
   "app/shell": ["app/actions", "app/waiting", "app/workspace", "link", "model/fleet", "model/words", "ui"],
   "app/waiting": ["app/workspace", "link", "model", "model/fleet", "model/stream", "model/words", "ui"],
-  "app/workspace": ["link", "model", "model/stream", "model/tasks", "ui"],
+  "app/workspace": ["link", "model", "model/stream", "model/tasks", "styles", "ui"],
   link: ["model", "model/stream", "model/words"],
-  ui: ["model", "model/words"],
+  ui: ["model", "model/words", "styles"],
   model: ["generated"],
   "model/answer": ["model", "model/words"],
   "model/fleet": ["generated", "model", "model/stream", "model/words"],

@@ -36,6 +36,8 @@ def test_a_devices_question_is_answered_in_the_inbox(page: Page, stack: Stack, s
     screens.shoot(page, "inbox", "device-asks", width)
     asked.get_by_role("button", name="Allow once").click()
     expect(asked).to_have_count(0)
+    lately = page.locator(".card", has=page.get_by_role("heading", name="Answered lately"))
+    expect(lately.locator(".item", has_text=f"{name} asked before shell.run")).to_contain_text("approved by")
     stack.until_state(constellation, "succeeded")
 
 

@@ -97,8 +97,8 @@ def post_approval_deny(approval: str) -> Post[GivenAnswer]:
     return Post(f"/approvals/{_part(approval)}/deny")
 
 
-def get_asks() -> Get[Items[AskRow]]:
-    return Get("/asks")
+def get_asks(*, state: str | None = None) -> Get[Items[AskRow]]:
+    return Get("/asks", {"state": state})
 
 
 def post_ask_approve(ask: str) -> Post[AskRow]:

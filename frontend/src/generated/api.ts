@@ -124,6 +124,28 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/asks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List
+         * @description List the open questions of devices to their owners, the oldest first; or those lately answered here.
+         *
+         *     `answers`: where an answer counts.
+         */
+        get: operations["list_api_v1_asks_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/asks/{ask}/approve": {
         parameters: {
             query?: never;
@@ -1755,6 +1777,7 @@ export interface components {
         AskRow: {
             action: string;
             answer: string | null;
+            answered_at: string | null;
             answered_by: string | null;
             answers: string;
             args: string;
@@ -1765,6 +1788,7 @@ export interface components {
             expires_at: string | null;
             id: string;
             line: string;
+            reason: string;
             task: string;
             tool: string;
         };
@@ -2934,6 +2958,14 @@ export interface components {
          */
         Items_ActivityRow_: {
             items: components["schemas"]["ActivityRow"][];
+            next: string | null;
+        };
+        /**
+         * Items[AskRow]
+         * @description A list, or a page of one; `next` is the cursor of the page after it.
+         */
+        Items_AskRow_: {
+            items: components["schemas"]["AskRow"][];
             next: string | null;
         };
         /**
@@ -5099,6 +5131,7 @@ export type HubDisk = components['schemas']['HubDisk'];
 export type InvitationRow = components['schemas']['InvitationRow'];
 export type IssuedToken = components['schemas']['IssuedToken'];
 export type Items_ActivityRow_ = components['schemas']['Items_ActivityRow_'];
+export type Items_AskRow_ = components['schemas']['Items_AskRow_'];
 export type Items_BlameRow_ = components['schemas']['Items_BlameRow_'];
 export type Items_ConstellationRow_ = components['schemas']['Items_ConstellationRow_'];
 export type Items_DeviceWork_ = components['schemas']['Items_DeviceWork_'];
@@ -5385,6 +5418,28 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+        };
+    };
+    list_api_v1_asks_get: {
+        parameters: {
+            query?: {
+                state?: "open" | "answered";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Items_AskRow_"];
+                };
             };
         };
     };

@@ -176,6 +176,22 @@ export class Hub {
     const page = await this.rest.get("/approvals", { query: { state: state === "open" ? undefined : state }, signal });
     return page.items.map(needOf);
   }
+  /** The questions of devices that were lately answered here, as the list of answered approvals has its own. */
+  async answeredAsks(signal?: AbortSignal): Promise<Need[]> {
+    const page = await this.rest.get("/asks", { query: { state: "answered" }, signal });
+    return page.items.map((row) => ({
+      id: row.id,
+      kind: "approval",
+      text: `${row.device.name} asked before ${row.tool}`,
+      constellation: row.constellation,
+      name: row.constellation_name,
+      opened_ms: msOf(row.asked_at),
+      answer: row.answer ?? "",
+      answered_by: row.answered_by ?? "",
+      answered_ms: msOf(row.answered_at),
+      reason: row.reason,
+    }));
+  }
   /** Sentences on the grants that the devices of an approval's plan lack: its tasks wait there after the answer. */
   async ungranted(constellation: string, question: string, signal?: AbortSignal): Promise<string[]> {
     const path = { approval: `${constellation}:${question}` };

@@ -3,6 +3,7 @@
  * so that its dialog stays open when the room changes.
  */
 import { Children, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { grown } from "../styles/textSize.ts";
 import { Button } from "./parts.tsx";
 
 interface ActsProps {
@@ -40,7 +41,7 @@ function roomOf(box: HTMLElement): number {
   const others = [...bar.children].filter((one) => one !== box && !one.matches(".grow"));
   const taken = others.map((one) => {
     const width = one.getBoundingClientRect().width;
-    return one.matches("h1") ? Math.min(width, NAME_PX) : width;
+    return one.matches("h1") ? Math.min(width, grown(NAME_PX)) : width;
   });
   const shown = taken.filter((width) => width > 0);
   const gap = Number.parseFloat(style.columnGap) || 0;

@@ -24,3 +24,11 @@ it("opens no keyboard on a screen that is touched", () => {
   open("coarse");
   expect(document.activeElement).not.toBe(screen.getByRole("textbox", { name: "Name" }));
 });
+
+it("stays at its top where the first field is below it", () => {
+  const below = vi.spyOn(HTMLInputElement.prototype, "getBoundingClientRect");
+  below.mockReturnValue({ bottom: 900 } as DOMRect);
+  open("fine");
+  expect(document.activeElement).not.toBe(screen.getByRole("textbox", { name: "Name" }));
+  below.mockRestore();
+});

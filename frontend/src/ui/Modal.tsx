@@ -19,9 +19,15 @@ export interface Raised {
 
 const FIELDS = ["input:not([type=hidden])", "select", "textarea"].map((kind) => `${kind}:not(:disabled)`).join(", ");
 
-/** With a pointer that needs no keyboard on the screen, work begins in the first field, not on the button of the head. */
+/**
+ * With a pointer that needs no keyboard on the screen, work begins in the first field, not on the button of the head. A
+ * field for which the dialog would scroll is not what it begins with.
+ */
 function beginIn(dialog: HTMLDialogElement): void {
-  if (matchMedia("(pointer: fine)").matches) dialog.querySelector<HTMLElement>(FIELDS)?.focus();
+  if (!matchMedia("(pointer: fine)").matches) return;
+  const field = dialog.querySelector<HTMLElement>(FIELDS);
+  const inSight = dialog.getBoundingClientRect().bottom;
+  if (field && field.getBoundingClientRect().bottom <= inSight) field.focus();
 }
 
 export function Modal({ label, className, onClose, children }: ModalProps) {

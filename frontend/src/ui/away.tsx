@@ -9,6 +9,7 @@ import {
   useEffect,
   useState,
 } from "react";
+import { grown } from "../styles/textSize.ts";
 
 /**
  * Who may ask, as the hub's routes ask for it: `true` is a person who may change something, `fleet` one who may change
@@ -166,10 +167,11 @@ export function useReason(why: string | null): Reason {
 
 /** Below the button, or above it at the bottom of the screen; never over an edge. */
 function beside(box: DOMRect): CSSProperties {
+  const [wide, high] = [grown(WIDTH_PX), grown(HEIGHT_PX)];
   const across =
-    box.left + WIDTH_PX + EDGE_PX <= innerWidth
+    box.left + wide + EDGE_PX <= innerWidth
       ? { left: Math.max(EDGE_PX, box.left) }
-      : { right: Math.max(EDGE_PX, Math.min(innerWidth - box.right, innerWidth - WIDTH_PX - EDGE_PX)) };
-  const up = box.bottom + HEIGHT_PX >= innerHeight;
+      : { right: Math.max(EDGE_PX, Math.min(innerWidth - box.right, innerWidth - wide - EDGE_PX)) };
+  const up = box.bottom + high >= innerHeight;
   return { ...across, ...(up ? { bottom: innerHeight - box.top + 4 } : { top: box.bottom + 4 }) };
 }

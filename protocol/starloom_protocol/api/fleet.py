@@ -264,8 +264,10 @@ class AskRow(TypedDict):
     id: str
     action: str
     answer: str | None
+    answered_at: str | None
     answered_by: str | None
     answers: str
+    reason: str
     args: str
     asked_at: str | None
     constellation: str

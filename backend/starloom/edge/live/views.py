@@ -22,7 +22,7 @@ from starloom.edge.live.fanout import Fanout
 from starloom.planner.equivalents import Equivalents, equivalents
 from starloom.store.port import ReadPort
 from starloom_protocol.plan import Signature, signature_of
-from starloom_protocol.records.approvals import DeviceAsks, Standing
+from starloom_protocol.records.approvals import DeviceAsks, PendingAsk, Standing
 from starloom_protocol.records.entities import (
     Answer,
     Device,
@@ -200,6 +200,7 @@ class FleetView:
         self.spendings: dict[str, Spending] = {}
         self.stopping: dict[str, Stopping] = {}
         self.asks: dict[str, DeviceAsks] = {}
+        self.answered_asks: dict[tuple[str, str], PendingAsk] = {}  # of a device, by action; those lately answered
         self.lab_faults: dict[str, LabFault] = {}
         self._tables: dict[str, dict[str, Any]] = {
             "device": self.devices,
@@ -240,6 +241,7 @@ class FleetView:
             table.clear()
         self._by_code.clear()
         self._pairings.clear()
+        self.answered_asks.clear()
         for key, raw in entities.items():
             self._put(key, raw)
 
@@ -268,6 +270,10 @@ class FleetView:
             self._tool_sets.take(identity, record.tools)
         elif kind == "offer":
             self._tool_sets.leave(identity)
+        if isinstance(record, DeviceAsks):
+            for ask in record.open:
+                if ask.answer:
+                    _keep_newest(self.answered_asks, (identity, ask.action), ask)
         if record is None:
             table.pop(identity, None)
         else:
@@ -395,6 +401,14 @@ class FleetView:
         return table
 
 
+def _keep_newest(answered: dict[tuple[str, str], Any], where: tuple[str, str], record: Any) -> None:
+    """Put an answer last, and drop the oldest of too many."""
+    answered.pop(where, None)
+    answered[where] = record
+    if len(answered) > ANSWERED_MAX:
+        del answered[next(iter(answered))]
+
+
 class QuestionsView:
     """Open questions of all constellations: (constellation, question id) -> question; and those lately `answered`."""
 
@@ -429,10 +443,7 @@ class QuestionsView:
             return
         self.open.pop(where, None)
         if isinstance(record, Question) and record.answer:
-            self.answered.pop(where, None)
-            self.answered[where] = record
-            if len(self.answered) > ANSWERED_MAX:
-                del self.answered[next(iter(self.answered))]
+            _keep_newest(self.answered, where, record)
 
     def _drop_if_final(self, stream: str, raw: bytes) -> None:
         if not any(where[0] == stream for where in self.open):

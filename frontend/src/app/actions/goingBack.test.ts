@@ -55,6 +55,20 @@ describe("undoing work", () => {
     );
   });
 
+  it("says why a move that was found done has no way back, and leaves it out of the undo of all", () => {
+    const moved = (id: string, put_back: string[]) => {
+      const made = stored({ args: "{}", outputs: { put_back: "/put_back" }, tool: "fs.restore" }, { put_back });
+      return { ...made, id, name: id } as TaskView;
+    };
+    const [found, done] = [moved("found", []), moved("done", ["t-1"])];
+    const ended = { id: "c1", state: "succeeded" } as Head;
+    const undo = (all: TaskView[], task: TaskView | null) => undoWork({} as Workspace, ended, all, task);
+    expect(undo([found], found)?.why).toContain("nothing to put back");
+    expect(undo([done], done)?.why).toBeNull();
+    expect(undo([found], null)).toBeNull();
+    expect(undo([found, done], null)?.deed).toBe("Undo done");
+  });
+
   it("is offered for a call whose tool has a way back, and not where the task does more than that", () => {
     const written = (more: object) => {
       const made = stored({}, { added: ["a"] });

@@ -30,6 +30,13 @@ export function forkFrom(
   };
 }
 
+const FOUND_MOVED =
+  "Its file was found moved already, by an attempt whose result was lost or by others, so there is nothing to put back. " +
+  "Move it back by a task with fs.move.";
+
+/** Whether a move found its work done: the hub refuses its undo, since nothing proves that it moved the file. */
+const foundMoved = (view: TaskView): boolean => putsBack(view) && countOf(view) === 0;
+
 /** The tasks that have done something which has a way back, and nobody has taken it back. */
 function undoable(asked: readonly TaskView[], all: readonly TaskView[]): TaskView[] {
   const done = asked.filter((view) => wayBack(view.spec) && view.record?.state === "succeeded");
@@ -45,14 +52,15 @@ export function undoWork(
   all: readonly TaskView[],
   task: TaskView | null,
 ): Action | null {
-  const found = undoable(task ? [task] : all, all);
+  const done = undoable(task ? [task] : all, all);
+  const found = task ? done : done.filter((view) => !foundMoved(view));
   if (found.length === 0) return null;
   const running = !task && !FINAL.has(head.state) ? "Wait until it has ended, or cancel it." : null;
   const deed = found.length === 1 ? `Undo ${found[0]?.name}` : `Undo ${found.length} steps`;
   return {
     id: "undo",
     label: task ? "Undo" : deed,
-    why: running,
+    why: task && found.every(foundMoved) ? FOUND_MOVED : running,
     asks: asksOf(found),
     deed,
     run: () => history.undo(hub.rest, head.id, task ? [task.id] : []),

@@ -3,6 +3,7 @@ import { createContext, useContext, useEffect, useRef, useState, useSyncExternal
 import { soon } from "../../link/slices.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import { boardOf, type TaskView } from "../../model/tasks/board.ts";
+import { inEm } from "../../styles/textSize.ts";
 import type { Workspace } from "./workspace.ts";
 
 export const WorkspaceContext = createContext<Workspace | null>(null);
@@ -115,7 +116,7 @@ export function useLater(begun: boolean): boolean {
   return begun && later;
 }
 
-const phone = typeof matchMedia === "function" ? matchMedia("(max-width: 720px)") : null;
+const phone = typeof matchMedia === "function" ? matchMedia(inEm("(max-width: 720px)")) : null;
 
 export function usePhone(): boolean {
   return useSyncExternalStore(
@@ -131,10 +132,10 @@ export function usePhone(): boolean {
 export function useMedia(query: string): boolean {
   return useSyncExternalStore(
     (listener) => {
-      const list = typeof matchMedia === "function" ? matchMedia(query) : null;
+      const list = typeof matchMedia === "function" ? matchMedia(inEm(query)) : null;
       list?.addEventListener("change", listener);
       return () => list?.removeEventListener("change", listener);
     },
-    () => typeof matchMedia === "function" && matchMedia(query).matches,
+    () => typeof matchMedia === "function" && matchMedia(inEm(query)).matches,
   );
 }

@@ -71,6 +71,38 @@ describe("an Inbox where only a device waits", () => {
   });
 });
 
+describe("the question of a device", () => {
+  it("has its call in words, and stands among the answers once it has one", async () => {
+    const hub = openPage("/inbox");
+    await screen.findByText("Nothing waits for you.");
+    const ask = { action: "0c", args: '{"older_than_days":0}', asked_ms: hub.now(), expires_ms: hub.now() + 600_000 };
+    const asks = { answers: "hub", device: "d-phone", open: [{ ...ask, id: "a-1", tool: "trash.empty" }] };
+    act(() => hub.publish("fleet", "device_asks", { "asks/d-phone": asks }));
+    const waits = await screen.findByRole("region", { name: "Waits on your devices" });
+    expect(within(waits).getByText("older than days")).toBeTruthy();
+    expect(waits.textContent).not.toContain("{");
+    hub.answeredAsks = [
+      {
+        ...{
+          id: "d-phone:a-1",
+          action: "0c",
+          tool: "trash.empty",
+          task: "",
+          constellation: "",
+          constellation_name: "",
+        },
+        ...{ answer: "deny", answered_by: "person:p-1#Jonas", answered_at: new Date(hub.now()).toISOString() },
+        ...{ answers: "hub", args: "{}", asked_at: null, expires_at: null, line: "", reason: "not today" },
+        device: { id: "d-phone", name: "demo-phone" },
+      },
+    ];
+    act(() => hub.publish("fleet", "device_ask_answered", { "asks/d-phone": null }));
+    const row = (await screen.findByText("demo-phone asked before trash.empty")).closest(".item");
+    expect(row?.textContent).toContain("denied by");
+    expect(row?.textContent).toContain("not today");
+  });
+});
+
 describe("requests without a plan", () => {
   it("are one row for their cause, with the ways out, here and on their own page", async () => {
     const hub = openPage("/settings");

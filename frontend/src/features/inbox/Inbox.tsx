@@ -25,7 +25,10 @@ export function InboxPage() {
   const waiting = useWaiting();
   const mine = useMine();
   const { hub, session } = useWorkspace();
-  const answered = useResource(`answered/${needs.count}`, (signal) => hub.approvals("answered", signal));
+  const answered = useResource(`answered/${needs.count}/${waiting.asks.length}`, async (signal) => {
+    const found = await Promise.all([hub.approvals("answered", signal), hub.answeredAsks(signal)]);
+    return found.flat().sort((one, other) => (other.answered_ms ?? 0) - (one.answered_ms ?? 0));
+  });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const approvals = needs.items.filter((need) => need.kind === "approval");
   const picked = approvals.filter((need) => chosen.has(keyOf(need)));
@@ -162,7 +165,7 @@ function Answered({ items }: { items: Need[] }) {
           {words.get(need.constellation) && <span className="sub cut">“{words.get(need.constellation)}”</span>}
           <span className="sub small">
             {said(need)} by {author(need.answered_by ?? "")}
-            {need.reason ? `: ${need.reason}` : ""}. <Origin need={need} />
+            {need.reason ? `: ${need.reason}` : ""}. {need.constellation && <Origin need={need} />}
           </span>
         </div>
       ))}

@@ -7,6 +7,7 @@ import type { Unplanned } from "../../app/waiting/unplanned.ts";
 import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { nameOfDevice, replacesWords, taskNamed } from "../../model/fleet/fleet.ts";
+import { toolsOf } from "../../model/fleet/tools.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
 import { ownTimes } from "../../model/words/clock.ts";
@@ -16,6 +17,7 @@ import { useMay } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, CopyLine, focusAtOnce } from "../../ui/parts.tsx";
 import { typedOnDevice } from "../../ui/typed.ts";
+import { ValueView } from "../answer/values/ValueView.tsx";
 import { Asleep } from "./Asleep.tsx";
 import { TryAgain } from "./questions/TryAgain.tsx";
 
@@ -59,6 +61,7 @@ export function AskItem({ ask }: { ask: Ask }) {
   const [reason, setReason] = useState<string | null>(null);
   const name = nameOfDevice(fleet, ask.device);
   const facts = fleet.kind<Offer>("offer").get(ask.device)?.facts;
+  const title = toolsOf(fleet).get(ask.tool)?.title ?? ask.tool;
   const here = ask.answers === "hub";
   const may = useMay("approver");
   const answer = async (allow: boolean) => {
@@ -76,7 +79,7 @@ export function AskItem({ ask }: { ask: Ask }) {
     <div className="item">
       <Glyph name="hand" tone="violet" />
       <b className="strong">
-        {name} asks before {ask.tool}
+        {name} asks before {title}
       </b>
       {here ? (
         <span className="answers">
@@ -90,9 +93,10 @@ export function AskItem({ ask }: { ask: Ask }) {
       ) : (
         <span />
       )}
-      <span className="sub">
-        <code className="mono wraps">{readable(ask.args ?? "")}</code>
-      </span>
+      <div className="sub small">
+        {title !== ask.tool && <code className="mono">{ask.tool}</code>}
+        {(ask.args ?? "{}") !== "{}" && <ValueView text={ask.args ?? ""} exact />}
+      </div>
       <span className="sub">
         {ask.constellation && (
           <>

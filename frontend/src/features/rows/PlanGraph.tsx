@@ -7,6 +7,7 @@ import type { Fields } from "../../model/rows/document.ts";
 import type { RowFault } from "../../model/rows/faults.ts";
 import { before, gateWords, type Row, rowsOf } from "../../model/rows/row.ts";
 import { whereWords } from "../../model/rows/where.ts";
+import { drawingSize, rem } from "../../styles/textSize.ts";
 
 const WIDE = 208;
 const HIGH = 60;
@@ -30,11 +31,12 @@ export function PlanGraph({ plan, tools, faults, selected, onSelect }: PlanGraph
       </p>
     );
   if (rows.length === 0) return <p className="nothing dim">There is nothing to draw yet: add a row.</p>;
+  const size = drawingSize(placed.width + 2 * ROOM, placed.height + 2 * ROOM);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide drawing scrolls, and must do so by keyboard too.
     <div className="plangraph" tabIndex={0} role="region" aria-label="Graph of the plan">
-      <div style={{ width: placed.width + 2 * ROOM, height: placed.height + 2 * ROOM, position: "relative" }}>
-        <svg width={placed.width + 2 * ROOM} height={placed.height + 2 * ROOM} aria-hidden="true">
+      <div style={{ ...size.style, position: "relative" }}>
+        <svg {...size} aria-hidden="true">
           <g transform={`translate(${ROOM} ${ROOM})`}>
             {placed.routes.map((points, at) => (
               <path key={`${links[at]?.from}>${links[at]?.to}`} d={pathOf(points)} className="planlink" />
@@ -52,7 +54,7 @@ export function PlanGraph({ plan, tools, faults, selected, onSelect }: PlanGraph
               className={`plannode ${wrong ? "faulty" : ""}`}
               aria-pressed={selected === row.id}
               title={gates ? `Starts when ${gates}` : undefined}
-              style={{ left: at.x + ROOM, top: at.y + ROOM, width: WIDE, height: HIGH }}
+              style={{ left: rem(at.x + ROOM), top: rem(at.y + ROOM), width: rem(WIDE), height: rem(HIGH) }}
               onClick={() => onSelect(row.id)}
             >
               <b className="strong cut">

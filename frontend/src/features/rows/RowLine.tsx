@@ -144,10 +144,12 @@ function Chips({ row, rows }: { row: Row; rows: readonly Row[] }) {
   const number = (id: string) => rows.findIndex((one) => one.id === id) + 1 || id;
   const chips: { label: string; value: string; from: boolean }[] = [];
   if (row.each) {
-    const source = row.each.from
-      ? `${number(row.each.from)} ${pointerWords(row.each.output)}`
-      : `${number(row.each.same)}`;
-    chips.push({ label: row.each.from ? "each of" : "with each of", value: source, from: true });
+    const { from, output, same } = row.each;
+    chips.push(
+      from
+        ? { label: "for each in", value: `${pointerWords(output)} of row ${number(from)}`, from: true }
+        : { label: "together with", value: `row ${number(same)}`, from: true },
+    );
   }
   for (const use of row.uses)
     chips.push({ label: labelOf(use.name), value: `${number(use.from)} ${pointerWords(use.output)}`, from: true });

@@ -103,9 +103,15 @@ export function nodeOf(value: Json | undefined, kind: "param" | "each" | "secret
   return typeof name === "string" && Object.keys(value).length === 1 ? name : null;
 }
 
-/** Words in small letters without their accents, as names are written: `Große Kiste` keeps its letters. */
-export const plainLetters = (words: string): string =>
-  words.toLowerCase().replaceAll("ß", "ss").normalize("NFKD").replaceAll(/\p{M}/gu, "");
+/** Words as a name: small letters without their accents and digits, joined by hyphens. `Große Kiste` keeps its letters. */
+export const slug = (words: string): string =>
+  words
+    .toLowerCase()
+    .replaceAll("ß", "ss")
+    .normalize("NFKD")
+    .replaceAll(/\p{M}/gu, "")
+    .replace(/[^a-z0-9]+/g, "-")
+    .replace(/^-|-$/g, "");
 
 /** The address of a recipe's page whose form has these values. */
 export const recipeWith = (name: string, values: Fields): string =>

@@ -3,7 +3,7 @@
  * about, and keeps references true: a row that goes takes its uses and gates along, a row that is renamed is renamed
  * wherever it is named.
  */
-import { type Fields, idOf, isFields, type Json, list, taskOf, textOf, withField } from "./document.ts";
+import { type Fields, idOf, isFields, type Json, list, slug, taskOf, textOf, withField } from "./document.ts";
 import type { Form } from "./schema.ts";
 
 const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -16,12 +16,7 @@ export function wrongId(plan: Fields, id: string, own: string): string | null {
 
 /** A free name made of a tool's last word: `fs.find` becomes `find`, then `find-2`. */
 export function freeId(plan: Fields, wish: string): string {
-  const stem =
-    (wish.split(".").at(-1) ?? "")
-      .toLowerCase()
-      .replace(/[^a-z0-9]+/g, "-")
-      .replace(/^-+|-+$/g, "")
-      .slice(0, 56) || "row";
+  const stem = slug(wish.split(".").at(-1) ?? "").slice(0, 56) || "row";
   for (let number = 1; ; number += 1) {
     const id = number === 1 ? stem : `${stem}-${number}`;
     if (!taskOf(plan, id)) return id;

@@ -10,8 +10,8 @@ import {
   type Json,
   nodeOf,
   paramsOf,
-  plainLetters,
   same,
+  slug,
   tasksOf,
   textOf,
   withField,
@@ -53,10 +53,7 @@ export function typeOf(name: string, value: Json): ParamType | null {
 }
 
 function freeName(taken: Iterable<string>, wish: string): string {
-  const stem =
-    plainLetters(wish)
-      .replace(/[^a-z0-9]+/g, "_")
-      .replace(/^_+|_+$/g, "") || "value";
+  const stem = slug(wish).replaceAll("-", "_") || "value";
   const used = new Set(taken);
   for (let number = 1; ; number += 1) {
     const name = number === 1 ? stem : `${stem}_${number}`;

@@ -34,6 +34,9 @@ async def test_a_person_answers_for_a_device(world: World, action: str, allow: b
         await agent.send(f.AsksFrame(answers="hub"))
         await settle()
         assert (await http.get(f"{API}/asks")).json()["items"] == []
+        (kept,) = (await http.get(f"{API}/asks", params={"state": "answered"})).json()["items"]
+        assert (kept["action"], kept["answer"], kept["reason"]) == (ASK.action, "allow" if allow else "deny", "seen")
+        assert kept["answered_by"].startswith("person:")
         assert (await http.post(f"{API}/asks/{item['id']}/{action}")).status_code == 404
 
 

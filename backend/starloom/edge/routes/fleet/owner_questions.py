@@ -5,9 +5,12 @@ Translates and passes on: the core and the device's own policy decide whether an
 
 from __future__ import annotations
 
+from typing import Literal
+
 from fastapi import APIRouter, Request
 from msgspec.structs import replace
 
+from starloom.core.fleet.owner_questions import HUB
 from starloom.core.state import inputs
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
@@ -35,8 +38,15 @@ class OwnerAsks:
         router.add_api_route(V1 + "/asks/{ask}/approve", self.approve, methods=["POST"])
         router.add_api_route(V1 + "/asks/{ask}/deny", self.deny, methods=["POST"])
 
-    async def list(self) -> JsonReply[Items[AskRow]]:
-        """List the open questions of devices to their owners, the oldest first; `answers`: where an answer counts."""
+    async def list(self, state: Literal["open", "answered"] = "open") -> JsonReply[Items[AskRow]]:
+        """List the open questions of devices to their owners, the oldest first; or those lately answered here.
+
+        `answers`: where an answer counts.
+        """
+        if state == "answered":
+            answered = sorted(self._hub.fleet.answered_asks.items(), key=lambda item: (-item[1].answered_ms, item[0]))
+            rows = [await self._shape(DeviceAsks(answers=HUB, device=of), ask) for (of, _), ask in answered]
+            return json_reply({"items": rows, "next": None})
         items = []
         for asks in self._hub.fleet.asks.values():
             items += [(ask.asked_ms, ask.id, await self._shape(asks, ask)) for ask in asks.open]
@@ -66,7 +76,7 @@ class OwnerAsks:
         )
         accepted(await self._hub.inbox.ask(answered))
         # The device may have taken it by now and asks it no more.
-        taken = replace(ask, answer="allow" if allow else "deny", answered_by=caller.by)
+        taken = replace(ask, answer="allow" if allow else "deny", answered_by=caller.by, reason=said.reason)
         return json_reply(await self._shape(asks, taken))
 
     def _find(self, name: str) -> tuple[DeviceAsks, PendingAsk]:
@@ -93,6 +103,7 @@ class OwnerAsks:
             "id": f"{asks.device}:{ask.id}",
             "action": ask.action,
             "answer": ask.answer or None,
+            "answered_at": entity_json.iso(ask.answered_ms),
             "answered_by": ask.answered_by or None,
             "answers": asks.answers,
             "args": ask.args,
@@ -101,6 +112,7 @@ class OwnerAsks:
             "constellation_name": headline[0].name if headline else "",
             "device": {"id": asks.device, "name": device.name if device else asks.device},
             "expires_at": entity_json.iso(ask.expires_ms),
+            "reason": ask.reason,
             "line": on_device(f"starloom-agent approve {ask.id}", offer.facts if offer else {}),
             "task": ask.task,
             "tool": ask.tool,

@@ -75,6 +75,7 @@ describe("ValueView", () => {
 
   it("keeps arguments to the character", () => {
     expect(shown({ bytes: 2_872_453 }, true)).toContain("2872453");
-    expect(shown({ paths: ["a"] }, true)).toContain("<pre");
+    expect(shown({ paths: ["a", 2.0] }, true)).toContain("[&quot;a&quot;,2]");
+    expect(shown({ files: [{ path: "a" }] }, true)).toContain("<pre");
   });
 });

@@ -83,13 +83,14 @@ function Items({ values }: { values: unknown[] }) {
 }
 
 function Exact({ value }: { value: unknown }) {
-  if (!isRow(value) || !Object.values(value).every(isPlain)) return <Json value={value} />;
+  const isShort = (field: unknown) => isPlain(field) || (Array.isArray(field) && field.every(isPlain));
+  if (!isRow(value) || !Object.values(value).every(isShort)) return <Json value={value} />;
   return (
     <dl className="fields">
       {Object.entries(value).map(([name, field]) => (
         <div key={name}>
-          <dt>{readable(name)}</dt>
-          <dd>{readable(String(field))}</dd>
+          <dt title={readable(name)}>{readable(titleOf(name))}</dt>
+          <dd>{readable(isPlain(field) ? String(field) : JSON.stringify(field))}</dd>
         </div>
       ))}
     </dl>

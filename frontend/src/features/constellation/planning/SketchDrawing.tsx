@@ -7,6 +7,7 @@ import { type Block, NODE_HEIGHT } from "../../../model/layout/blocks.ts";
 import { layout, layoutDown, pathOf } from "../../../model/layout/layout.ts";
 import type { Sketch, SketchTask } from "../../../model/types.ts";
 import { plural } from "../../../model/words/words.ts";
+import { drawingSize, rem } from "../../../styles/textSize.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 
 /** As wide as the widest card of the running plan, since tool and device stand in it. */
@@ -18,18 +19,19 @@ export function SketchDrawing({ sketch, down }: { sketch: Sketch; down: boolean 
   const { placed, links } = useMemo(() => drawn(tasks, down), [tasks, down]);
   const left = sketch.left_out ?? 0;
   if (tasks.length === 0) return null;
+  const size = drawingSize(placed.width + 2 * ROOM, placed.height + 2 * ROOM);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide drawing scrolls, and must do so by keyboard too.
     <section className="sketch" tabIndex={0} aria-label="Plan so far">
       {/* biome-ignore lint/a11y/noRedundantRoles: a list without bullets is none for one screen reader. */}
-      <ol role="list" style={{ width: placed.width + 2 * ROOM, height: placed.height + 2 * ROOM }}>
+      <ol role="list" style={size.style}>
         {tasks.map((task) => {
           const at = placed.at.get(task.id) ?? { x: 0, y: 0 };
           return (
             <li
               key={task.id}
               className="sketched"
-              style={{ left: at.x + ROOM, top: at.y + ROOM, width: WIDE, height: NODE_HEIGHT }}
+              style={{ left: rem(at.x + ROOM), top: rem(at.y + ROOM), width: rem(WIDE), height: rem(NODE_HEIGHT) }}
             >
               <Glyph name="dotted_ring" tone="grey" />
               <span className="name cut">{task.id}</span>
@@ -41,7 +43,7 @@ export function SketchDrawing({ sketch, down }: { sketch: Sketch; down: boolean 
           );
         })}
       </ol>
-      <svg width={placed.width + 2 * ROOM} height={placed.height + 2 * ROOM} aria-hidden="true">
+      <svg {...size} aria-hidden="true">
         <g transform={`translate(${ROOM} ${ROOM})`}>
           {placed.routes.map((points, at) => (
             <path key={`${links[at]?.from}>${links[at]?.to}`} d={pathOf(points)} />

@@ -5,6 +5,7 @@
 import { type MouseEvent, memo, useCallback, useEffect, useRef, useState } from "react";
 import { Sections } from "../../../model/tasks/sections.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
+import { grown, rem } from "../../../styles/textSize.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Empty } from "../../../ui/parts.tsx";
@@ -34,8 +35,9 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onSel
     const top = selected === null ? null : topOf(sections, rowHeight, selected);
     if (!box || top === null) return;
     const { scrollTop, clientHeight } = box;
-    if (top < scrollTop) box.scrollTop = top;
-    else if (top + rowHeight > scrollTop + clientHeight) box.scrollTop = top + rowHeight - clientHeight;
+    const [begin, end] = [grown(top), grown(top + rowHeight)];
+    if (begin < scrollTop) box.scrollTop = begin;
+    else if (end > scrollTop + clientHeight) box.scrollTop = end - clientHeight;
   }, [selected, box]);
 
   const byKey = useRef(onSelectByKey);
@@ -58,7 +60,7 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onSel
   if (views.length === 0) return <Empty title="No task fits this filter.">Clear the filter to see all of them.</Empty>;
   return (
     <div className="tasklist" ref={setBox} {...handlers}>
-      <div role="list" aria-label="Tasks" style={{ height: heightOf(sections, rowHeight), position: "relative" }}>
+      <div role="list" aria-label="Tasks" style={{ height: rem(heightOf(sections, rowHeight)), position: "relative" }}>
         {linesIn(sections, rowHeight, seen).map((line) =>
           line.view ? (
             <div key={line.view.id} role="listitem" style={placeOf(line.top, rowHeight)}>
@@ -83,7 +85,7 @@ export function TaskList({ views, selected, rowHeight, progress, onSelect, onSel
   );
 }
 
-const placeOf = (top: number, height: number) => ({ height, transform: `translateY(${top}px)` });
+const placeOf = (top: number, height: number) => ({ height: rem(height), transform: `translateY(${rem(top)})` });
 
 type Press = (task: string, event: MouseEvent) => void;
 
@@ -151,11 +153,11 @@ function useScrolled(element: HTMLElement | null, row: number): Seen {
         const now = { top: top ?? held.top, height: height ?? held.height };
         return now.top === held.top && now.height === held.height ? held : now;
       });
-    const onScroll = () => look({ top: Math.floor(element.scrollTop / row) * row });
+    const onScroll = () => look({ top: Math.floor(element.scrollTop / grown(row)) * row });
     element.addEventListener("scroll", onScroll, { passive: true });
     const watch =
       typeof ResizeObserver === "function"
-        ? new ResizeObserver(([entry]) => entry && look({ height: Math.ceil(entry.contentRect.height) }))
+        ? new ResizeObserver(([entry]) => entry && look({ height: Math.ceil(entry.contentRect.height / grown(1)) }))
         : null;
     watch?.observe(element);
     return () => {

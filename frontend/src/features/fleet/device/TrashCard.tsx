@@ -83,8 +83,7 @@ export function TrashCard({ view: { device, offer } }: { view: DeviceView }) {
             {trash ? "Look again" : "Look into it"}
           </Button>
           {may("trash.empty") && (
-            <>
-              <span className="grow" />
+            <span className="row end">
               <label className="field">
                 <select
                   aria-label="How much to remove for good"
@@ -106,7 +105,7 @@ export function TrashCard({ view: { device, offer } }: { view: DeviceView }) {
               >
                 Empty
               </Button>
-            </>
+            </span>
           )}
         </div>
       </div>
@@ -123,19 +122,17 @@ interface ItemsProps {
 function Items({ trash, why, onPutBack }: ItemsProps) {
   const now = useNow(60_000);
   const line = (item: InTrash) => (
-    <div key={item.ticket} className="item">
+    <div key={item.ticket} className="item beside">
       <Icon name="file" />
-      <span className="cut">
-        <b className="strong" title={item.path}>
-          {item.name || "unknown place"}
-        </b>{" "}
-        <span className="small dim">
-          {bytes(item.bytes)}, {age(item.since_s * 1000, now)}
-        </span>
-      </span>
+      <b className="strong cut" title={item.path}>
+        {item.name || "unknown place"}
+      </b>
       <Button asks="start" why={why ?? (item.path ? null : "Its place is not known.")} onClick={() => onPutBack(item)}>
         Put back
       </Button>
+      <span className="sub small">
+        {bytes(item.bytes)}, {age(item.since_s * 1000, now)}
+      </span>
     </div>
   );
   return (

@@ -4,15 +4,7 @@ import { useLocation } from "wouter";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import type { Problem } from "../../../link/rest.ts";
-import {
-  type Draft,
-  documentOf,
-  type Fields,
-  isFields,
-  paramsOf,
-  plainLetters,
-  textOf,
-} from "../../../model/rows/document.ts";
+import { type Draft, documentOf, type Fields, isFields, paramsOf, slug, textOf } from "../../../model/rows/document.ts";
 import { headOf, proposals, withNames, withoutSecrets, withParam, wrongNames } from "../../../model/rows/params.ts";
 import { shortWords } from "../../../model/rows/sample.ts";
 import { Modal } from "../../../ui/Modal.tsx";
@@ -29,11 +21,7 @@ interface SaveRecipeProps {
   onClose: () => void;
 }
 
-const named = (title: string): string =>
-  plainLetters(title)
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "")
-    .slice(0, 64);
+const named = (title: string): string => slug(title).slice(0, 64);
 
 export function SaveRecipe({ draft, effects, proposal, answers = [], onClose }: SaveRecipeProps) {
   const { hub } = useWorkspace();

@@ -2,7 +2,7 @@
 
 import { useId, useState } from "react";
 import { useFleet } from "../../../app/workspace/context.ts";
-import { devices } from "../../../model/fleet/fleet.ts";
+import { devices, nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Fields } from "../../../model/rows/document.ts";
 import { selectorWords } from "../../../model/rows/where.ts";
 import type { RecipeParam } from "../../../model/types.ts";
@@ -96,7 +96,7 @@ export function labelsOf(names: readonly string[], types: Record<string, SlotTyp
 
 const SELECTS = ["name", "id", "any", "os", "labels"];
 
-const isDevice = (value: unknown): boolean =>
+const isDevice = (value: unknown): value is Fields =>
   value !== null && typeof value === "object" && SELECTS.some((field) => field in value);
 
 /** The meaning of an empty slot: its default, or that anything will do; nothing where a value is needed. */
@@ -134,7 +134,9 @@ function Slot({
   const text = textOf(value, every);
   // A selector of several devices is one choice of the list, beside each device alone.
   const [first] = useState(value);
-  const chosen = isDevice(value) || typeof value === "string" ? text : "";
+  const shown = (one: unknown) =>
+    isDevice(one) && typeof one.id === "string" ? nameOfDevice(fleet, one.id) : textOf(one, every);
+  const chosen = isDevice(value) || typeof value === "string" ? shown(value) : "";
   if (type === "boolean") {
     return (
       <label className="slot-field">
@@ -157,7 +159,7 @@ function Slot({
           value={chosen}
           onChange={(event) => {
             const one = event.target.value;
-            onChange(one === textOf(first, every) ? first : one ? { name: one } : "");
+            onChange(one === shown(first) ? first : one ? { name: one } : "");
           }}
         >
           <option value="">{absent || "choose"}</option>

@@ -10,7 +10,7 @@ import {
   type Json,
   list,
   nodeOf,
-  plainLetters,
+  slug,
   taskOf,
   textOf,
   withField,
@@ -482,9 +482,7 @@ function newAnswer(choices: readonly Fields[]): Fields {
 /** An answer that has the value of a new one is called after its label; any other keeps what gates may name. */
 function keptValue(choices: readonly Fields[], at: number): string {
   const held = textOf(choices[at]?.value);
-  const made = plainLetters(textOf(choices[at]?.label))
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
+  const made = slug(textOf(choices[at]?.label));
   const taken = choices.some((one, index) => index !== at && one.value === made);
   return /^answer-\d+$/.test(held) && made && !taken ? made : held;
 }

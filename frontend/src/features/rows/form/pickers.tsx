@@ -3,6 +3,7 @@ import { useId, useMemo, useState } from "react";
 import { able, type Carrier, GROUP_ORDER, matchingTools, type ToolView } from "../../../model/fleet/tools.ts";
 import { type Branch, branches, type Sample } from "../../../model/rows/sample.ts";
 import { timeOfDay } from "../../../model/words/words.ts";
+import { rem } from "../../../styles/textSize.ts";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button } from "../../../ui/parts.tsx";
@@ -228,7 +229,7 @@ export function Tree(props: TreeProps) {
   return (
     <ul className="tree">
       {tree.map((branch) => (
-        <li key={branch.pointer} style={{ paddingInlineStart: branch.depth * 16 }}>
+        <li key={branch.pointer} style={{ paddingInlineStart: rem(branch.depth * 16) }}>
           {branch.inItem ? (
             <ItemBranch name={branch.name} onPick={(branch.item && props.onPickItem?.(branch.item)) || null} />
           ) : (
