@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace as replace_struct
 
 from starloom.core.rights.edit_scope import wider_than_approved
 from starloom_agent.home.directory import AgentHome
@@ -16,6 +17,7 @@ from starloom_agent.sandbox.levels import NOT_TRIED
 from starloom_agent.work.calls.judging import spec_of
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import Selector, ToolOffer
+from starloom_protocol.records.specs import FileOut
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import TAKEN_BACK, Outcome
 from tests.builders import TOOLS, Driver, plan, task
@@ -52,6 +54,11 @@ def test_t298_a_tool_without_effects_has_no_folder(name: str, tmp_path: Path) ->
         allowance, order, tool, module="", fence_at=None, workdir=tmp_path, connection_file=tmp_path / "connection"
     )
     assert bool(spec.read) is bool(spec.write) is bool(tool.effects)
+    written = replace_struct(order, files_out=[FileOut(output="/index", to="index.html")])
+    spec = spec_of(
+        allowance, written, tool, module="", fence_at=None, workdir=tmp_path, connection_file=tmp_path / "connection"
+    )
+    assert (bool(spec.read), bool(spec.write)) == (bool(tool.effects), True)
 
 
 async def test_t298_a_folder_taken_back_ends_a_call_that_needs_no_grant(bench: Bench) -> None:
@@ -64,4 +71,6 @@ async def test_t298_a_folder_taken_back_ends_a_call_that_needs_no_grant(bench: B
     await bench.hub.started(order.at)
     write_policy(bench.home.policy, replace(policy, read=(), write=()))
     result = await bench.hub.result(order.at)
-    assert (result.outcome, result.detail) == (Outcome.INTERRUPTED, f"wait.until was ended: {TAKEN_BACK}")
+    # On a busy machine the folder is taken back before the process of the call has begun.
+    assert result.outcome in (Outcome.INTERRUPTED, Outcome.NEVER_STARTED)
+    assert result.detail == f"wait.until was ended: {TAKEN_BACK}"

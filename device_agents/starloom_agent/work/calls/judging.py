@@ -155,8 +155,10 @@ def spec_of(
     session: str = "",
 ) -> CallSpec:
     """Return the specification for the process of an allowed call."""
-    # A tool that declares no effect only computes: it has no folder, whatever its arguments name.
-    folders = allowance.folders() if tool.effects else Folders()
+    folders = allowance.folders()
+    if not tool.effects:
+        # It only computes: it has no folder, whatever its arguments name, but where the plan writes its result.
+        folders = Folders(write=folders.write if dispatch.files_out else ())
     hosts = list(allowance.policy.hosts)
     spec = CallSpec(
         args=dispatch.args,
