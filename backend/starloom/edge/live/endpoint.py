@@ -93,12 +93,11 @@ class Snapshots:
         self._begun = 0  # the `Fanout.begun` of what is kept: a log that was replaced makes it void
         self._changes = 0
         self._making = asyncio.Lock()
-        fanout.listeners.append(self._hear)
+        fanout.fleet_listeners.append(self._hear)
 
-    def _hear(self, event: feed.Event) -> None:
-        if event.stream == feed.FLEET:
-            self._changes += 1
-            self._kept = {}
+    def _hear(self, _event: feed.Event) -> None:
+        self._changes += 1
+        self._kept = {}
 
     async def fleet(self, *, parts: bool) -> tuple[int, tuple[bytes, ...]]:
         """Return the number of the last event in it, and its messages.

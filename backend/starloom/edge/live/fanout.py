@@ -63,6 +63,8 @@ class Fanout:
 
     def __init__(self) -> None:
         self.listeners: list[Callable[[Event], None]] = []
+        self.fleet_listeners: list[Callable[[Event], None]] = []
+        """Called after the others, with the events of the fleet alone: most events are of constellations."""
         self._viewers: dict[str, dict[Viewer, None]] = {}
         self._all: dict[Viewer, None] = {}
         self._changed: dict[str, dict[asyncio.Event, None]] = {}
@@ -80,12 +82,12 @@ class Fanout:
         self.published += len(events)
         listeners, of_streams, watched = self.listeners, self._viewers, self._changed
         for event, raw in events:
-            for hear in listeners:
+            stream = event.stream
+            for hear in listeners if stream != FLEET else (*listeners, *self.fleet_listeners):
                 try:
                     hear(event)
                 except Exception:
                     _log.exception("a read model failed on %s %s #%d", event.stream, event.kind, event.seq)
-            stream = event.stream
             viewers = of_streams.get(stream)
             if viewers:
                 for viewer in list(viewers):

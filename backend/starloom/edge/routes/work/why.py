@@ -16,9 +16,9 @@ from fastapi import APIRouter, Query, Request
 from starloom.core.answer import brought_files, story
 from starloom.core.answer.open_questions import OpenQuestion, open_questions
 from starloom.core.answer.why import Why, explain, shard_of
-from starloom.core.placement import off_devices
+from starloom.core.placement.device_groups import off_devices
+from starloom.core.placement.feasible import is_named
 from starloom.core.placement.queue_position import Position
-from starloom.core.placement.selection import is_named
 from starloom.core.state import invariants
 from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.queues import queueable
