@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from starloom.core.placement.off_devices import TIMER as OFF
+from starloom.core.placement.device_groups.off_devices import TIMER as OFF
 from starloom.core.run.timeouts import passed
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load

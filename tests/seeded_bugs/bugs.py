@@ -265,7 +265,7 @@ BUGS = [
     ),
     Bug(
         "a device that was set aside may take anything",
-        "backend/starloom/core/placement/selection.py",
+        "backend/starloom/core/placement/feasible.py",
         "    if device.quarantined and not (device.probing and offer.repeatability in REPEATABLE):\n",
         "    if False:\n",
         CORE,

@@ -25,7 +25,8 @@ from starloom.core.people import (
 )
 from starloom.core.people.approvals import questions, standing
 from starloom.core.people.recipes import proposals, runs, saving
-from starloom.core.placement import device_conditions, finish, health, returning, waiting
+from starloom.core.placement import device_conditions, finish, health, waiting
+from starloom.core.placement.device_groups import returning
 from starloom.core.placement.selection import next_lease, requeue
 from starloom.core.plan import drafts, progress_rules, review, verify_tasks
 from starloom.core.plan.goals import asking, conversation, pursuit, steps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.off_devices import TIMER
+from starloom.core.placement.device_groups.off_devices import TIMER
 from starloom.core.state.apply import load
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Condition, ForEach, Selector, SentenceSpec

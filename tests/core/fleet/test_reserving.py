@@ -7,7 +7,7 @@ import random
 import pytest
 
 from starloom.core.answer.why import explain
-from starloom.core.placement.selection import judge_device
+from starloom.core.placement.feasible import judge_device
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Selector
 from starloom_protocol.stream.events import EventKind

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from starloom.core.placement.feasible import capable
 from starloom.core.placement.finish import paced_of
-from starloom.core.placement.selection import capable
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Demand, Shard

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from starloom.core.clock.timers import due_moments, is_stale
-from starloom.core.placement.off_devices import TIMER, since_words
+from starloom.core.placement.device_groups.off_devices import TIMER, since_words
 from starloom.core.state.apply import load
 from starloom_protocol.plan import check_plan
 from starloom_protocol.records.entities import ForEach, Input, Selector, TaskSpec

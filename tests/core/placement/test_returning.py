@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.clock.timers import due_moments, is_stale
-from starloom.core.placement.returning import DROPPED_MS, TIMER
+from starloom.core.placement.device_groups.returning import DROPPED_MS, TIMER
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import ForEach, Selector
 from starloom_protocol.vocabulary import Attention, Need

@@ -13,7 +13,7 @@ from starloom.core.answer.brought_files import named, read_again
 from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something, undoes_now
 from starloom.core.people.controls import DEADLINE, says_all
-from starloom.core.placement import left_out
+from starloom.core.placement.device_groups import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet

@@ -14,20 +14,11 @@ from starloom.core.answer import brought_files, goal_story
 from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
 from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
-from starloom.core.placement.off_devices import is_off
+from starloom.core.placement.device_groups.off_devices import is_off
+from starloom.core.placement.feasible import OUTSIDE, Candidate, judge_device, nearest, unknown_labels
 from starloom.core.placement.pace import PaceIndex, index_of, is_comparable, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
-from starloom.core.placement.selection import (
-    HOLD_MS,
-    OUTSIDE,
-    Candidate,
-    full,
-    is_strange,
-    judge_device,
-    nearest,
-    unknown_labels,
-    why_then,
-)
+from starloom.core.placement.selection import HOLD_MS, full, is_strange, why_then
 from starloom.core.plan import review
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of

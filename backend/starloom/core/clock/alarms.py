@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from starloom.core.placement.left_out import looks, nobody_asked
-from starloom.core.placement.off_devices import since_words
+from starloom.core.placement.device_groups.left_out import looks, nobody_asked
+from starloom.core.placement.device_groups.off_devices import since_words
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import Answer
 from starloom_protocol.records.schedules import Firing

@@ -23,7 +23,7 @@ from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
-from starloom.core.placement.selection import NOTIFY, is_blind
+from starloom.core.placement.feasible import NOTIFY, is_blind
 from starloom.core.rights.authorship import check_asked, check_of_others, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices

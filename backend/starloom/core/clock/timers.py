@@ -12,7 +12,8 @@ from starloom.core.clock.schedules import due_moments as of_schedules
 from starloom.core.fleet import draining, lab_faults
 from starloom.core.people import answer_words, inquiries
 from starloom.core.people.approvals import questions
-from starloom.core.placement import health, off_devices, returning
+from starloom.core.placement import health
+from starloom.core.placement.device_groups import off_devices, returning
 from starloom.core.plan import review
 from starloom.core.plan.goals import conversation
 from starloom.core.run import judgement

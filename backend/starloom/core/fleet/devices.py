@@ -13,8 +13,9 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.fleet import draining, hub_calls, owner_questions
-from starloom.core.placement import device_conditions, pace, returning, waiting
+from starloom.core.placement import device_conditions, pace, waiting
 from starloom.core.placement.device_conditions import without_session_facts
+from starloom.core.placement.device_groups import returning
 from starloom.core.run import hedging, recovery
 from starloom.core.run.absence import heard
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of

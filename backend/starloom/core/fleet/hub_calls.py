@@ -16,7 +16,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.fleet import draining
-from starloom.core.placement.returning import expected_after_restart, waits_for
+from starloom.core.placement.device_groups.returning import expected_after_restart, waits_for
 from starloom.core.state import queues
 from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.tasks.named_times import NoMoment, named_ms

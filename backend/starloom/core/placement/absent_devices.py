@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from starloom.core.placement.selection import Candidate
+from starloom.core.placement.feasible import Candidate
 from starloom.core.state.model import Fleet
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.text.wording import few, utc_words

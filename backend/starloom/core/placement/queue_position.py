@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from starloom.core.placement.selection import capable
+from starloom.core.placement.feasible import capable
 from starloom.core.state.model import Constellation, Demand, Shard
 from starloom.core.state.queues import owner_key, usual_key
 

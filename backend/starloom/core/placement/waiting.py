@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from starloom.core.placement import off_devices
 from starloom.core.placement.absent_devices import gone
-from starloom.core.placement.selection import is_able, is_named, judge_device, nearest, offering
+from starloom.core.placement.device_groups import off_devices
+from starloom.core.placement.feasible import is_able, is_named, judge_device, nearest, offering
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable

@@ -13,9 +13,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from starloom.core.placement import returning
-from starloom.core.placement.off_devices import REPORT
-from starloom.core.placement.selection import is_kept_from, selects
+from starloom.core.placement.device_groups import returning
+from starloom.core.placement.device_groups.off_devices import REPORT
+from starloom.core.placement.feasible import is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
 from starloom.core.state.task_needs import approved_for

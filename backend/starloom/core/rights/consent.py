@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from starloom.core.placement.selection import selects
+from starloom.core.placement.feasible import selects
 from starloom.core.rights.call_effects import ways_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY

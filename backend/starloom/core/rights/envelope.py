@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import is_kept_from, selects
+from starloom.core.placement.feasible import is_kept_from, selects
 from starloom.core.rights.call_effects import CHANGING, PLACES, effects_of_call, offers_in
 from starloom.core.state.inputs import LookCall
 from starloom.core.state.model import Fleet

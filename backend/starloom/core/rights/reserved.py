@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom.core.placement.selection import is_named, selects
+from starloom.core.placement.feasible import is_named, selects
 from starloom.core.rights.call_effects import ways_of
 from starloom.core.rights.consent import selector_of
 from starloom.core.state.model import Constellation, Fleet

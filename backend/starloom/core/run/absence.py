@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement import device_conditions, off_devices, waiting
+from starloom.core.placement import device_conditions, waiting
+from starloom.core.placement.device_groups import off_devices
 from starloom.core.run import recovery
 from starloom.core.run.attempts import TOLD_TO_STOP, absence_of, stopped
 from starloom.core.state.inputs import LeaseExpired, TimerFired

@@ -13,8 +13,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement import health, off_devices, pace
+from starloom.core.placement import health, pace
 from starloom.core.placement.device_conditions import tap_reason
+from starloom.core.placement.device_groups import off_devices
 from starloom.core.placement.selection import Choice
 from starloom.core.rights.secrets import given
 from starloom.core.run import hedging, judgement, recovery, verification
@@ -27,7 +28,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation, Fleet, ShardSettings
 from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
-from starloom.core.state.transitions import Trigger, Verdict, look_up
+from starloom.core.state.transitions import TASK_TABLE, Trigger, Verdict, look_up
 from starloom.core.state.work import Case, Work, change_task, close_question, moved, present, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
 from starloom_protocol.records.specs import Check, counts_as_one
@@ -303,7 +304,7 @@ def on_result(work: Work, item: ResultReported) -> None:
     if case is None:
         _late(work, item.device, frame)
         return
-    row = look_up(case.record.state, _TRIGGER_OF[frame.outcome])
+    row = TASK_TABLE[case.record.state, _TRIGGER_OF[frame.outcome]]
     if row.verdict is not _ACT:
         work.ignore(row.reason)
         return

@@ -9,8 +9,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.placement.device_conditions import spared
+from starloom.core.placement.feasible import elsewhere
 from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
-from starloom.core.placement.selection import elsewhere, is_strange
+from starloom.core.placement.selection import is_strange
 from starloom.core.rights.budgets import used_up
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.run.recovery import attempts_most

@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.placement import health, pace
-from starloom.core.placement.selection import able, is_able, is_able_for, judge_device, nearest, offering
+from starloom.core.placement.feasible import able, is_able, is_able_for, judge_device, nearest, offering
 from starloom.core.rights.call_effects import ways_of
 from starloom.core.run import hedging
 from starloom.core.run.verification import ENDED_IN_DOUBT

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import elsewhere, is_kept_from, judge_device
+from starloom.core.placement.feasible import elsewhere, is_kept_from, judge_device
 from starloom.core.run.attempts import dispatch_of
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from starloom.core.placement.selection import selects
+from starloom.core.placement.feasible import selects
 from starloom.core.plan.goals.tiers import TIERS
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.model.answers import Stage

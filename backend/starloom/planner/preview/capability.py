@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.core.placement.selection import Candidate, able
+from starloom.core.placement.feasible import Candidate, able
 from starloom.core.state.model import Fleet
 from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.previews import PreviewFault

@@ -12,9 +12,9 @@ from dataclasses import replace as dataclass_replace
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.placement.left_out import demonstration
-from starloom.core.placement.off_devices import REPORT, is_off
-from starloom.core.placement.selection import Candidate, judge_device, selects
+from starloom.core.placement.device_groups.left_out import demonstration
+from starloom.core.placement.device_groups.off_devices import REPORT, is_off
+from starloom.core.placement.feasible import Candidate, judge_device, selects
 from starloom.core.state.model import Fleet
 from starloom.core.state.task_needs import Needs
 from starloom.planner.preview.capability import versions

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 from starloom.core.people.approvals.need import needs_approval, plan_effects, seen_hash
-from starloom.core.placement.selection import Candidate, is_beyond_grants
+from starloom.core.placement.feasible import Candidate, is_beyond_grants
 from starloom.core.rights.call_effects import (
     FILES_WRITE,
     effects_of_call,

@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import is_named
+from starloom.core.placement.feasible import is_named
 from starloom.core.rights.authorship import is_free
 from starloom.core.rights.call_effects import (
     ASKING,

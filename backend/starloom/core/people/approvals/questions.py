@@ -24,7 +24,7 @@ from starloom.core.people.approvals.standing import allow_for_good
 from starloom.core.people.controls import stop_all
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.placement.earlier_names import hash_as_approved
-from starloom.core.placement.selection import capable, judge_device, nearest, offering
+from starloom.core.placement.feasible import capable, judge_device, nearest, offering
 from starloom.core.plan.starting import activate
 from starloom.core.rights.call_effects import specs_by_rules, wide_trash
 from starloom.core.rights.consent import (

@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.placement.selection import is_kept_from
+from starloom.core.placement.feasible import is_kept_from
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.strangers import stranger_behind
 from starloom.core.state.model import Constellation, Shard

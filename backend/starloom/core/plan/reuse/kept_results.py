@@ -13,7 +13,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.core.placement.selection import judge_device
+from starloom.core.placement.feasible import judge_device
 from starloom.core.plan.reuse.keys import Unkeyed, key_of, list_devices
 from starloom.core.rights.call_effects import adds
 from starloom.core.state.model import Constellation, Fleet
