@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from starloom.core.state.model import Constellation, Shard
-from starloom.core.state.tasks.gates import decide
+from starloom.core.state.tasks.gates import READ_BY_CORE, decide
 from starloom.core.state.tasks.graph import find_cycle
 from starloom.core.state.tasks.roles import successor
 from starloom.core.state.work import Work, attend, is_at_a_moment, unattend
@@ -222,6 +222,9 @@ def check_indexes(constellation: Constellation) -> None:
             raise _violated("I7", f"{task}: undecided miscounted")
         if constellation.shut.get(task, 0) != shut.get(task, 0):
             raise _violated("I7", f"{task}: shut miscounted")
+    read = {(of.source, key) for key, of in constellation.deps.items() if of.condition or of.input in READ_BY_CORE}
+    if {(source, key) for source, gates in constellation.read.items() for key in gates} != read:
+        raise _violated("I7", f"{constellation.name}: gates that read a result miscounted")
     top = sum(
         1
         for task, record in constellation.tasks.items()
