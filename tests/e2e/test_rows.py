@@ -154,7 +154,7 @@ def test_the_tool_of_a_row_is_whole_in_small_windows(page: Page, screens: Screen
     plan = json.dumps({"starloom": 1, "name": "Titles", "tasks": tasks})
     page.get_by_role("textbox", name="Plan, as YAML or JSON").fill(plan)
     page.get_by_role("tab", name="Rows").click()
-    expect(page.get_by_role("button", name="What row 4 does")).to_have_text("Find pictures that are empty or broken")
+    expect(page.get_by_role("button", name="What row 4 does")).to_have_text("Find empty or broken pictures")
     for wide, high in ((720, 450), (844, 390), (1280, 800)):
         page.set_viewport_size({"width": wide, "height": high})
         cut = page.locator(".rowline .what b").evaluate_all(

@@ -114,7 +114,7 @@ def _said(rows: list[PictureFault], total: int, what: str) -> str:
 TOOLS = (
     Tool(
         name="image.check",
-        title="Find pictures that are empty or broken",
+        title="Find empty or broken pictures",
         args=Check,
         run=check,
         effects=(Effect.READ,),
