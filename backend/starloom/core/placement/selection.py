@@ -459,6 +459,11 @@ def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSp
     fleet = shard.fleet
     if not shard.queued or (turn.last and turn.is_over(fleet)):
         return None
+    if len(shard.demands) == 1:
+        [demand] = shard.demands.values()
+        alone = queues.alone(shard, demand)
+        if alone is not None:
+            return _alone(shard, turn, alone, demand)
     by_owner: dict[str, list[Demand]] = {}
     left = 0
     for key, demand in list(shard.demands.items()):
@@ -488,6 +493,24 @@ def next_lease(shard: Shard, turn: PlacementPass) -> tuple[Constellation, TaskSp
             turn.last, turn.revision = found[3].device if left == 1 else "", fleet.revision
             return found
     return None
+
+
+def _alone(
+    shard: Shard, turn: PlacementPass, constellation: Constellation, demand: Demand
+) -> tuple[Constellation, TaskSpec, TaskRecord, Choice] | None:
+    """Return what `next_lease` does where only one constellation waits, for one tool, as for most of a wide plan."""
+    fleet = shard.fleet
+    free = _free(fleet, demand)
+    if not free or (demand.rested and rests(shard, demand, turn.now_ms)):
+        return None
+    left = len(free)
+    found = _from_line(shard, turn, constellation, demand)
+    if not demand.lines[constellation.name]:
+        queues.leave(shard, demand, constellation.name)
+    if found is not None:
+        queues.served(shard, constellation)
+        turn.last, turn.revision = found[3].device if left == 1 else "", fleet.revision
+    return found
 
 
 def _placeable(
