@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskPreviewRow } from "../../../model/types.ts";
-import { askedWords, heldWords, isTyped, ruleWords, tasksNow } from "./PreviewCard.tsx";
+import { askedWords, heldWords, isTyped, ruleWords, tasksNow, unaskedWords } from "./PreviewCard.tsx";
 
 const task = (id: string, more: Partial<TaskPreviewRow> = {}) =>
   ({ id, each: null, goal: null, ...more }) as TaskPreviewRow;
@@ -10,6 +10,17 @@ describe("the count of a preview", () => {
     const tasks = [task("list"), task("copy", { each: "folders" }), task("tell"), task("find", { goal: "find it" })];
     expect(tasksNow({ tasks })).toBe("2 tasks now; copy repeats for each item found");
     expect(tasksNow({ tasks: [task("list", { each: "turn 1 of 3" })] })).toBe("1 task now");
+  });
+});
+
+describe("a plan without an approval", () => {
+  it("says that it asks a person on its way", () => {
+    expect(unaskedWords({ tasks: [task("list"), task("vote", { judged: true, person: "which one?" })] })).toBe(
+      "Runs without asking",
+    );
+    expect(unaskedWords({ tasks: [task("list"), task("ask", { person: "move them?" })] })).toBe(
+      "Starts without asking, then asks a person",
+    );
   });
 });
 
