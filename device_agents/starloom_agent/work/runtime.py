@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import random
 import shutil
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -39,7 +40,7 @@ from starloom_agent.work.calls.running_call import RunningCall
 from starloom_agent.work.calls.trash_keeper import TrashKeeper
 from starloom_agent.work.device_conditions import has_no_room
 from starloom_agent.work.device_reports import DeviceReports
-from starloom_agent.work.ledger import Ledger, LedgerCorrupt, LedgerFault, LedgerFull
+from starloom_agent.work.ledger import DecisionRow, Ledger, LedgerCorrupt, LedgerFault, LedgerFull
 from starloom_agent.work.outbox import Outbox, report_end, report_receipt, report_start
 from starloom_agent.work.sessions.kept import KeptSessions
 from starloom_protocol.vocabulary import AGENT_STOPPED, REPEATABLE, TAKEN_BACK, Code, EffectSeen, Outcome, Repeatability
@@ -672,6 +673,11 @@ class Agent:
             call.questions.end()
         if call.ended is not None:
             self._leftovers.take(call.ended.detached)
+            if call.ended.code in _WITH_A_LINE:
+                # The owner reads of each refusal; the call itself had been allowed.
+                said, profile = call.ended.detail, self.allowance.policy.profile
+                row = DecisionRow(time.time(), lease_name(at), call.dispatch.tool, False, said, profile)
+                self.ledger.decided(row)
 
     def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:
         call = self._calls.get(at)

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from starloom.core.rights.call_effects import overwriting_words
+from starloom.core.rights.call_effects import file_words, overwriting_words
 from starloom.core.state.inputs import EditProposed
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import OtherCall, Policy, TaskSpec
+from starloom_protocol.records.specs import FileOut
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Approval, ConstellationState
 from tests.builders import TOOLS, Driver, plan, task
@@ -87,3 +88,11 @@ def test_t250_no_edit_of_an_assistant_adds_such_a_call() -> None:
     )
     assert [fault.reason for fault in refused.faults] == ["copy may overwrite files that are there already at 'Backup'"]
     assert "copy" not in driver.shard.constellations["c1"].specs
+
+
+def test_a_result_that_is_saved_as_a_file_says_what_it_may_replace() -> None:
+    saved = task("sheet", files_out=[FileOut(output="/index", to="Pictures/index.html")])
+    assert file_words(saved) == [
+        "replace what is there already at 'Pictures/index.html'; that goes to the trash of the device"
+    ]
+    assert file_words(task("sheet")) == []

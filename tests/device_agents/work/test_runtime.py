@@ -16,6 +16,7 @@ from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
 from starloom_agent.work.ledger import DecisionRow
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import AGENT_STOPPED, Code, EffectSeen, Outcome, Profile, Resume
 from starloom_protocol.wire.frames import (
     Alive,
@@ -208,6 +209,18 @@ async def test_what_the_policy_refuses_is_never_started(bench: Bench) -> None:
     assert agent.ledger.started_attempts() == []
     agent.ledger.flush(lazy=True)
     assert [row.allowed for row in agent.ledger.decisions()] == [False]
+
+
+async def test_a_path_outside_of_the_folders_is_a_refusal_in_the_owners_record(bench: Bench, tmp_path: Path) -> None:
+    agent = bench.start()
+    await bench.hub.connected()
+    await bench.hub.send(dispatch("fs.read", canonical({"path": str(tmp_path.parent / "elsewhere.txt")})))
+    result = await bench.hub.result(lease())
+    assert (result.outcome, result.code) == (Outcome.REFUSED, Code.POLICY_REFUSED)
+    agent.ledger.flush(lazy=True)
+    refused, allowed = agent.ledger.decisions()
+    assert [(row.tool, row.allowed) for row in (allowed, refused)] == [("fs.read", True), ("fs.read", False)]
+    assert "is outside the folders" in refused.reason
 
 
 async def test_a_changed_policy_is_offered_by_itself(bench: Bench) -> None:

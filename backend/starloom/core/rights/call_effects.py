@@ -415,6 +415,9 @@ def _leaving_words(spec: TaskSpec) -> str:
 def file_words(spec: TaskSpec) -> list[str]:
     """Return, in words, the files that a call may take from their place or write over, where its plan names them."""
     words = [overwriting_words(spec), *leaving_words(spec)]
+    if spec.files_out:
+        places = few([quoted(_short(item.to)) for item in spec.files_out], _WORDS_MOST)
+        words.append(f"replace what is there already at {places}; that goes to the trash of the device")
     return [one for one in words if one and one != UNSEEN_TRASH]
 
 
