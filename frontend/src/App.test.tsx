@@ -191,6 +191,12 @@ describe("Home", () => {
     expect(await screen.findByRole("dialog", { name: /^Repeat / })).toBeTruthy();
   });
 
+  it("keeps no place among the buttons of a finished run for one that it does not have", async () => {
+    open("/constellations/c-done");
+    await screen.findByRole("button", { name: "Repeat..." });
+    expect(document.querySelectorAll(".act:empty")).toHaveLength(0);
+  });
+
   it("finds a device by its name before the constellations that ran on it", async () => {
     open("/");
     await screen.findByRole("region", { name: "Fleet" });
