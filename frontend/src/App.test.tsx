@@ -191,6 +191,12 @@ describe("Home", () => {
     expect(await screen.findByRole("dialog", { name: /^Repeat / })).toBeTruthy();
   });
 
+  it("keeps no place among the buttons of a finished run for one that it does not have", async () => {
+    open("/constellations/c-done");
+    await screen.findByRole("button", { name: "Repeat..." });
+    expect(document.querySelectorAll(".act:empty")).toHaveLength(0);
+  });
+
   it("finds a device by its name before the constellations that ran on it", async () => {
     open("/");
     await screen.findByRole("region", { name: "Fleet" });
@@ -607,6 +613,16 @@ describe("Fleet", () => {
     expect(location.search).toBe("");
     await userEvent.click(screen.getByRole("button", { name: "Stop everything" }));
     const asking = await screen.findByRole("dialog", { name: "Stop everything" });
+    expect(asking.textContent).not.toContain("schedule");
+    const saved = { name: "Nightly backup", author: "person:ann", owner: "ann", cron: "@daily", zone: "UTC" };
+    act(() =>
+      hub.publish("fleet", "schedule_saved", {
+        "schedule/s-1": { ...saved, id: "s-1", state: "active" },
+        "schedule/s-2": { ...saved, id: "s-2", state: "active" },
+        "schedule/s-3": { ...saved, id: "s-3", state: "paused" },
+      }),
+    );
+    await waitFor(() => expect(asking.textContent).toContain("2 schedules go on; pause them in Schedules."));
     await userEvent.click(within(asking).getByRole("button", { name: "Stop everything" }));
     const told = await screen.findByRole("region", { name: "Stop everything" });
     expect(within(told).getByText("Stopping: 1 of 2 devices confirmed")).toBeTruthy();

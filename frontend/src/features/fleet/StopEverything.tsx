@@ -4,7 +4,7 @@ import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { nameOfDevice, stopRows } from "../../model/fleet/fleet.ts";
-import type { Device } from "../../model/types.ts";
+import type { Device, Schedule } from "../../model/types.ts";
 import { age, author, plural } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Modal, type Raised } from "../../ui/Modal.tsx";
@@ -15,6 +15,7 @@ const SHOWN_MS = 10 * 60_000;
 export function useStopEverything(): Raised {
   const { hub } = useWorkspace();
   const { report } = useDoing();
+  const schedules = [...useFleet().kind<Schedule>("schedule").values()].filter((one) => one.state === "active").length;
   const [, go] = useLocation();
   // The answer to *stop everything* as a request leads here.
   const linked = new URLSearchParams(useSearch()).has("stop");
@@ -36,6 +37,15 @@ export function useStopEverything(): Raised {
           Every constellation is cancelled. Each device that has work confirms when it has ended; one that is away is
           named until it does.
         </p>
+        {schedules > 0 && (
+          <p>
+            {plural(schedules, "schedule")} {schedules === 1 ? "goes on; pause it" : "go on; pause them"} in{" "}
+            <Link className="link" href="/schedules">
+              Schedules
+            </Link>
+            .
+          </p>
+        )}
         <div className="row">
           <Button large onClick={close}>
             Let it run

@@ -198,7 +198,7 @@ function UnplannedItem({ found: { reason, rows } }: { found: Unplanned }) {
   );
 }
 
-/** `onSelect` opens the task where its constellation is open already. */
+/** `onSelect` opens the task where its constellation is open already; what is about all of it leads nowhere there. */
 export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (task: string) => void }) {
   const fleet = useFleet();
   const [open, setOpen] = useState(false);
@@ -220,9 +220,11 @@ export function StoppedItem({ item, onSelect }: { item: Stopped; onSelect?: (tas
       <span className="sub">
         {ownTimes(item.sentence)} {item.todo}{" "}
         {onSelect ? (
-          <button type="button" className="link" onClick={() => onSelect(item.task)}>
-            Open the task
-          </button>
+          item.task && (
+            <button type="button" className="link" onClick={() => onSelect(item.task)}>
+              Open the task
+            </button>
+          )
         ) : (
           <Link className="link" href={`/constellations/${item.constellation}${item.task ? `/t/${item.task}` : ""}`}>
             {item.name}

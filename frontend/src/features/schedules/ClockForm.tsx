@@ -37,9 +37,11 @@ interface ClockFormProps {
   terms: Terms;
   clock: Clock;
   onChange: (terms: Terms, clock: Clock) => void;
+  /** The text of a calendar file, whose days come to those that are written. */
+  onCalendar: (text: string) => void;
 }
 
-export function ClockForm({ terms, clock, onChange }: ClockFormProps) {
+export function ClockForm({ terms, clock, onChange, onCalendar }: ClockFormProps) {
   const zones = useId();
   const wind = (change: Partial<Clock>) => {
     const next = { ...clock, ...change };
@@ -143,7 +145,11 @@ export function ClockForm({ terms, clock, onChange }: ClockFormProps) {
           </>
         )}
       </Labelled>
-      <DaysOff days={terms.except_days} onChange={(except_days) => onChange({ ...terms, except_days }, clock)} />
+      <DaysOff
+        days={terms.except_days}
+        onChange={(except_days) => onChange({ ...terms, except_days }, clock)}
+        onCalendar={onCalendar}
+      />
     </div>
   );
 }
@@ -228,11 +234,11 @@ export function NextFirings({ clock: { next, left_out, zone } }: { clock: Firing
 interface DaysOffProps {
   days: string;
   onChange: (days: string) => void;
+  onCalendar: (text: string) => void;
 }
 
-/** The days without a firing, in words or from a calendar file, whose text the hub reads. */
-function DaysOff({ days, onChange }: DaysOffProps) {
-  const file = isCalendar(days);
+/** The days without a firing, in words; those of a calendar file, whose text the hub reads, come to them. */
+function DaysOff({ days, onChange, onCalendar }: DaysOffProps) {
   return (
     <>
       <Labelled label="Not on these days">
@@ -241,25 +247,27 @@ function DaysOff({ days, onChange }: DaysOffProps) {
             id={id}
             placeholder="25 December, 24 December to 2 January"
             spellCheck={false}
-            value={file ? "" : days}
+            value={days}
             onChange={(event) => onChange(event.target.value)}
           />
         )}
       </Labelled>
-      <Labelled label="Or the days of a calendar file">
+      <Labelled label="Add the days of a calendar file">
         {(id) => (
           <input
             id={id}
             type="file"
             accept=".ics,text/calendar"
-            onChange={(event) => void event.target.files?.[0]?.text().then(onChange)}
+            onChange={({ target }) => {
+              void target.files?.[0]?.text().then(onCalendar);
+              // Its days are kept, not the file: a name that stays would say that they are those of the file.
+              target.value = "";
+            }}
           />
         )}
       </Labelled>
     </>
   );
 }
-
-export const isCalendar = (days: string): boolean => days.trimStart().startsWith("BEGIN:VCALENDAR");
 
 export const clockOfTerms = (terms: Terms): Clock => clockOf(terms.cron || null);

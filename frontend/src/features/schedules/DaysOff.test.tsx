@@ -2,6 +2,7 @@
 import { screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
+import { problem } from "../../../dev/mockDocuments.ts";
 import { openPage } from "../../../dev/openPage.tsx";
 
 const CALENDAR = "BEGIN:VCALENDAR\nEND:VCALENDAR";
@@ -33,15 +34,33 @@ it("sends the days as they were written", async () => {
   expect(hub.calls.find((call) => call.method === "PATCH")?.body).toMatchObject({ except_days: "1 May" });
 });
 
-it("shows the days that the hub has read in a calendar file, and not its text", async () => {
+it("adds the days of a calendar file to those that were written, and keeps no name of the file", async () => {
   const { hub, days } = await changing();
   hub.daysOff = "26 October";
-  await userEvent.upload(
-    screen.getByLabelText("Or the days of a calendar file"),
-    new File([CALENDAR], "days.ics", { type: "text/calendar" }),
-  );
-  await screen.findByDisplayValue("26 October");
-  expect(days.value).toBe("26 October");
+  const file = screen.getByLabelText<HTMLInputElement>("Add the days of a calendar file");
+  await userEvent.upload(file, new File([CALENDAR], "days.ics", { type: "text/calendar" }));
+  await screen.findByDisplayValue("28 March, 26 October");
+  expect(file.value).toBe("");
   const asked = hub.calls.filter(({ path }) => path === "/schedule-preview").map(({ body }) => body);
   expect(asked).toContainEqual(expect.objectContaining({ except_days: CALENDAR }));
+  await userEvent.type(days, ", 1 May");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(hub.calls.find((call) => call.method === "PATCH")?.body).toMatchObject({
+    except_days: "28 March, 26 October, 1 May",
+  });
+});
+
+it("says why a calendar file cannot be read, and keeps the days that were written", async () => {
+  const { hub, days } = await changing();
+  const { answer } = hub;
+  hub.answer = (method, path, body) =>
+    (body as { except_days?: string } | undefined)?.except_days === "no calendar"
+      ? problem(422, "bad_schedule", "“no calendar” is no day")
+      : answer.call(hub, method, path, body);
+  await userEvent.upload(
+    screen.getByLabelText("Add the days of a calendar file"),
+    new File(["no calendar"], "days.ics", { type: "text/calendar" }),
+  );
+  expect(await screen.findByText(/“no calendar” is no day/)).toBeTruthy();
+  expect(days.value).toBe("28 March");
 });

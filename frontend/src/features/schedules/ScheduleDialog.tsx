@@ -4,7 +4,7 @@
  * further.
  */
 
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { asProblem, useResource } from "../../app/workspace/resource.ts";
 import { useSettled } from "../../app/workspace/settled.ts";
@@ -16,7 +16,7 @@ import { duration, plural } from "../../model/words/words.ts";
 import { Modal } from "../../ui/Modal.tsx";
 import { Button, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Facts, GrantLines, grantsOf, PreviewCard } from "../request/preview/PreviewCard.tsx";
-import { ClockForm, clockOfTerms, isCalendar, NextFirings, TermsForm } from "./ClockForm.tsx";
+import { ClockForm, clockOfTerms, NextFirings, TermsForm } from "./ClockForm.tsx";
 
 const TYPING_MS = 250;
 
@@ -91,6 +91,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   const [clock, setClock] = useState(() => clockOfTerms(props.terms));
   const [lists, setLists] = useState(change?.unseen_trash !== true);
   const [saving, setSaving] = useState(false);
+  const [reading, setReading] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const [key, setKey] = useState(() => crypto.randomUUID());
   const { cron, zone, except_days } = terms;
@@ -100,24 +101,38 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
     api.preview(JSON.parse(stamp ?? "{}") as Runs & Pick<Terms, "cron" | "zone" | "except_days">, signal),
   );
   const shown = stamp === (asked ? JSON.stringify(asked) : null) ? preview.value : null;
-  // The text of a calendar file becomes its days, which can be read and changed.
-  const days = isCalendar(except_days) ? shown?.except_days : undefined;
-  useEffect(() => {
-    if (days !== undefined) setTerms((before) => ({ ...before, except_days: days }));
-  }, [days]);
   // A change that needs an approval is refused with the plan, which is then shown to be approved.
   const asking = refused?.code === "needs_approval" ? (refused.more.preview as SchedulePreview["plan"]) : null;
   const plan = asking ?? shown?.plan ?? null;
   const listed = (change ?? shown)?.unseen_trash ?? null;
-  const why = change
-    ? null
-    : !runs
-      ? "Say first what is to run, with all that it needs."
-      : preview.problem
-        ? "It cannot be saved as it is; the faults say why."
-        : shown
-          ? null
-          : "The preview is being made.";
+  const why = reading
+    ? "The calendar file is being read."
+    : change
+      ? null
+      : !runs
+        ? "Say first what is to run, with all that it needs."
+        : preview.problem
+          ? "It cannot be saved as it is; the faults say why."
+          : shown
+            ? null
+            : "The preview is being made.";
+
+  /** The days of the file come to those that are written by then, where they can be read and changed. */
+  const addDays = async (calendar: string) => {
+    setReading(true);
+    try {
+      const read = await api.preview({ cron: "@daily", zone, except_days: calendar });
+      setRefused(null);
+      setTerms((before) => ({
+        ...before,
+        except_days: [before.except_days, read.except_days].filter(Boolean).join(", "),
+      }));
+    } catch (error) {
+      setRefused(asProblem(error));
+    } finally {
+      setReading(false);
+    }
+  };
 
   const save = async () => {
     if (why || saving) return;
@@ -158,6 +173,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
               setClock(wound);
               setRefused(null);
             }}
+            onCalendar={(text) => void addDays(text)}
           />
           {preview.problem && asked && <ProblemNote problem={preview.problem} />}
           {shown && shown.next.length > 0 && (

@@ -136,25 +136,26 @@ function Scene(props: GraphProps) {
             <Overview drawing={drawing} placed={placed} />
           )}
           {props.minimap && <Minimap drawing={drawing} placed={placed} onMove={onMoved} />}
-          <div className="zoom seg only-wide">
-            <button type="button" tabIndex={-1} title="Zoom out (-)" onClick={() => zoom("out")}>
-              &minus;
-            </button>
-            <ZoomText />
-            <button type="button" tabIndex={-1} title="Zoom in (+)" onClick={() => zoom("in")}>
-              +
-            </button>
+          <div className="view row only-wide">
+            <div className="seg">
+              <button type="button" tabIndex={-1} title="Zoom out (-)" onClick={() => zoom("out")}>
+                &minus;
+              </button>
+              <ZoomText />
+              <button type="button" tabIndex={-1} title="Zoom in (+)" onClick={() => zoom("in")}>
+                +
+              </button>
+            </div>
+            <Button
+              icon="fit"
+              tabIndex={-1}
+              aria-pressed={follows}
+              title={follows ? "The view follows the plan" : "Follow the plan again (f)"}
+              onClick={fitAgain}
+            >
+              Fit <kbd aria-hidden="true">f</kbd>
+            </Button>
           </div>
-          <Button
-            className="fit only-wide"
-            icon="fit"
-            tabIndex={-1}
-            aria-pressed={follows}
-            title={follows ? "The view follows the plan" : "Follow the plan again (f)"}
-            onClick={fitAgain}
-          >
-            Fit <kbd aria-hidden="true">f</kbd>
-          </Button>
         </ReactFlow>
         {!ready && <p className="dim waiting">Placing {specs(model).size} tasks.</p>}
         {hovered && <Hovered {...hovered} model={model} fleet={fleet} />}

@@ -1,5 +1,7 @@
-import { render, screen } from "@testing-library/react";
+import { act, render, screen, within } from "@testing-library/react";
 import { expect, it } from "vitest";
+import { openPage } from "../../../../dev/openPage.tsx";
+import { CONSTELLATION } from "../../../../dev/scenario.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
 import type { Device } from "../../../model/types.ts";
 import { TapCard } from "./Asked.tsx";
@@ -42,4 +44,20 @@ it("looks at no task of a constellation that no browser has a task of", () => {
   });
   const { container } = render(<TapCard views={views} used={used.slice(1)} nowMs={5_000} />);
   expect(container.textContent).toBe("");
+});
+
+it("links what is about all of a constellation to nothing on its own page", async () => {
+  const hub = openPage(`/constellations/${CONSTELLATION}?lens=list`);
+  await screen.findByRole("list", { name: "Tasks" });
+  const { answer } = hub;
+  const attention = [{ reason: "undo_failed", sentence: "Something could not be undone." }];
+  hub.answer = (method, path, body) =>
+    path.endsWith("/why")
+      ? { body: { attention, items: [], more: 0, state: "active", waits: "" }, status: 200 }
+      : answer.call(hub, method, path, body);
+  const head = hub.entities(CONSTELLATION).get("head") ?? {};
+  act(() => hub.publish(CONSTELLATION, "attention", { head: { ...head, attention: ["undo_failed"] } }));
+  const told = await screen.findByText(/Something could not be undone\./);
+  const card = within(told.closest(".item") as HTMLElement);
+  expect([card.queryByRole("link"), card.queryByRole("button")]).toEqual([null, null]);
 });

@@ -77,7 +77,7 @@ function StuckCard({ constellation, stops, views, onSelect }: StuckProps) {
   const attention = constellation.attention ?? [];
   const found = stops ? stoppedOf(constellation, stops.items, stops.attention) : [];
   const stopped = (item: (typeof found)[number]) => (
-    <StoppedItem key={`${item.task}/${item.sentence}`} item={item} onSelect={item.task ? onSelect : undefined} />
+    <StoppedItem key={`${item.task}/${item.sentence}`} item={item} onSelect={onSelect} />
   );
   const told = views.filter((view) => view.record?.reason === "owner_asked" && view.attempt?.detail);
   return (

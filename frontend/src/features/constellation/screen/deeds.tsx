@@ -96,7 +96,7 @@ export function useDeeds(run: Run, place: Place, versions: Versions, broughtBy: 
           Plan in rows
         </Button>
       ),
-      <Fragment key="break">{breaking.button}</Fragment>,
+      breaking.button && <Fragment key="break">{breaking.button}</Fragment>,
       final && begun && <Fragment key="repeat">{repeat.button}</Fragment>,
     ].filter(Boolean),
     dialogs: [<Fragment key="break">{breaking.dialog}</Fragment>, <Fragment key="repeat">{repeat.dialog}</Fragment>],
