@@ -213,6 +213,14 @@ def test_a_proof_refuses_the_same_device_twice_where_a_run_does(hub: StubHub) ->
     assert "`target` must be another device than `source`" in said
 
 
+@pytest.mark.parametrize("name", ["recipes/nope", "nope.yaml"])
+def test_a_file_that_is_not_there_is_said_to_be_missing(hub: StubHub, name: str) -> None:
+    code, said = starloom(hub, "recipe", "test", name)
+    assert code == 2
+    assert f"{name} cannot be read: No such file or directory" in said
+    assert hub.asked == []
+
+
 def test_a_fleet_without_a_stand_in_is_told_what_to_name(hub: StubHub) -> None:
     hub.answers[("GET", "/devices")] = (200, {"items": [here("desk", "artifact.put", "fs.write")]})
     code, said, _ = proved(hub)

@@ -13,6 +13,7 @@ import typer
 
 from starloom.cli import completion
 from starloom.cli.constellations.asking import (
+    PLAN_ENDINGS,
     AnywayOption,
     ParamOption,
     PreviewOption,
@@ -154,7 +155,8 @@ def prove_recipe(
     from starloom_protocol.plan import read_recipe  # a third of a start, which no other command needs
 
     given = parameters(param) if param else {}
-    if recipe == "-" or Path(recipe).expanduser().is_file():
+    # A recipe's name has neither a slash nor an ending, so either is meant as a file, also where there is none.
+    if recipe == "-" or "/" in recipe or recipe.endswith(PLAN_ENDINGS) or Path(recipe).expanduser().is_file():
         text = read_plan(recipe)
         examples = run.client.post(post_recipes_check(), {"recipe": text})["examples"]
     else:
