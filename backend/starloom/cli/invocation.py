@@ -204,7 +204,10 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
         at = ", ".join(part for part in (place.code, place.place) if part)
         if place.reason == problem.reason and len(problem.places) == 1:
             # The title line has said the reason; a place within a document is all that is left.
-            lines.extend([f"  {place.where} [{at}]"] if set("./[") & set(place.place) else [])
+            if place.place.startswith("line "):
+                lines.append(f"  {place.place}")
+            elif set("./[") & set(place.place):
+                lines.append(f"  {place.where} [{at}]")
             continue
         where = f"{place.where}: " if place.where else ""
         own = place.hint not in ("", CODES[Code.PLAN_INVALID].hint) and (apart or place.hint != problem.hint)

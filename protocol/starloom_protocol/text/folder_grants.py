@@ -1,4 +1,4 @@
-"""The way out where a device does not allow a folder: whether a line ready to be pasted is offered for it.
+"""The way out where a device does not allow a folder: whether a line ready to be pasted is offered for it, and which.
 
 A program of somebody else may choose the path that is refused, and the refusal is shown to a person. A folder of the
 system, or a hidden one, therefore gets no line. The device and the preview of the hub both decide by this.
@@ -27,3 +27,12 @@ def has_line(path: PurePath) -> bool:
     hidden = any(part.startswith(".") for part in path.parts)
     of_the_system = any(path == root or root in path.parents for root in SYSTEM_FOLDERS)
     return not (hidden or of_the_system or path == PurePath("/"))
+
+
+def plain_grant_line(grant: str, os: str) -> str:
+    """Return the line for a grant without a task that needs it; a command is left for the owner to name, too."""
+    if grant == "shell:run":
+        return "starloom-agent grant shell:run -- COMMAND"
+    if grant.startswith("files:"):
+        return f"starloom-agent grant {grant} {'%USERPROFILE%' if os == 'windows' else '~'}/FOLDER"
+    return f"starloom-agent grant {grant}" + (" HOST" if grant == "net:reach" else "")

@@ -1,4 +1,4 @@
-"""`submit --wait` and `recipe run --wait` with a token that may start work and not read it."""
+"""Work that is started from a terminal: `--wait` with a token that may not read it, and a plan that is no YAML."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.watching import OUTAGE_S, ended_or_stuck, outcome_unread
+from starloom_protocol.plan import DocumentRefused, read_document
 from starloom_protocol.records.entities import Head, Question
 from starloom_protocol.stream.feed import encode_event
+from starloom_protocol.text.wording import place_words
 from starloom_protocol.vocabulary import Attention, ConstellationState
 from tests.cli.events import CONSTELLATION, Log
 from tests.cli.test_commands import StubHub, hub, starloom
@@ -129,3 +131,17 @@ def test_a_watch_names_commands_only_to_who_may_answer(hub: StubHub, approves: b
         assert "Really?" in said
         told = " ".join(said.split())
         assert ("starloom approve" in told, "your sign-in or token may not" in told) == (approves, not approves)
+
+
+def test_a_text_that_is_no_yaml_is_refused_with_its_line(hub: StubHub, tmp_path: Path) -> None:
+    (tmp_path / "plan.yaml").write_text("starloom: 1\ntasks: [\n")
+    with pytest.raises(DocumentRefused) as refused:
+        read_document((tmp_path / "plan.yaml").read_text())
+    fault = refused.value.fault
+    assert fault.place == "line 3, column 1"
+    faults = [{"place": fault.place, "where": place_words(fault.place), "code": fault.code, "reason": fault.reason}]
+    refusal = {"code": fault.code, "title": "The plan has faults", "reason": fault.reason, "errors": faults}
+    hub.answers["POST", "/constellations"] = (422, refusal)
+    code, said = starloom(hub, "submit", "-f", str(tmp_path / "plan.yaml"))
+    assert code == 2
+    assert said.splitlines()[1] == f"  {fault.place}"

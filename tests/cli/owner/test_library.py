@@ -162,16 +162,63 @@ def test_devices_of_this_fleet_stand_in_for_those_of_the_test(hub: StubHub) -> N
     hub.answers[("GET", "/devices")] = (200, {"items": rows})
     code, said, params = proved(hub)
     assert code == 0
-    assert params == {"source": "desk", "target": "b"}
+    assert params == {"source": {"name": "desk"}, "target": {"name": "b"}}
     assert "source is desk, target is b" in said
-    assert proved(hub, "-p", "source=b")[2] == {"source": "b", "target": "desk"}
+    assert proved(hub, "-p", "source=b")[2] == {"source": {"name": "b"}, "target": {"name": "desk"}}
 
 
 def test_devices_of_the_test_that_are_here_are_taken(hub: StubHub) -> None:
     hub.answers[("GET", "/devices")] = (200, {"items": [here("laptop"), here("nas")]})
     code, said, params = proved(hub)
-    assert (code, params) == (0, {"source": "laptop", "target": {"any": [{"name": "nas"}]}})
+    assert (code, params) == (0, {"source": {"name": "laptop"}, "target": {"any": [{"name": "nas"}]}})
     assert "not here" not in said
+
+
+def test_a_real_device_stands_in_before_one_of_the_demo(hub: StubHub) -> None:
+    both = ("artifact.put", "fs.write")
+    rows = [here("demo-phone", *both, demo=True), here("away", *both, link="offline"), here("desk", *both)]
+    hub.answers[("GET", "/devices")] = (200, {"items": rows})
+    assert proved(hub)[2] == {"source": {"name": "desk"}, "target": {"name": "away"}}
+
+
+SAME = """\
+starloom_recipe: 1
+name: same
+title: Same
+version: 1
+params:
+  mine: {type: path}
+  theirs: {type: path, optional: true, same_as: mine}
+plan: {starloom: 1, tasks: [{id: a, tool: fs.list, args: {path: {param: theirs}}}]}
+"""
+
+
+def test_a_proof_fills_and_judges_values_as_a_run_does(hub: StubHub) -> None:
+    hub.answers[("GET", "/recipes/same")] = (200, {"text": SAME})
+    hub.answers[("POST", "/constellations/preview")] = (200, PREVIEW)
+    assert starloom(hub, "recipe", "test", "same", "-p", "mine=Docs")[0] == 0
+    assert (hub.asked[-1][2] or {})["params"] == {"mine": "Docs", "theirs": "Docs"}
+    asked = len(hub.asked)
+    code, said = starloom(hub, "recipe", "test", "same", "-p", "min=Docs")
+    assert code == 2
+    assert "same has no parameter `min`" in said
+    assert "`mine` (path) has no value" in said
+    assert hub.asked[asked:] == [("GET", "/recipes/same", None)]
+
+
+def test_a_proof_refuses_the_same_device_twice_where_a_run_does(hub: StubHub) -> None:
+    hub.answers[("GET", "/devices")] = (200, {"items": [here("desk", "artifact.put", "fs.write")]})
+    code, said, _ = proved(hub, "-p", "source=desk", "-p", "target=desk")
+    assert code == 2
+    assert "`target` must be another device than `source`" in said
+
+
+@pytest.mark.parametrize("name", ["recipes/nope", "nope.yaml"])
+def test_a_file_that_is_not_there_is_said_to_be_missing(hub: StubHub, name: str) -> None:
+    code, said = starloom(hub, "recipe", "test", name)
+    assert code == 2
+    assert f"{name} cannot be read: No such file or directory" in said
+    assert hub.asked == []
 
 
 def test_a_fleet_without_a_stand_in_is_told_what_to_name(hub: StubHub) -> None:
@@ -207,10 +254,21 @@ def test_the_line_to_try_a_recipe_has_a_value_for_each_parameter_that_needs_one(
     )
     path.write_text(f"starloom_recipe: 1\nname: note\ntitle: Note\nversion: 1\n{params}{plan}", encoding="utf-8")
     hub.answers[("POST", "/recipes")] = (201, {"name": "note", "version": 1})
-    devices = [{"id": "d-0", "name": "old", "revoked": True}, {"id": "d-1", "name": "desk", "revoked": False}]
-    hub.answers[("GET", "/devices")] = (200, {"items": devices})
+    hub.answers[("GET", "/devices")] = (200, {"items": [here("old", revoked=True), here("desk")]})
     _, said = starloom(hub, "recipe", "import", str(path))
     line = "Try it: starloom recipe test note -p where=desk -p 'folder=My documents' -p often=1"
+    assert said.splitlines()[-1] == typed(line)
+
+
+def test_the_line_to_try_a_recipe_keeps_its_own_rules(hub: StubHub, tmp_path: Path) -> None:
+    path = tmp_path / "copy.yaml"
+    path.write_text(TESTED[: TESTED.index("test:")], encoding="utf-8")
+    both = ("artifact.put", "fs.write")
+    rows = [here("demo-phone", *both, demo=True), here("bare"), here("desk", *both)]
+    hub.answers[("POST", "/recipes")] = (201, {"name": "copy", "version": 1})
+    hub.answers[("GET", "/devices")] = (200, {"items": rows})
+    _, said = starloom(hub, "recipe", "import", str(path))
+    line = "Try it: starloom recipe test copy -p source=desk -p target=demo-phone"
     assert said.splitlines()[-1] == typed(line)
 
 

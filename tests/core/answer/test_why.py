@@ -14,7 +14,7 @@ from starloom.core.placement.queue_position import Position, position
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.edge.routes.work.why import explain_all
-from starloom_protocol.records.entities import Choice, ForEach, Selector, ToolOffer, encode_entity
+from starloom_protocol.records.entities import Choice, FileOut, ForEach, Selector, ToolOffer, encode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.text.folder_grants import NO_LINE
@@ -200,6 +200,32 @@ def test_a_missing_grant_shows_the_line_to_type() -> None:
     found = why(driver)
     assert found.reason is Reason.MISSING_GRANT
     assert "starloom-agent grant files:read" in found.actions[0]
+
+
+@pytest.mark.parametrize(
+    ("saves", "detail", "grant", "line"),
+    [
+        ([FileOut(output="/f", to="a.txt")], "", "files:write", "starloom-agent grant files:write ~/FOLDER"),
+        ([], "no command rule allows ls", "command rule", "starloom-agent grant shell:run -- ls"),
+    ],
+)
+def test_a_grant_that_the_tool_does_not_show_has_its_device_and_line(
+    saves: list[FileOut], detail: str, grant: str, line: str
+) -> None:
+    driver = Driver("one", "two")
+    driver.submit(plan(task("a", files_out=saves, device="one")))
+    (dispatch,) = driver.take()
+    told = f"{detail}. To allow it, type on the device: starloom-agent grant shell:run -- ls"
+    driver.result(dispatch, outcome=Outcome.REFUSED, code=Code.MISSING_GRANT, detail=told)
+    found = why(driver)
+    assert found.reason is Reason.MISSING_GRANT
+    assert found.sentence.startswith("a waits for a grant: on one, ")
+    assert grant in found.sentence
+    assert found.sentence.endswith(f"; on the device: {line}.")
+    assert line in found.actions[0]
+    assert [item.device for item in found.candidates if item.reason is Reason.MISSING_GRANT] == ["d-one"]
+    (row,) = explain_all(driver.shard, "c1", {})["items"]
+    assert row["line"] == line
 
 
 def test_many_devices_that_a_plan_leaves_out_are_a_count() -> None:

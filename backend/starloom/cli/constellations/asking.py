@@ -69,7 +69,7 @@ PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the pl
 
 
 _ID = re.compile(r"c-[0-9a-z-]+")
-_PLAN_ENDINGS = (".yaml", ".yml", ".json")
+PLAN_ENDINGS = (".yaml", ".yml", ".json")
 _TAPS_MOST = 5
 """So many constellations of a list are looked at for the device on which somebody has to tap."""
 
@@ -163,7 +163,7 @@ def what_runs(request: str, file: str | None, recipe: str | None, param: list[st
         Problem: the file cannot be read, a parameter is invalid, or the words are the path of a plan.
     """
     body: dict[str, Any] = {}
-    if request.endswith(_PLAN_ENDINGS) and Path(request).is_file():
+    if request.endswith(PLAN_ENDINGS) and Path(request).is_file():
         raise usage(
             f"{quoted(request)} is a file, and no request in words",
             f"Say that it is a plan: starloom submit -f {shlex.quote(request)}",

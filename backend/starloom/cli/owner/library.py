@@ -12,10 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from starloom.cli import completion
-from starloom.cli.constellations.asking import AnywayOption, ParamOption, PreviewOption, WaitOption, read_plan, submit
+from starloom.cli.constellations.asking import (
+    PLAN_ENDINGS,
+    AnywayOption,
+    ParamOption,
+    PreviewOption,
+    WaitOption,
+    read_plan,
+    submit,
+)
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.owner import proposals
-from starloom.cli.owner.recipe_trial import names_devices, stand_ins, without_test
+from starloom.cli.owner.recipe_trial import example_values, names_devices, stand_ins, trial_values, without_test
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -147,7 +155,8 @@ def prove_recipe(
     from starloom_protocol.plan import read_recipe  # a third of a start, which no other command needs
 
     given = parameters(param) if param else {}
-    if recipe == "-" or Path(recipe).expanduser().is_file():
+    # A recipe's name has neither a slash nor an ending, so either is meant as a file, also where there is none.
+    if recipe == "-" or "/" in recipe or recipe.endswith(PLAN_ENDINGS) or Path(recipe).expanduser().is_file():
         text = read_plan(recipe)
         examples = run.client.post(post_recipes_check(), {"recipe": text})["examples"]
     else:
@@ -156,10 +165,8 @@ def prove_recipe(
     head = read_recipe(text).recipe
     if head is None:
         raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
-    values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()}
-    values |= (head.test.params if head.test else {}) | given
     placed = stand_ins(head, given, run.client.get(get_devices())["items"]) if names_devices(head, given) else {}
-    values |= placed
+    values = trial_values(head, (head.test.params if head.test else {}) | given | placed)
     found = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
     plans = [_tried_plan(run, head, example) for example in examples]
     if run.as_json:
@@ -189,8 +196,8 @@ class _Tried(ExampleTried):
 def _tried_plan(run: Invocation, head: Recipe, example: ExampleTried) -> _Tried:
     if not example["fits"]:
         return {**example, "plan": None}
-    values = dict.fromkeys(head.params) | {name: item.default for name, item in head.params.items()} | example["params"]
-    return {**example, "plan": run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})}
+    body = {"plan": head.plan, "params": trial_values(head, example["params"])}
+    return {**example, "plan": run.client.post(post_constellations_preview(), body)}
 
 
 def _example_line(tried: _Tried) -> str:
@@ -235,21 +242,11 @@ def import_recipe(
 def _values(run: Invocation, text: str) -> str:
     """Return an example for each parameter of a recipe that needs a value and has none, as options of a line."""
     from starloom_protocol.plan import read_recipe
-    from starloom_protocol.plan.language.param_types import placeholder
 
     head = read_recipe(text).recipe
-    given = head.test.params if head is not None and head.test is not None else {}
-    needed = {} if head is None else {key: param for key, param in head.params.items() if key not in given}
-    options = ""
-    for key, param in needed.items():
-        if param.optional or param.default is not None or param.true_when_named is not None:
-            continue
-        value = param.example or placeholder(param.type, key)
-        if param.type == "device":
-            here = [item["name"] for item in run.client.get(get_devices())["items"] if not item["revoked"]]
-            value = param.example or (here[0] if here else key)
-        options += f" -p {quote(f'{key}={value if isinstance(value, str) else canonical(value)}')}"
-    return options
+    found = {} if head is None else example_values(head, lambda: run.client.get(get_devices())["items"])
+    pairs = (f"{key}={value if isinstance(value, str) else canonical(value)}" for key, value in found.items())
+    return "".join(f" -p {quote(pair)}" for pair in pairs)
 
 
 def export_recipe(

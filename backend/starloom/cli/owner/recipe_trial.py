@@ -1,17 +1,17 @@
 """The trial of a recipe on the present fleet: the values of its own test, with devices that are here.
 
 A recipe is tested with devices of a fixture. Where one of them is not in this fleet, another that has the tools which
-the recipe asks for takes its place.
+the recipe asks for takes its place. The values of a trial are completed and judged as those of a run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from starloom.client.problems import usage
-from starloom_protocol.vocabulary import DeviceLink
+from starloom.client.problems import problem_of, usage
+from starloom_protocol.vocabulary import CODES, Code, DeviceLink
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow
@@ -26,6 +26,55 @@ def without_test(text: str) -> str:
     return _TEST.sub("", text)
 
 
+def trial_values(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a value for each parameter of a recipe, as a run has it.
+
+    Raises:
+        Problem: a value is missing or refused; it has all faults.
+    """
+    from starloom_protocol.plan import recipe_values
+
+    faults, values = recipe_values(recipe, given)
+    if not faults:
+        return values
+    errors = [
+        {"code": fault.code, "reason": fault.reason, "place": fault.place, "hint": fault.hint or CODES[fault.code].hint}
+        for fault in faults
+    ]
+    code, reason, hint = faults[0].code, faults[0].reason, errors[0]["hint"]
+    if len(faults) > 1:
+        code, reason = Code.PLAN_INVALID, f"{len(faults)} faults; the first: {reason}"
+        hint = CODES[code].hint
+    document = {"code": code, "title": CODES[code].title, "reason": reason, "hint": hint, "errors": errors}
+    raise problem_of(CODES[code].status, document)
+
+
+def example_values(recipe: Recipe, devices: Callable[[], Iterable[DeviceRow]]) -> dict[str, Any]:
+    """Return an example for each parameter of a recipe that needs a value and has none in its test.
+
+    `devices` is asked once, and only where a device is needed.
+    """
+    from starloom_protocol.plan.language.param_types import placeholder
+
+    here: list[DeviceRow] | None = None
+    tested = _tested(recipe)
+    devices_tested = (name for name, param in recipe.params.items() if _is_open(name, param, recipe, {}))
+    taken = {name: next(_names_in(tested[name]), "") for name in devices_tested}
+    found: dict[str, Any] = {}
+    for name, param in recipe.params.items():
+        given = param.optional or param.default is not None or param.true_when_named is not None
+        if given or name in tested:
+            continue
+        value = param.example
+        if param.type == "device":
+            if value is None:
+                here = list(devices()) if here is None else here
+                value = next(iter(_free(name, recipe, here, taken)), name)
+            taken[name] = str(value)
+        found[name] = value or placeholder(param.type, name)
+    return found
+
+
 def names_devices(recipe: Recipe, given: Mapping[str, Any]) -> bool:
     """Tell whether the test of a recipe names devices for parameters that nobody gave a value."""
     return any(_is_open(name, param, recipe, given) for name, param in recipe.params.items())
@@ -38,7 +87,7 @@ def stand_ins(recipe: Recipe, given: Mapping[str, Any], devices: Iterable[Device
         Problem: no device has the tools that a parameter asks for.
     """
     here = {device["name"]: device for device in devices if not device["revoked"]}
-    taken: dict[str, str] = {name: value for name, value in given.items() if isinstance(value, str)}
+    taken = {name: value for name, value in given.items() if isinstance(value, str)}
     found: dict[str, Any] = {}
     for name, param in recipe.params.items():
         if not _is_open(name, param, recipe, given):
@@ -47,8 +96,7 @@ def stand_ins(recipe: Recipe, given: Mapping[str, Any], devices: Iterable[Device
         if wanted and all(one in here for one in wanted):
             taken[name] = wanted[0]
             continue
-        able = sorted(_able(here.values(), param), key=lambda one: one["link"] != DeviceLink.ONLINE)
-        free = [one["name"] for one in able if one["name"] != taken.get(param.not_same or "")]
+        free = _free(name, recipe, here.values(), taken)
         if not free:
             needs = f" with {', '.join(param.needs)}" if param.needs else ""
             raise usage(
@@ -68,8 +116,18 @@ def _is_open(name: str, param: ParamDoc, recipe: Recipe, given: Mapping[str, Any
     return param.type == "device" and name in _tested(recipe) and name not in given
 
 
-def _able(devices: Iterable[DeviceRow], param: ParamDoc) -> Iterator[DeviceRow]:
-    return (device for device in devices if set(param.needs) <= set(device["tools"]))
+def _free(name: str, recipe: Recipe, devices: Iterable[DeviceRow], taken: Mapping[str, str]) -> list[str]:
+    """Return the devices that a parameter may take beside the taken ones: real before demo, connected before away."""
+    param = recipe.params[name]
+    others = {param.not_same, *(other for other, one in recipe.params.items() if one.not_same == name)}
+    able = [
+        device
+        for device in devices
+        if not device["revoked"]
+        and set(param.needs) <= set(device["tools"])
+        and device["name"] not in {taken.get(other or "") for other in others}
+    ]
+    return [device["name"] for device in sorted(able, key=lambda one: (one["demo"], one["link"] != DeviceLink.ONLINE))]
 
 
 def _names_in(value: Any) -> Iterator[str]:

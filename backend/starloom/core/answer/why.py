@@ -20,6 +20,7 @@ from starloom.core.placement.pace import PaceIndex, index_of, is_comparable, slo
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import HOLD_MS, full, is_strange, why_then
 from starloom.core.plan import review
+from starloom.core.rights.call_effects import FILES_WRITE
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
@@ -44,7 +45,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.records.specs import Repeat
-from starloom_protocol.text.folder_grants import NO_LINE
+from starloom_protocol.text.folder_grants import NO_LINE, plain_grant_line
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import counted, few, found_by, listed, utc_words
 from starloom_protocol.tools.profiles import TAB_OS
@@ -292,6 +293,8 @@ def _ready(
 ) -> _Said:
     # A question and the answer of a goal are done on no device.
     candidates = candidates_of(shard, constellation, spec) if spec.tool else []
+    if reason is Reason.MISSING_GRANT:
+        candidates = [_as_refused(shard.fleet, constellation, spec, item) for item in candidates]
     if queued is not None:
         candidates = [_as_used(item, queued) for item in candidates]
     sentence, actions = _held_back(_Ready(shard, constellation, spec, reason, candidates))
@@ -302,6 +305,21 @@ def _ready(
         asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
         actions = ["open", *actions] if asleep else actions
     return _Said(sentence, candidates, [], actions, asleep)
+
+
+def _as_refused(fleet: Fleet, constellation: Constellation, spec: TaskSpec, candidate: Candidate) -> Candidate:
+    """Return a candidate with the grant that it lacks where its tool alone does not show it: its device said so."""
+    if candidate.reason not in (None, Reason.BUSY):
+        return candidate
+    if spec.files_out and FILES_WRITE not in fleet.offers[candidate.device].grants:
+        line = plain_grant_line(FILES_WRITE, fleet.devices[candidate.device].os)
+        words = f"{FILES_WRITE} is not granted, which `files_out` needs; on the device: {line}"
+        return Candidate(candidate.device, False, Reason.MISSING_GRANT, words)
+    last = constellation.last_attempt(spec.id)
+    if last is None or last.device != candidate.device or last.code is not Code.MISSING_GRANT:
+        return candidate
+    words = last.detail.rstrip(".").replace(". To allow it, type on the device: ", "; on the device: ")
+    return Candidate(candidate.device, False, Reason.MISSING_GRANT, words)
 
 
 def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Said:

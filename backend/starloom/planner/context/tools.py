@@ -14,9 +14,9 @@ from starloom.planner.context.devices import GRANT, Devices
 from starloom.planner.context.relevance import GUIDED, USUAL, ranked, spoken
 from starloom.planner.context.tool_lines import ABOUT_CHARS, description, gives, searched, signature
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
-from starloom.planner.preview.plan import plain_grant_line
 from starloom.planner.quoting import plain
 from starloom_protocol.records.entities import ToolOffer
+from starloom_protocol.text.folder_grants import plain_grant_line
 from starloom_protocol.text.wording import few
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS

@@ -66,7 +66,7 @@ from starloom_protocol.plan.lowering.patterns.repeats import turn_words
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Dependency, Device, ForEach, RuleRecord, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
-from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE
+from starloom_protocol.text.folder_grants import ACCEPT_LINE, POLICY_FACT, POLICY_NOT_IN_FORCE, plain_grant_line
 from starloom_protocol.text.wording import few
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_within
@@ -567,15 +567,6 @@ def grant_line(grant: str, spec: TaskSpec, device: Device) -> str:
     if grant == NET_REACH and (host := asked_host(spec)):
         return f"starloom-agent grant {NET_REACH} {shlex.quote(host)}"
     return plain_grant_line(grant, device.os)
-
-
-def plain_grant_line(grant: str, os: str) -> str:
-    """Return the line for a grant without a task that needs it; a command is left for the owner to name, too."""
-    if grant == "shell:run":
-        return "starloom-agent grant shell:run -- COMMAND"
-    if grant.startswith("files:"):
-        return f"starloom-agent grant {grant} {'%USERPROFILE%' if os == 'windows' else '~'}/FOLDER"
-    return f"starloom-agent grant {grant}" + (" HOST" if grant == NET_REACH else "")
 
 
 def _unknown_label(spec: TaskSpec, fleet: FleetSnapshot) -> str:

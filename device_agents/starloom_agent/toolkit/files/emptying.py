@@ -55,7 +55,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Entry:
-    """One ticket of a trash, since when it is there, and its size."""
+    """One ticket of a trash, since when it is there, and the size of its file, without the note beside it."""
 
     ticket: str
     since_s: float
@@ -73,7 +73,8 @@ def entries_of(files: Beneath, root: Path) -> list[Entry]:
     for name in _folders_in(files, trash):
         about = files.status(trash / name) if _TICKET.fullmatch(name) else None
         if about is not None and stat.S_ISDIR(about.st_mode):
-            found.append(Entry(name, about.st_ctime, bytes_below(files, trash / name)))
+            home = trash / name
+            found.append(Entry(name, about.st_ctime, bytes_below(files, home, but=note_in(home))))
     return sorted(found, key=lambda entry: (entry.since_s, entry.ticket))
 
 
@@ -198,7 +199,8 @@ def _folders_in(files: Beneath, trash: Path) -> list[str]:
         return sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
 
 
-def bytes_below(files: Beneath, top: Path) -> int:
+def bytes_below(files: Beneath, top: Path, *, but: Path | None = None) -> int:
+    """Return what the files below a folder take on the disk, one of them left out; what cannot be read is nothing."""
     total = 0
     pending = [top]
     while pending:
@@ -207,7 +209,7 @@ def bytes_below(files: Beneath, top: Path) -> int:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     pending.append(folder / entry.name)
-                else:
+                elif folder / entry.name != but:
                     total += bytes_of(entry.stat(follow_symlinks=False))
     return total
 

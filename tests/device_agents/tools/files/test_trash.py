@@ -37,6 +37,16 @@ def test_the_list_names_each_file_with_its_ticket(device: Device) -> None:
     assert before - 1 <= found["oldest_s"] <= min(row["since_s"] for row in found["items"])
 
 
+def test_the_size_of_a_file_is_its_own(device: Device) -> None:
+    device.write("note.txt", "abc")
+    device.write("from.json", "{}")
+    device.write("folder/from.json", "abcd")
+    tickets = [device.call("fs.trash", paths=[name])["tickets"][0] for name in ("note.txt", "from.json", "folder")]
+    found = device.call("trash.list")
+    assert {row["ticket"]: row["bytes"] for row in found["items"]} == dict(zip(tickets, (3, 2, 4), strict=True))
+    assert device.call("trash.empty", older_than_days=0)["bytes"] == found["bytes"] == 9
+
+
 def test_an_empty_trash_has_no_oldest_file(device: Device) -> None:
     assert device.call("trash.list") == {"bytes": 0, "count": 0, "items": [], "tickets": []}
 
