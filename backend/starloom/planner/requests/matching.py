@@ -41,6 +41,7 @@ from starloom.planner.requests.phrases import (
     spellings,
     telling_words,
     without_device,
+    without_how,
     without_umlauts,
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
@@ -256,9 +257,9 @@ def _likely(fits: Sequence[Fit]) -> list[Candidate]:
 
 
 def _nearly(recipes: Sequence[Recipe], asked: Asked) -> list[Candidate]:
-    """Return the candidates of words that fit no phrase: first those that would with one more device.
+    """Return the candidates of words that fit no phrase: first those that would with one more device, or with how.
 
-    *Copy results to archiv* says the folder and where it goes; *from* is asked.
+    *Copy results to archiv* says the folder and where it goes; *from* is asked. *Tidy Downloads* lacks its *by kind*.
     """
     fits: list[Fit] = []
     nears: list[Candidate] = []
@@ -276,7 +277,7 @@ def _nearly(recipes: Sequence[Recipe], asked: Asked) -> list[Candidate]:
         shorter = without_device(phrases, needed.difference(asked.given))
         fits.extend(
             fit
-            for fit in fits_of(recipe, shorter, asked, phrases, plain=True)
+            for fit in fits_of(recipe, (*shorter, *without_how(phrases)), asked, phrases, plain=True)
             if [one.type for one in fit.candidate.missing] in ([], ["device"])
         )
     return [*_likely(fits), *sorted(nears, key=lambda item: -item.score)]
