@@ -4137,9 +4137,12 @@ export interface components {
         /**
          * RhythmRow
          * @description How often words say that they run: the clock of a schedule, also in words, and the words without it.
+         *
+         *     `except_days` are the dates that the words leave out, empty where they leave out none.
          */
         RhythmRow: {
             cron: string;
+            except_days: string;
             in_words: string;
             request: string;
         };

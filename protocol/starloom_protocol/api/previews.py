@@ -243,9 +243,13 @@ class RecipeCandidate(TypedDict):
 
 
 class RhythmRow(TypedDict):
-    """How often words say that they run: the clock of a schedule, also in words, and the words without it."""
+    """How often words say that they run: the clock of a schedule, also in words, and the words without it.
+
+    `except_days` are the dates that the words leave out, empty where they leave out none.
+    """
 
     cron: str
+    except_days: str
     in_words: str
     request: str
 

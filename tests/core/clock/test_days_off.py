@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from starloom.core.clock.cron import BadClock
-from starloom.core.clock.days_off import ENTRIES_MOST, days_in, fires_on, firing, in_words, without_days
+from starloom.core.clock.days_off import ENTRIES_MOST, days_first, days_in, fires_on, firing, in_words, without_days
 
 VIENNA = "Europe/Vienna"
 
@@ -50,6 +50,8 @@ def test_days_are_read_as_people_write_them(text: str, kept: list[str]) -> None:
         ("31 April", "no calendar has"),
         ("29 February 2027", "no calendar has"),
         ("Christmas", "is no day"),
+        ("weekends", "'weekends' is of the week, .* such as Monday to Friday"),
+        ("25 December, Sundays", "'Sundays' is of the week"),
         ("25 Brumaire", "is no month"),
         ("public holidays", "does not know which days are holidays"),
         ("2027-01-02/2026-12-24", "ends before it begins"),
@@ -124,6 +126,21 @@ def test_missed_moments_of_days_off_do_not_count() -> None:
 )
 def test_words_name_the_days_behind_an_except(words: str, before: str, days: str) -> None:
     assert without_days(words) == (before, days)
+
+
+@pytest.mark.parametrize(
+    ("words", "days", "behind"),
+    [
+        (" except on 25 December how are they", "25 December", "how are they"),
+        (", except 24 December to 2 January, how are they", "24 December to 2 January", "how are they"),
+        (" except public holidays how are they", "public holidays", "how are they"),
+        (" except the films", "", "except the films"),
+        (" how are they", "", "how are they"),
+        ("", "", ""),
+    ],
+)
+def test_words_that_begin_with_an_except_name_its_days(words: str, days: str, behind: str) -> None:
+    assert days_first(words) == (days, behind)
 
 
 CALENDAR = """BEGIN:VCALENDAR

@@ -212,3 +212,18 @@ def test_a_candidate_keeps_the_values_beside_the_words_and_those_in_them() -> No
 def test_a_refusal_of_words_names_the_ways_by_hand(code: Code) -> None:
     assert "*New request*, *Build*" in CODES[code].hint
     assert "`starloom submit -f PLAN.yaml`" in CODES[code].hint
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (
+            "every friday at 17 how are my machines except on 25 December",
+            "schedule add 'how are my machines' --cron '0 17 * * 5' --except '25 December'",
+        ),
+        ("every day at 8 except weekends how are my machines", "'how are my machines' --cron '0 8 * * 1-5'"),
+    ],
+)
+def test_the_line_of_a_schedule_has_the_days_that_words_except(words: str, line: str) -> None:
+    view = FLEETS["demo"]
+    assert refused(match_all(words, load_catalogue(), view), view).reason.endswith(line)

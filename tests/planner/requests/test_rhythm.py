@@ -62,6 +62,34 @@ def test_a_rhythm_is_found_and_the_rest_kept(words: str, rest: str, cron: str) -
 
 
 @pytest.mark.parametrize(
+    ("words", "cron", "days"),
+    [
+        ("every day at 8 except weekends check my machines", "0 8 * * 1-5", ""),
+        ("check my machines every day, but not on Sundays", "0 8 * * 1,2,3,4,5,6", ""),
+        ("check my machines every hour, not at weekends", "0 * * * 1-5", ""),
+        ("every weekday except Monday and Friday check my machines", "0 8 * * 2,3,4", ""),
+        ("every Monday and Friday except Fridays check my machines", "0 8 * * 1", ""),
+        ("every friday at 17 check my machines except on 25 December", "0 17 * * 5", "25 December"),
+        ("every friday at 17 except on 25 December check my machines", "0 17 * * 5", "25 December"),
+        ("every day except public holidays check my machines", "0 8 * * *", "public holidays"),
+        ("every day except Sunday check my machines, not on 1 May", "0 8 * * 1,2,3,4,5,6", "1 May"),
+    ],
+)
+def test_days_that_a_rhythm_excepts_are_no_part_of_the_request(words: str, cron: str, days: str) -> None:
+    assert rhythm_in(words) == Rhythm("check my machines", cron, except_days=days)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["on the first of every month except Sundays check my machines", "check my machines every Sunday except Sundays"],
+)
+def test_days_that_no_clock_leaves_out_are_said(words: str) -> None:
+    found = rhythm_in(words)
+    assert found is not None
+    assert "no clock leaves out 'Sundays'" in found.nearly
+
+
+@pytest.mark.parametrize(
     ("words", "cron", "differs"),
     [
         ("every other day check my machines", "0 8 */2 * *", "'every other day'; this one goes off on day 1, 3, 5"),

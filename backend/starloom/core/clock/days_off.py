@@ -20,6 +20,7 @@ ENTRIES_MOST: Final = 400
 TEXT_MOST: Final = 256 * 1024
 _SKIPS_MOST: Final = 1_000
 _EXCEPTS_MOST: Final = 8
+_DAY_WORDS_MOST: Final = 12
 _LEAP: Final = 2000
 """A year that has each day of any year."""
 _MONTHS: Final = (
@@ -33,7 +34,11 @@ _SPAN: Final = re.compile(r" (?:to|until|till|through|bis) | ?[/\u2013] ?| - ")
 _BETWEEN: Final = re.compile(r"[,;] ?(?:and )?| and ")
 _BEGIN: Final = re.compile(r"(?:on|from|the) ", re.IGNORECASE)
 _EXCEPT: Final = re.compile(r",? (?:except|but not|not|without)(?: (?:on|from|for))? ", re.IGNORECASE)
-_HOLIDAYS: Final = re.compile(r"(?:(?:on|the|all|public|bank|school|legal) )*holidays?\b.*", re.IGNORECASE)
+_HOLIDAYS_FIRST: Final = re.compile(r"(?:(?:on|the|all|public|bank|school|legal) )*holidays?\b", re.IGNORECASE)
+_HOLIDAYS: Final = re.compile(rf"{_HOLIDAYS_FIRST.pattern}.*", re.IGNORECASE)
+_OF_THE_WEEK: Final = re.compile(
+    r"(?:(?:every|each|all) )?(?:week ?(?:end|day)|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?", re.IGNORECASE
+)
 _CALENDAR: Final = "BEGIN:VCALENDAR"
 _UNFOLDED: Final = re.compile(r"\r?\n[ \t]")
 _BEGINS, _ENDS = "BEGIN:VEVENT", "END:VEVENT"
@@ -100,6 +105,23 @@ def without_days(words: str) -> tuple[str, str]:
         except BadClock:
             continue
     return words, ""
+
+
+def days_first(words: str) -> tuple[str, str]:
+    """Return the days of an *except* with which words begin, and the words behind them; no days where it has none."""
+    words = words.strip()
+    words = f"{words} " if words.startswith(",") else f" {words} "
+    one = _EXCEPT.match(words)
+    if one is not None and (holidays := _HOLIDAYS_FIRST.match(words, one.end())):
+        return holidays[0], words[holidays.end() :].strip()
+    said = words[one.end() :].split() if one is not None else []
+    for count in range(min(len(said), _DAY_WORDS_MOST), 0, -1):
+        try:
+            if days_in(days := " ".join(said[:count]).rstrip(",")):
+                return days, " ".join(said[count:])
+        except BadClock:
+            continue
+    return "", words.strip()
 
 
 def in_words(days: Iterable[str]) -> str:
@@ -185,6 +207,13 @@ def _day(text: str) -> _Day:
         day, month, year = said[1], said[2], said[3]
     elif said := _MONTH_FIRST.fullmatch(text):
         month, day, year = said[1], said[2], said[3]
+    elif _OF_THE_WEEK.fullmatch(text):
+        raise BadClock(
+            PLACE,
+            f"{quoted(text)} is of the week, and these are dates; the rhythm says on which days of the week it fires, "
+            "such as Monday to Friday",
+            'Write `--cron "every weekday at 8"`, `--cron "0 8 * * 1-5"`, or `every day at 8 except Sundays`.',
+        )
     else:
         raise BadClock(PLACE, f"{quoted(text[:80])} is no day", _EXAMPLE)
     number = next((at for at, name in enumerate(_MONTHS, 1) if name.casefold().startswith(month.casefold())), 0)

@@ -276,6 +276,11 @@ def fits_of(
             fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
             open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            open_devices += [
+                name
+                for name, item in taken.items()
+                if recipe.params[name].type == "device" and item.trust is Trust.DOUBTFUL and name not in open_devices
+            ]
             words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
             unheeded = in_slots(asked.limits, (said for name, said in reading.items() if name not in chosen))
             left = left_over(words, phrases, asked.devices)

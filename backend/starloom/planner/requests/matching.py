@@ -15,7 +15,7 @@ from typing import Any
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue
-from starloom.planner.requests.clauses import plain_letters
+from starloom.planner.requests.clauses import plain_letters, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
     Asked,
@@ -41,6 +41,7 @@ from starloom.planner.requests.phrases import (
     spellings,
     telling_words,
     without_device,
+    without_how,
     without_umlauts,
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
@@ -51,6 +52,7 @@ from starloom.planner.requests.slots import (
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
+from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
 WORDS_MOST = 60
 _RHYTHM_WORDS_MOST = 60
@@ -59,6 +61,9 @@ CANDIDATES_MOST = 3
 _NEAR_SCORE = 0.5
 """The part of a phrase that the words must share for its recipe to be offered."""
 _OF_SEVERAL = frozenset({"both", "other", "others"})
+_LOOKING = word_set("find show list search which what where look")
+"""Words that a request begins with which only looks."""
+_CHANGES = RISKY_EFFECTS | {Effect.WRITE}
 
 
 class Match(StrEnum):
@@ -252,14 +257,17 @@ def _likely(fits: Sequence[Fit]) -> list[Candidate]:
 
 
 def _nearly(recipes: Sequence[Recipe], asked: Asked) -> list[Candidate]:
-    """Return the candidates of words that fit no phrase: first those that would with one more device.
+    """Return the candidates of words that fit no phrase: first those that would with one more device, or with how.
 
-    *Copy results to archiv* says the folder and where it goes; *from* is asked.
+    *Copy results to archiv* says the folder and where it goes; *from* is asked. *Tidy Downloads* lacks its *by kind*.
     """
     fits: list[Fit] = []
     nears: list[Candidate] = []
+    looks = next((form for word in asked.said for form in word.forms), "") in _LOOKING
     for recipe in recipes:
         phrases = phrases_of_recipe(recipe, asked.given)
+        if looks and not _looks_too(recipe, phrases):
+            continue
         near = _near(recipe, phrases, asked)
         if near is None:
             continue
@@ -268,9 +276,19 @@ def _nearly(recipes: Sequence[Recipe], asked: Asked) -> list[Candidate]:
         needed = frozenset(name for name, param in devices.items() if param.default is None and not param.optional)
         shorter = without_device(phrases, needed.difference(asked.given))
         fits.extend(
-            fit for fit in fits_of(recipe, shorter, asked, phrases, plain=True) if len(fit.candidate.missing) == 1
+            fit
+            for fit in fits_of(recipe, (*shorter, *without_how(phrases)), asked, phrases, plain=True)
+            if [one.type for one in fit.candidate.missing] in ([], ["device"])
         )
     return [*_likely(fits), *sorted(nears, key=lambda item: -item.score)]
+
+
+def _looks_too(recipe: Recipe, phrases: Sequence[Phrase]) -> bool:
+    """Return whether a recipe may be near words that only look: it changes nothing, or a phrase of it looks first.
+
+    *Find letters older than 2005* shares words with *empty what is older than {days} days*, and must not be offered it.
+    """
+    return _CHANGES.isdisjoint(recipe.effects) or any(phrase.parts[0][0] in _LOOKING for phrase in phrases)
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -32,6 +32,8 @@ _CLOSINGS = (
 )
 _ENDINGS = ".,;:!?"
 _LEAST_PARTS = 2
+_HOW = (("by", False), ("to", False))
+"""The parts before the word that says how, at the end of a phrase: *by kind*, *into folders*."""
 _DOTS = re.compile(r"(?:^|/)\.+$")
 _SAME = {
     "backup": ("back", "up"),
@@ -371,6 +373,17 @@ def _without_known(
 def without_device(phrases: tuple[Phrase, ...], needed: frozenset[str]) -> tuple[Phrase, ...]:
     """Return the phrases that those given make without one of the `needed` devices, each of which lacks it."""
     return tuple(dict.fromkeys(shorter for phrase in phrases for shorter in _without_one(phrase, needed)))
+
+
+@lru_cache(maxsize=256)
+def without_how(phrases: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
+    """Return the phrases that those given make without how it is done: *tidy {folder}*, without *by kind*."""
+    shorter = (
+        Phrase(phrase.parts[:-2])
+        for phrase in phrases
+        if len(phrase.parts) > _LEAST_PARTS + 1 and phrase.parts[-2] in _HOW and phrase.parts[-3][1]
+    )
+    return tuple(dict.fromkeys(phrase for phrase in shorter if phrase.tells and phrase not in phrases))
 
 
 def _without_all(phrase: Phrase, sorts: frozenset[str]) -> Iterator[Phrase]:

@@ -178,7 +178,8 @@ def _schedule_line(found: Matched, rhythm: Rhythm) -> str:
     known = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in meant.params.items())
     by_name = lacking or found.given or (rhythm.misspelt and not meant.unused)
     what = f"-r {meant.recipe}{known}{lacking}" if by_name else quote(rhythm.rest)
-    return f"starloom schedule add {what} --cron {quote(rhythm.cron)}"
+    days_off = f" --except {quote(rhythm.except_days)}" if rhythm.except_days else ""
+    return f"starloom schedule add {what} --cron {quote(rhythm.cron)}{days_off}"
 
 
 def _typed(value: Any) -> str:

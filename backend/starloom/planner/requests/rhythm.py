@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from starloom.core.clock.days_off import days_first, without_days
 from starloom.planner.requests.german import clock_in_english
 from starloom_protocol.text.wording import quoted
 
@@ -103,6 +104,13 @@ _SKIPS_IN_REQUEST: Final = re.compile(
 _SKIPS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_SKIP}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
 _STEPS_ALONE: Final = re.compile(rf"(?:hourly|{_STEP})", re.IGNORECASE)
 _DAYS_ALONE: Final = re.compile(rf"(?:{_TIME.format(1)}\s+)?{_ALONE}{_PART}(?:\s+{_TIME.format(2)})?", re.IGNORECASE)
+_EXCEPT_WEEKDAYS: Final = re.compile(
+    rf",?\s*\b(?:except|but\s+not|not|without)\s+(?:(?:on|at|for|the)\s+){{0,2}}"
+    rf"(?P<off>weekends?|{_DAY}s?(?:{_AND}{_DAY}s?)*){_ENDS}",
+    re.IGNORECASE,
+)
+"""Days of the week that a rhythm leaves out: *every day at 8 except weekends*. Dates are those of `days_off`."""
+_DAY_FIELDS: Final = {"*": range(7), "1-5": range(1, 6)}
 _MONTH_DAYS: Final = 31
 
 
@@ -111,31 +119,57 @@ class Rhythm:
     """The words without their rhythm, and the five fields of a schedule (docs/schedules.md).
 
     `nearly` says how the fields differ from the words, where five fields cannot say them: *every other day*.
-    `misspelt`: the rest is near a recipe, and does not run as it was typed.
+    `misspelt`: the rest is near a recipe, and does not run as it was typed. `except_days` are the dates that the words
+    leave out, as they were typed.
     """
 
     rest: str
     cron: str
     nearly: str = ""
     misspelt: bool = False
+    except_days: str = ""
 
 
 def rhythm_in(words: str) -> Rhythm | None:
     """Return the rhythm that words name, or None if they name none or only that."""
-    words = clock_in_english(
-        " ".join(words.split())
-    )  # so that no long run of blanks is searched from each of its signs
-    skips = _SKIPS_IN_REQUEST.search(words)
-    steps = _STEPS_IN_REQUEST.search(words)
-    found = skips or steps or _DAYS_IN_REQUEST.search(words)
+    # One blank between words, so that no long run of blanks is searched from each of its signs.
+    words, off = _without_weekdays(clock_in_english(" ".join(words.split())))
+    found = _SKIPS_IN_REQUEST.search(words) or _STEPS_IN_REQUEST.search(words) or _DAYS_IN_REQUEST.search(words)
     if found is None:
         return None
-    rest = " ".join(f"{words[: found.start()]} {words[found.end() :]}".split()).strip(" ,.;:!?")
-    if skips:
-        cron, nearly = _of_skips(skips)
+    first, behind = days_first(words[found.end() :])
+    rest, last = without_days(f"{words[: found.start()]} {behind}")
+    rest, days = rest.strip(" ,.;:!?"), ", ".join(filter(None, (first, last)))
+    if found.re is _SKIPS_IN_REQUEST:
+        cron, nearly = _of_skips(found)
     else:
-        cron, nearly = _of_steps(found) if steps else _of_days(found), ""
-    return Rhythm(rest, cron, nearly) if rest and cron else None
+        cron, nearly = _of_steps(found) if found.re is _STEPS_IN_REQUEST else _of_days(found), ""
+    if off and cron:
+        left = _on_other_days(cron, off)
+        nearly = nearly or ("" if left else f"no clock leaves out {quoted(off)} of these days; this one does not")
+        cron = left or cron
+    return Rhythm(rest, cron, nearly, except_days=days) if rest and cron else None
+
+
+def _without_weekdays(words: str) -> tuple[str, str]:
+    """Return words without the days of the week that they except, and these days; none where they except none."""
+    found = _EXCEPT_WEEKDAYS.search(words)
+    return (f"{words[: found.start()]} {words[found.end() :]}".strip(), found["off"]) if found else (words, "")
+
+
+def _on_other_days(cron: str, off: str) -> str:
+    """Return a clock without some days of the week; empty where it goes by days of the month, or none is left."""
+    *fields, day = cron.split(" ")
+    said = off.casefold()
+    without = {number for number, name in enumerate(_WEEKDAYS) if name in said} | (
+        {0, 6} if "weekend" in said else set()
+    )
+    goes = _DAY_FIELDS.get(day) or [int(one) for one in day.split(",") if one.isdigit()]
+    left = [number for number in goes if number not in without]
+    if not left or fields[2] != "*":
+        return ""
+    written = "1-5" if left == [1, 2, 3, 4, 5] else ",".join(map(str, left))
+    return " ".join((*fields, written))
 
 
 def nearly_in(words: str) -> Rhythm | None:
@@ -146,7 +180,12 @@ def nearly_in(words: str) -> Rhythm | None:
 
 def clock_in(words: str) -> str:
     """Return the five fields of a clock that is said in words and nothing else; empty if it is none."""
-    words = clock_in_english(" ".join(words.split()).strip(" ,.;:!?"))
+    words, off = _without_weekdays(clock_in_english(" ".join(words.split()).strip(" ,.;:!?")))
+    cron = _clock_in(words)
+    return _on_other_days(cron, off) if cron and off else cron
+
+
+def _clock_in(words: str) -> str:
     if steps := _STEPS_ALONE.fullmatch(words):
         return _of_steps(steps)
     if skips := _SKIPS_ALONE.fullmatch(words):

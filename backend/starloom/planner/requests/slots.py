@@ -87,6 +87,8 @@ _CALLED_IN_PLURAL = word_set("accounts lyrics minutes notes slides taxes")
 """Documents whose plural is the name of one: *where is notes*."""
 _FILE_OF = word_set("browser explorer format limit manager permission server share size system type")
 """Words that with *file* before them are no name of one: *the file server*."""
+_KEPT_IN_A_FILE = word_set("list lists names lines entries rows")
+"""Words for what a file holds: *the list of names in names.txt*."""
 _JOINS_SORTS = word_set("and or file files")
 _SORT_OR_FOLDER = word_set("doc document paper")
 _AROUND_CHOICES = word_set(
@@ -202,6 +204,9 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     named = named or _without_accents(" ".join(words), fleet)
     if named is not None and not means_several(named.name):
         return _named(named, param, fleet)
+    if named is None and "by" in words and (told := fleet.by_name.get(" ".join(words[: words.index("by")]))):
+        # *Of nas by name* names nas, and a way of doing it that a person has to see.
+        return replace(_named(told, param, fleet), trust=Trust.DOUBTFUL)
     parts = [part for part in _BETWEEN.split(text.strip()) if part]
     if 1 < len(parts) <= _DEVICES_NAMED_MOST:
         return _together([take_device(part, param, fleet) for part in parts])
@@ -443,6 +448,8 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
         words = words[1:]  # *run the script mean.py over runs/*.csv*
     marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
     marked = bool(marks)
+    if marked and "in" in words[: marks[0]]:
+        return SlotValue(reason=f"{quoted(text)} is in a file; name that, or quote it if it is a path", like_none=True)
     if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
     if not marked and (len(words) > _PATH_WORDS_MOST or names_nothing(words) or not _PREPOSITIONS.isdisjoint(words)):
@@ -500,6 +507,8 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     """Take words of a file's name: sure where they have a pattern, an ending, a number, or the name of a document."""
     tokens = text.split()
     words = [token for token in tokens if plain_word(token) not in ARTICLES]
+    if words[:1] and plain_word(words[0]) in _KEPT_IN_A_FILE and words[-2:-1] == ["in"] and _ENDING.search(words[-1]):
+        return replace(_take_file(words[-1], fleet), trust=Trust.DOUBTFUL)
     reason = _refusal(words, fleet, "a file's name")
     if stands_for_another(words):
         reason = f"{quoted(text)} stands for something said before; name the file, or quote it"

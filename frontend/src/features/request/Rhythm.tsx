@@ -31,7 +31,7 @@ export function RhythmNote({ rhythm, runs }: { rhythm: Rhythm; runs: Runs | null
         <ScheduleDialog
           title={`Schedule: ${rhythm.request}`}
           runs={runs}
-          terms={{ ...newTerms(rhythm.request), cron: rhythm.cron }}
+          terms={{ ...newTerms(rhythm.request), cron: rhythm.cron, except_days: rhythm.except_days }}
           onClose={() => setOpen(false)}
           onSaved={(row) => {
             setOpen(false);

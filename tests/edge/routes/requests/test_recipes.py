@@ -69,8 +69,13 @@ async def test_a_recipe_is_saved_listed_exported_and_understood(planned: World) 
 
 async def test_words_with_a_rhythm_are_answered_with_the_clock_of_a_schedule(planned: World) -> None:
     await call(planned, "POST", R, {"recipe": TEXT})
-    asked = {"request": "look around in Pictures every night at 2"}
-    rhythm = {"cron": "0 2 * * *", "in_words": "At 02:00 every day", "request": "look around in Pictures"}
+    asked = {"request": "look around in Pictures every night at 2 except on 25 December"}
+    rhythm = {
+        "cron": "0 2 * * *",
+        "except_days": "25 December",
+        "in_words": "At 02:00 every day, except 25 December",
+        "request": "look around in Pictures",
+    }
     _, preview = await call(planned, "POST", f"{C}/preview", asked)
     assert preview["understood"]["rhythm"] == rhythm
     status, refused = await call(planned, "POST", C, asked)

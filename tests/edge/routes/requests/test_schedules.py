@@ -124,6 +124,24 @@ async def test_words_of_a_request_may_name_days_off(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "days"),
+    [
+        ({"cron": "every day at 8 except weekends"}, ""),
+        ({"cron": "every day at 8 except weekends, except on 25 December"}, "25 December"),
+        ({"request": "every day at 8 except weekends how are my machines"}, ""),
+        ({"request": "every weekday at 8 except on 25 December how are my machines"}, "25 December"),
+    ],
+)
+async def test_days_of_the_week_that_words_except_are_in_the_clock(
+    tmp_path: Path, asked: dict[str, str], days: str
+) -> None:
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world:
+        status, made = await post(world, "/schedules", {"request": "how are my machines", "zone": "UTC", **asked})
+    assert (status, made["cron"], made["except_days"]) == (201, "0 8 * * 1-5", days)
+    assert made["request"] == "how are my machines"
+
+
+@pytest.mark.parametrize(
     "asked", [{"cron": "every other day at 6"}, {"request": "how are my machines every other day at 6"}]
 )
 async def test_words_that_no_clock_has_make_no_schedule(world: World, asked: dict[str, str]) -> None:

@@ -372,28 +372,24 @@ def _with_clock_of_words(body: _Body) -> _Body:
     Raises:
         Problem: five fields cannot say these words.
     """
-    body = _with_days_of_words(body)
     if body.cron:
-        said = clock_in(body.cron)
+        before, days = without_days(body.cron)
+        said = clock_in(before)
         if not said and (near := nearly_in(body.cron)) is not None:
             raise _only_nearly(near)
-        return body.model_copy(update={"cron": said}) if said else body
+        return _with_clock(body, said, days) if said else body
     rhythm = rhythm_in(body.request) if body.request else None
-    if rhythm is not None and rhythm.nearly:
+    if rhythm is None:
+        return body
+    if rhythm.nearly:
         raise _only_nearly(rhythm)
-    return body if rhythm is None else body.model_copy(update={"cron": rhythm.cron, "request": rhythm.rest})
+    return _with_clock(body.model_copy(update={"request": rhythm.rest}), rhythm.cron, rhythm.except_days)
 
 
-def _with_days_of_words(body: _Body) -> _Body:
-    """Return what is asked for with the days that its words except: *every Friday at 17:00 except on 25 December*."""
-    for field in ("cron", "request"):
-        words = getattr(body, field) or ""
-        before, days = without_days(words)
-        timed = clock_in(before) if field == "cron" else rhythm_in(before)
-        if days and timed:
-            both = ", ".join(filter(None, (body.except_days, days)))
-            return body.model_copy(update={field: before, "except_days": both})
-    return body
+def _with_clock(body: _Body, cron: str, days: str) -> _Body:
+    """Return what is asked for with five fields, and with days that its words except beside those of its own."""
+    more = {"except_days": ", ".join(filter(None, (body.except_days, days)))} if days else {}
+    return body.model_copy(update={"cron": cron, **more})
 
 
 def _days(text: str) -> list[str]:

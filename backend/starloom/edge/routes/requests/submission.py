@@ -405,7 +405,9 @@ def _most_shared(settings: Settings) -> Sharing | None:
 
 
 def _rhythm(found: Rhythm) -> RhythmRow:
-    return {"cron": found.cron, "in_words": in_words(found.cron), "request": found.rest}
+    days = found.except_days
+    said = f"{in_words(found.cron)}, except {days}" if days else in_words(found.cron)
+    return {"cron": found.cron, "except_days": days, "in_words": said, "request": found.rest}
 
 
 def _micros_of(dollars: float | None) -> int:
