@@ -137,7 +137,7 @@ function Scene(props: GraphProps) {
           )}
           {props.minimap && <Minimap drawing={drawing} placed={placed} onMove={onMoved} />}
           <div className="view row only-wide">
-            <div className="seg">
+            <div className="zoom seg">
               <button type="button" tabIndex={-1} title="Zoom out (-)" onClick={() => zoom("out")}>
                 &minus;
               </button>
