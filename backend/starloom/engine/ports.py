@@ -117,5 +117,9 @@ class ValueStore(Protocol):
     """The store of values that are too big for a frame."""
 
     def put_bytes(self, data: bytes) -> str:
-        """Store bytes and return their SHA-256; blocks, so it is called in a thread."""
+        """Store bytes and return their SHA-256; blocks, so it is called in a thread.
+
+        Raises:
+            Exception: they were not stored; the text says why.
+        """
         ...

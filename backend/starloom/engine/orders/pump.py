@@ -11,6 +11,7 @@ acknowledges all before it.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -45,7 +46,7 @@ from starloom.core.state.orders import (
 )
 from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.timers import Timers
-from starloom.engine.orders.secrets import SecretDelivery, with_handles
+from starloom.engine.orders.secrets import SecretDelivery, still_wanted, with_handles
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
 from starloom_protocol.records.entities import Job
 from starloom_protocol.values import MISSING, canonical, parse, point
@@ -65,6 +66,7 @@ from starloom_protocol.wire.frames import (
     ResumePlan,
 )
 
+log = logging.getLogger("starloom.engine")
 DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 """A message has a bound of 1 MiB, and escaping lengthens values; larger ones leave as artifacts."""
 
@@ -147,7 +149,14 @@ class Pump:
     async def _dispatch_later(self, order: SendDispatch, inputs: list[DispatchInput], *, big: bool) -> None:
         """Store inputs too big for a frame as artifacts first, and add the values of secrets last."""
         if big:
-            inputs = await self._moved(inputs)
+            try:
+                inputs = await self._moved(inputs)
+            except Exception as error:  # of any store; an attempt whose dispatch never leaves would wait for good
+                log.warning("event=inputs_not_kept task=%s", order.at.task, exc_info=error)
+                self._giving.give_back(order, f"the hub could not keep what this task reads: {error}", None)
+                return
+            if still_wanted(self.shard, order) is None:
+                return
         secrets = await self._giving.values(order, lambda: self.shard) if order.secrets else {}
         if secrets is not None:
             self._send(order, inputs, secrets)

@@ -110,7 +110,7 @@ def _clean_facts(facts: dict[str, str], found: Scrubber) -> dict[str, str]:
 
 
 class SecretDelivery:
-    """Collects the secrets of one dispatch, or reports to the engine that it cannot leave."""
+    """Collects the secrets of a dispatch, and reports to the engine those that cannot leave."""
 
     def __init__(self, source: SecretSource, given: DispatchedSecrets, inbox: Inbox, clock: Clock) -> None:
         self._source = source
@@ -133,7 +133,9 @@ class SecretDelivery:
                     if value is None and _record_of(held(), name) != record:
                         break  # it was replaced or removed meanwhile: try again
                     if value is None:
-                        self._give_back(order, name, known=record is not None)
+                        detail = f"the secret {name} {'was removed' if record is None else 'cannot be opened'}"
+                        code = None if record is None else Code.SECRET_UNREADABLE
+                        self.give_back(order, f"{detail}; set it again: starloom secret set {name}", code)
                         return None
                     found[name] = value
                 else:
@@ -168,16 +170,9 @@ class SecretDelivery:
             )
             self._given.note(at, [value for value in values if value is not None])
 
-    def _give_back(self, order: SendDispatch, name: str, *, known: bool) -> None:
+    def give_back(self, order: SendDispatch, detail: str, code: Code | None) -> None:
         """Report that the attempt never began: the task waits again, or fails with a hint for a person."""
-        detail = f"the secret {name} cannot be opened" if known else f"the secret {name} was removed"
-        frame = ResultFrame(
-            at=order.at,
-            code=Code.SECRET_UNREADABLE if known else None,
-            detail=f"{detail}; set it again: starloom secret set {name}",
-            outcome=Outcome.NEVER_STARTED,
-            report=0,
-        )
+        frame = ResultFrame(at=order.at, code=code, detail=detail, outcome=Outcome.NEVER_STARTED, report=0)
         self._count += 1
         identity = f"giving/{order.at.constellation}/{order.at.task}/{order.at.attempt}/{self._count}"
         self._inbox.post(ResultReported(by=ENGINE, device=order.device, frame=frame, id=identity, scope=ENGINE))
