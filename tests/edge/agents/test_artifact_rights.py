@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 from typing import Any
@@ -103,6 +104,32 @@ async def test_a_long_input_names_artifacts_within_it(world: World) -> None:
     assert reader.welcome is not None
     async with reader.http(world, reader.welcome) as http:
         assert (await http.get(PATH)).content == BYTES
+
+
+async def test_fetches_at_once_of_what_one_input_names_are_all_answered(world: World) -> None:
+    listed = json.dumps({"files": [{"artifact": SHA, "name": "a"}], "more": "x" * 20_000}).encode()
+    artifact = world.hub.artifacts.put_bytes(listed)
+    _, reader, _ = await begun(world, "null", artifact=artifact, bytes=len(listed))
+    assert reader.welcome is not None
+    async with reader.http(world, reader.welcome) as http:
+        answers = await asyncio.gather(*(http.get(PATH) for _ in range(4)))
+    assert [answer.status_code for answer in answers] == [200] * 4
+
+
+async def test_no_device_ends_or_spoils_the_upload_of_another(world: World) -> None:
+    _, one = await connected(world, "one", "t.one")
+    _, two = await connected(world, "two", "t.two")
+    async with one, two:
+        total, last = len(BYTES), len(BYTES) - 1
+        await send(one, SHA, BYTES[:last], 0, total)
+        assert (await two.head(PATH)).headers["upload-offset"] == "0"
+        assert (await send(two, SHA, BYTES[last:], last, total)).status_code == 409
+        assert (await send(two, SHA, b"?" * total)).status_code == 422
+        assert (await send(two, SHA, b"?", 0, total)).status_code == 204
+        assert (await send(one, SHA, BYTES[last:], last, total)).status_code == 204
+        assert (await send(one, SHA, BYTES[last:], last, total)).status_code == 204, "its answer may have been lost"
+        assert (await two.head(PATH)).headers["upload-offset"] == "1"
+        assert (await two.get(PATH)).status_code == 404
 
 
 async def test_open_attempts_keep_their_inputs_over_a_restart(world: World) -> None:

@@ -39,10 +39,10 @@ def test_an_upload_in_parts_is_there_only_when_it_is_whole(blobs: FileBlobs) -> 
     name = digest(raw)
     assert not blobs.append(name, 0, 10, raw[:4])
     assert (blobs.offset(name), blobs.size(name), blobs.has(name)) == (4, None, False)
-    with pytest.raises(BlobRefused, match="only 4 bytes have arrived"):
+    with pytest.raises(BlobRefused, match="not all bytes of this hash have arrived"):
         blobs.open(name)
     assert blobs.append(name, 4, 10, raw[4:])
-    assert (blobs.offset(name), blobs.size(name), blobs.has(name)) == (10, 10, True)
+    assert (blobs.offset(name), blobs.size(name), blobs.has(name)) == (0, 10, True)
     with blobs.open(name) as file:
         assert file.read() == raw
 
@@ -77,12 +77,17 @@ def test_wrong_bytes_are_discarded_and_can_be_sent_again(blobs: FileBlobs) -> No
     assert blobs.append(name, 0, 10, raw)
 
 
-def test_a_whole_artifact_takes_repeated_chunks_without_harm(blobs: FileBlobs) -> None:
+def test_a_whole_artifact_can_be_sent_again_and_no_wrong_byte_counts_as_all_of_it(blobs: FileBlobs) -> None:
     name = blobs.put_bytes(b"hello")
-    assert blobs.append(name, 0, 5, b"hello")
-    assert blobs.append(name, 3, 5, b"XX")
+    assert blobs.append(name, 0, 5, b"hello", owner="device:a")
     assert blobs.put_bytes(b"hello") == name
     assert blobs.used_bytes == 5
+    assert not blobs.append(name, 0, 5, b"X", owner="device:b")
+    assert refusal(Code.ARTIFACT_CORRUPT, blobs, name, 0, 5, b"XXXXX")
+    assert refusal(Code.CONFLICT, blobs, name, 4, 5, b"o")
+    blobs.collect(name, 4_000_000_000.0)
+    assert blobs.used_bytes == 0
+    blobs.put_bytes(b"hello")
     with blobs.open(name) as file:
         assert file.read() == b"hello"
 
@@ -147,14 +152,36 @@ def test_an_unknown_artifact_is_not_found(blobs: FileBlobs) -> None:
     assert refused.value.fault.code is Code.NOT_FOUND
 
 
-def test_an_unfinished_upload_can_be_dropped(blobs: FileBlobs) -> None:
+def test_an_upload_is_completed_or_spoiled_by_nobody_but_its_owner(blobs: FileBlobs) -> None:
     raw = b"0123456789"
-    blobs.append(digest(raw), 0, 10, raw[:4])
-    blobs.discard(digest(raw))
-    assert (blobs.offset(digest(raw)), blobs.used_bytes) == (0, 0)
-    kept = blobs.put_bytes(raw)
-    blobs.discard(kept)
-    assert blobs.has(kept)
+    name = digest(raw)
+    assert not blobs.append(name, 0, 10, raw[:9], owner="device:a")
+    for offset, chunk in ((9, raw[9:]), (9, b"?")):
+        with pytest.raises(BlobRefused) as refused:
+            blobs.append(name, offset, 10, chunk, owner="device:b")
+        assert (refused.value.fault.code, refused.value.offset) == (Code.CONFLICT, 0)
+    with pytest.raises(BlobRefused) as refused:
+        blobs.append(name, 0, 10, b"?" * 10, owner="device:b")
+    assert refused.value.fault.code is Code.ARTIFACT_CORRUPT
+    assert (blobs.offset(name, "device:a"), blobs.offset(name, "device:b"), blobs.used_bytes) == (9, 0, 9)
+    assert blobs.append(name, 9, 10, raw[9:], owner="device:a")
+    assert (blobs.offset(name, "device:a"), blobs.used_bytes) == (0, 10)
+
+
+def test_bytes_that_the_disk_did_not_take_do_not_count(blobs: FileBlobs, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = b"0123456789"
+
+    def broken(*_args: object) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("starloom.store.blobs.artifacts.os.fsync", broken)
+        for _ in range(3):
+            with pytest.raises(OSError, match="Input/output"):
+                blobs.put_bytes(raw, owner="person:p")
+    assert blobs.used_bytes == 0
+    assert blobs.put_bytes(raw, owner="person:p")
+    assert blobs.used_bytes == 10
 
 
 def test_a_full_disk_is_said_plainly_and_leaves_the_upload_where_it_was(

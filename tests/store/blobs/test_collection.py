@@ -157,7 +157,7 @@ def test_uploads_and_collection_of_the_same_hash_leave_all_of_it_or_nothing(plac
     def send() -> None:
         try:
             for _ in range(60):
-                offset = place.blobs.offset(sha256)
+                offset = place.blobs.offset(sha256, "device:a")
                 with suppress(BlobRefused):  # the other sender, or the collector, was quicker
                     whole = place.blobs.append(sha256, offset, len(raw), raw[offset : offset + 1500], owner="device:a")
                     assert whole or offset + 1500 < len(raw)
@@ -174,7 +174,7 @@ def test_uploads_and_collection_of_the_same_hash_leave_all_of_it_or_nothing(plac
     for thread in threads:
         thread.join()
     assert faults == []
-    left = sum(path.stat().st_size for path in place.home.rglob(sha256))
+    left = sum(path.stat().st_size for path in place.home.rglob(f"{sha256}*"))
     assert place.blobs.used_bytes == left == FileBlobs(place.home).used_bytes
     place.blobs.collect(sha256, 4_000_000_000.0)
     assert place.blobs.put_bytes(raw) == sha256
@@ -198,15 +198,20 @@ def test_one_who_fills_the_store_is_stopped_and_others_are_not(tmp_path: Path) -
     assert again.put_bytes(b"xyz", owner="device:a")
 
 
-def test_who_goes_on_with_an_upload_does_not_pay_for_it(tmp_path: Path) -> None:
-    blobs = FileBlobs(tmp_path, owner_bytes_most=10)
+def test_the_first_who_sends_all_of_an_artifact_pays_for_it_and_uploads_count_for_their_senders(tmp_path: Path) -> None:
+    blobs = FileBlobs(tmp_path, owner_bytes_most=12)
     raw = b"0123456789"
     sha256 = hashlib.sha256(raw).hexdigest()
     blobs.append(sha256, 0, 10, raw[:4], owner="device:a")
-    assert blobs.append(sha256, 4, 10, raw[4:], owner="device:b")
-    assert blobs.put_bytes(b"abcdefghij", owner="device:b")
-    with pytest.raises(BlobRefused):
-        blobs.put_bytes(b"x", owner="device:a")
+    assert blobs.append(sha256, 0, 10, raw, owner="device:b")
+    for owner, most in (("device:a", 8), ("device:b", 2)):
+        with pytest.raises(BlobRefused):
+            blobs.put_bytes(b"x" * (most + 1), owner=owner)
+    blobs.append(sha256, 4, 10, raw[4:], owner="device:a")
+    assert blobs.put_bytes(b"abcdefghijkl", owner="device:a")
+    blobs = FileBlobs(tmp_path, owner_bytes_most=12)
+    with pytest.raises(BlobRefused, match="device:b has brought 10"):
+        blobs.put_bytes(b"xyz", owner="device:b")
 
 
 async def test_logs_go_by_age_then_by_size_and_never_those_of_what_runs(place: Place) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -133,6 +134,36 @@ def test_attempts_do_not_mix_and_a_constellation_is_removed_whole(logs: AttemptL
     assert logs.read("c2", "a", 1).text == "other"
     logs.append("c1", "a", 1, 0, "again")
     assert logs.read("c1", "a", 1).text == "again"
+
+
+def test_a_hole_behind_every_byte_makes_no_more_files_than_allowed_and_the_tail_stays_whole(tmp_path: Path) -> None:
+    logs = AttemptLogs(tmp_path, bytes_most=64 * 1024)
+    for number in range(2 * SEGMENTS_MOST):
+        logs.append(*AT, 2 * number, "x")
+    assert len(list(tmp_path.rglob("*.log"))) == SEGMENTS_MOST
+    assert logs.read(*AT, 0, 4).text.startswith("x"), "the head is kept"
+    at = 4 * SEGMENTS_MOST
+    for _ in range(100):
+        logs.append(*AT, at, "y" * 1024)
+        at += 1024
+    assert len(list(tmp_path.rglob("*.log"))) <= SEGMENTS_MOST
+    assert len(logs.read(*AT, None, 64 * 1024).text.strip("x")) >= 24 * 1024
+
+
+def test_logs_expire_while_their_oldest_segments_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = AttemptLogs(tmp_path)
+    logs.append(*AT, 0, "a")
+    logs.append(*AT, 5, "b")
+    listed = Path.rglob
+
+    def found(folder: Path, pattern: str) -> Iterator[Path]:
+        for number, path in enumerate(list(listed(folder, pattern))):
+            if number == 0:
+                path.unlink()
+            yield path
+
+    monkeypatch.setattr(Path, "rglob", found)
+    assert logs.expire(0, 1 << 20, set()) == 0
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "a/b", "a\\b", "x" * 300, "-x", "a\x00"])

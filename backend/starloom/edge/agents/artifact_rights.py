@@ -1,4 +1,4 @@
-"""The rights of devices to artifacts: a device may fetch those that its attempts name, and those it has shown to have.
+"""The rights of devices to artifacts: a device may fetch those that its attempts name, and those it has sent whole.
 
 Kept in memory and bounded. After a start of the hub the attempts of a resume plan are looked up in the log when their
 device first asks for bytes. Decides nothing about tasks and moves no bytes.
@@ -47,14 +47,14 @@ class _Known:
     """The rights of one device.
 
     `named` are the artifacts that it may fetch, `lists` those of them that may name others and were not searched yet,
-    `unread` attempts that are to be looked up, `shown` the bytes of an artifact that it has shown to have so far.
+    `unread` attempts that are to be looked up. `looking` is held by the one request that looks them up.
     """
 
     def __init__(self) -> None:
         self.named: OrderedDict[str, None] = OrderedDict()
         self.lists: OrderedDict[str, None] = OrderedDict()
         self.unread: list[LeaseRef] = []
-        self.shown: dict[str, int] = {}
+        self.looking = asyncio.Lock()
 
     def add(self, hashes: Iterable[str]) -> None:
         for sha256 in hashes:
@@ -96,12 +96,10 @@ class ArtifactRights:
 
     def put(self, device: str, sha256: str) -> None:
         """Note that a device has sent all bytes of an artifact."""
-        known = self._of(device)
-        known.shown.pop(sha256, None)
-        known.add((sha256,))
+        self._of(device).add((sha256,))
 
     async def may_fetch(self, device: str, sha256: str, log: Entities, store: Stored) -> bool:
-        """Whether an attempt of the device names the artifact, or the device has shown that it has the bytes.
+        """Whether an attempt of the device names the artifact, or the device has sent all of its bytes.
 
         Raises:
             Unavailable: the log does not answer.
@@ -109,59 +107,43 @@ class ArtifactRights:
         known = self._of(device)
         if sha256 in known.named:
             return True
-        while known.unread:
-            at = known.unread[-1]
-            found = await log.entities(at.constellation)
-            if found is not None:
-                await asyncio.to_thread(_look_up, known, at, found[1])
-            if known.unread and known.unread[-1] is at:
-                known.unread.pop()
-        while sha256 not in known.named and known.lists:
-            name, _ = known.lists.popitem()
-            known.add(await asyncio.to_thread(_named_in, store, name))
+        async with known.looking:
+            while known.unread:
+                at = known.unread[-1]
+                found = await log.entities(at.constellation)
+                if found is not None:
+                    names, lists = await asyncio.to_thread(_look_up, at, found[1])
+                    known.add(names)
+                    for name in lists:
+                        known.add_list(name)
+                if known.unread and known.unread[-1] is at:
+                    known.unread.pop()
+            while sha256 not in known.named and known.lists:
+                name = next(reversed(known.lists))
+                known.add(await asyncio.to_thread(_named_in, store, name))
+                known.lists.pop(name, None)
         return sha256 in known.named
 
-    def shown(self, device: str, sha256: str) -> int:
-        """Return how many bytes of an artifact that is complete here a device has shown to have."""
-        return self._of(device).shown.get(sha256, 0)
 
-    def show(self, device: str, sha256: str, store: Stored, offset: int, chunk: bytes) -> bool:
-        """Compare the next bytes that a device sends with those that are here; False if they differ.
-
-        Reads a file, so it blocks. A device that has shown all bytes may fetch the artifact like the one that sent it.
-        """
-        known = self._of(device)
-        with store.open(sha256) as file:
-            file.seek(offset)
-            if file.read(len(chunk)) != chunk:
-                known.shown.pop(sha256, None)
-                return False
-        known.shown[sha256] = offset + len(chunk)
-        if known.shown[sha256] == store.size(sha256):
-            self.put(device, sha256)
-        return True
-
-
-def _look_up(known: _Known, at: LeaseRef, entities: dict[str, bytes]) -> None:
-    """Add the artifacts that the arguments and inputs of an attempt name."""
+def _look_up(at: LeaseRef, entities: dict[str, bytes]) -> tuple[list[str], list[str]]:
+    """Return the artifacts that the arguments and inputs of an attempt name, and those that may name others."""
     constellation = shard_of({}, at.constellation, entities).constellations[at.constellation]
     spec = constellation.specs.get(at.task)
     if spec is None:
-        return
-    known.add(_HASH.findall(spec.args))
+        return [], []
+    texts, lists = [spec.args], []
     if spec.key is not None and spec.family is not None:
         item = constellation.items.get(f"{spec.family}/{spec.key}")
-        known.add(_HASH.findall(item.value if item else ""))
+        texts.append(item.value if item else "")
     for source in (name for given in sources_of(constellation, spec) for name in _tasks_of(constellation, given)):
         record = constellation.tasks[source]
         attempt = constellation.attempts.get(f"{source}/{record.attempt}")
-        texts = [record.marked or ""]
+        texts.append(record.marked or "")
         if attempt is not None:
             texts += [attempt.value or "", *attempt.facts.values()]
             if attempt.artifact is not None:
-                known.add_list(attempt.artifact)
-        for text in texts:
-            known.add(_HASH.findall(text))
+                lists.append(attempt.artifact)
+    return [name for text in texts for name in _HASH.findall(text)], lists
 
 
 def _tasks_of(constellation: Constellation, source: str) -> Iterator[str]:

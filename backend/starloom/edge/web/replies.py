@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, Union, cast
+from weakref import WeakValueDictionary
 
 import msgspec
 from fastapi import FastAPI, Request
@@ -163,7 +164,8 @@ class Repeats:
 
     def __init__(self, monotonic_s: Callable[[], float]) -> None:
         self._monotonic_s = monotonic_s
-        self._making: dict[tuple[str, str, str], asyncio.Lock] = {}
+        # A lock lives as long as a request holds or awaits it.
+        self._making: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
         self._kept: OrderedDict[tuple[str, str, str], tuple[float, str, Response | None]] = OrderedDict()
 
     async def once(self, request: Request, make: Callable[[], Awaitable[_Answer]], *, secret: str = "") -> _Answer:
@@ -182,12 +184,8 @@ class Repeats:
         fingerprint = body_hash(await request.body())
         # Two at once are one after the other, so that the second finds what the first made.
         lock = self._making.setdefault(where, asyncio.Lock())
-        try:
-            async with lock:
-                return await self._once(where, fingerprint, make, secret)
-        finally:
-            if not lock.locked():
-                self._making.pop(where, None)
+        async with lock:
+            return await self._once(where, fingerprint, make, secret)
 
     async def _once(
         self, where: tuple[str, str, str], fingerprint: str, make: Callable[[], Awaitable[_Answer]], secret: str

@@ -1,7 +1,8 @@
 """Files kept by their SHA-256, under one directory, and the owners for whom their bytes count.
 
 Owns completeness: a hash names either nothing or all of its bytes, verified and on disk. Uploads arrive in order, may
-stop anywhere and continue at `offset`. Only `collect` deletes complete artifacts, one at a time, and only those that
+stop anywhere and continue at `offset`. Each owner has an upload of its own, so nobody completes, spoils or learns what
+another sends. Only `collect` deletes complete artifacts, one at a time, and only those that
 were not used since a given moment. Every function is synchronous and uses the disk: run the larger ones (`append`,
 `put_bytes`, reading) in a thread.
 """
@@ -28,8 +29,9 @@ class BlobRefused(Exception):
     """A refusal. Nothing was changed, but wrong bytes were discarded. An upload continues at `offset`."""
 
     def __init__(self, code: Code, reason: str, *, place: str, hint: str = "", offset: int = 0) -> None:
-        super().__init__(f"{place}: {reason}")
-        self.fault = Fault(code=code, hint=hint or CODES[code].hint, place=place, reason=reason)
+        hint = hint or CODES[code].hint
+        super().__init__(f"{place}: {reason}. {hint}")
+        self.fault = Fault(code=code, hint=hint, place=place, reason=reason)
         self.offset = offset
 
 
@@ -37,6 +39,7 @@ QUOTA_BYTES: Final = 20 * 1024**3
 OWNER_BYTES_MOST: Final = 10 * 1024**3
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+_UPLOAD = re.compile(r"([0-9a-f]{64})(?:\.[0-9a-f]{16})?")
 
 
 class Blobs(Protocol):
@@ -48,8 +51,8 @@ class Blobs(Protocol):
         """Return the size of a complete artifact in bytes, None if there is none."""
         ...
 
-    def offset(self, sha256: str) -> int:
-        """Return how many bytes have arrived: the offset at which an upload continues."""
+    def offset(self, sha256: str, owner: str = "") -> int:
+        """Return how many bytes of an owner's upload have arrived: the offset at which it continues."""
         ...
 
     def claim(self, sha256: str) -> int | None:
@@ -57,11 +60,10 @@ class Blobs(Protocol):
         ...
 
     def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
-        """Add the next bytes of an upload; True when the artifact is complete, verified and on disk.
+        """Add the next bytes of an owner's upload; True when it is complete, verified and on disk.
 
-        A repeated chunk of a complete artifact changes nothing and returns True. An artifact is complete only after an
-        append has returned True: an upload with nothing left to send ends with an empty chunk. `owner` is the sender;
-        the bytes count for it unless another owner sent them first.
+        An artifact that is complete already is not looked at: its bytes have to be sent whole, too. An upload with
+        nothing left to send ends with an empty chunk. The bytes of an artifact count for the owner that sent it first.
 
         Raises:
             BlobRefused: `conflict` if `offset` is not the upload's offset (the fault carries the right one),
@@ -132,15 +134,12 @@ class FileBlobs:
                 os.utime(path)
             return size
 
-    def offset(self, sha256: str) -> int:
-        return self.size(sha256) or _size(self._partial / sha256) or 0
+    def offset(self, sha256: str, owner: str = "") -> int:
+        return _size(self._upload(sha256, owner)) or 0
 
     def append(self, sha256: str, offset: int, total: int, chunk: bytes, *, owner: str = "") -> bool:
-        path, partial = self._path(sha256), self._partial / sha256
+        partial = self._upload(sha256, owner)
         with self._alone(sha256), _disk(sha256):
-            if path.exists():
-                os.utime(path)
-                return True
             have = _size(partial) or 0
             if offset != have:
                 raise BlobRefused(
@@ -151,21 +150,21 @@ class FileBlobs:
                     offset=have,
                 )
             self._check_size(sha256, total, have + len(chunk))
-            self._reserve(sha256, owner, total - have, len(chunk))
             whole = have + len(chunk) == total
-            with partial.open("ab") as file:
-                try:
-                    file.write(chunk)
-                    file.flush()
-                    if whole:
-                        os.fsync(file.fileno())
-                except OSError:
-                    self._release(sha256, len(chunk))
-                    file.truncate(have)
-                    raise
+            self._write(sha256, partial, owner, total - have, chunk, last=whole)
             if not whole:
                 return False
-            self._finish(sha256, partial, path)
+            with partial.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != sha256:
+                self._drop(partial)
+                raise BlobRefused(
+                    Code.ARTIFACT_CORRUPT,
+                    f"the bytes that arrived have the hash {found}; they were discarded",
+                    place=f"artifact {sha256}",
+                    hint="Send the file again from its beginning; look at the disk if it repeats.",
+                )
+            self._finish(sha256, partial, owner)
             return True
 
     def put_bytes(self, raw: bytes, *, owner: str = "") -> str:
@@ -176,56 +175,41 @@ class FileBlobs:
                 os.utime(path)
                 return sha256
             self._check_size(sha256, len(raw), len(raw))
-            partial = self._partial / sha256
-            self._drop_partial(sha256)
-            self._reserve(sha256, owner, len(raw), len(raw))
-            with partial.open("wb") as file:
-                file.write(raw)
-                file.flush()
-                os.fsync(file.fileno())
-            _move(partial, path)
+            partial = self._upload(sha256, owner)
+            self._drop(partial)
+            self._write(sha256, partial, owner, len(raw), raw, last=True)
+            self._finish(sha256, partial, owner)
             return sha256
 
     def open(self, sha256: str) -> BinaryIO:
         try:
             return self._path(sha256).open("rb")
         except FileNotFoundError as error:
-            have = _size(self._partial / sha256)
-            reason = "there are no bytes of this hash" if have is None else f"only {have} bytes have arrived so far"
+            begun = any(self._partial.glob(f"{sha256}*"))
+            reason = "not all bytes of this hash have arrived" if begun else "there are no bytes of this hash"
             raise BlobRefused(Code.NOT_FOUND, reason, place=f"artifact {sha256}") from error
-
-    def discard(self, sha256: str) -> None:
-        """Delete an unfinished upload; a complete artifact stays."""
-        with self._alone(sha256):
-            self._drop_partial(sha256)
 
     def older_than(self, before_s: float) -> set[str]:
         """Return the artifacts, complete or begun, last sent or read before a moment (seconds since the epoch)."""
         found: set[str] = set()
         for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
             with suppress(FileNotFoundError):
-                if _SHA256.fullmatch(file.name) and file.stat().st_mtime < before_s:
-                    found.add(file.name)
+                if (name := _UPLOAD.fullmatch(file.name)) and file.stat().st_mtime < before_s:
+                    found.add(name[1])
         return found
 
     def collect(self, sha256: str, before_s: float) -> int:
-        """Delete an artifact or its unfinished upload unless it was sent or read since; return the bytes freed.
+        """Delete an artifact and its unfinished uploads unless they were sent or read since; return the bytes freed.
 
         A reader that has opened it can read it to its end.
         """
-        path, partial = self._path(sha256), self._partial / sha256
+        path = self._path(sha256)
         freed = 0
         with self._alone(sha256):
-            for file in (path, partial):
+            for file in (path, *self._partial.glob(f"{sha256}*")):
                 with suppress(FileNotFoundError):
-                    stat = file.stat()
-                    if stat.st_mtime < before_s:
-                        file.unlink()
-                        self._release(sha256, stat.st_size)
-                        freed += stat.st_size
-            if not path.exists() and not partial.exists():
-                with self._guard:
-                    self._owners.forget(sha256)
+                    if file.stat().st_mtime < before_s:
+                        freed += self._drop(file)
         return freed
 
     def _path(self, sha256: str) -> Path:
@@ -236,6 +220,11 @@ class FileBlobs:
                 place=f"artifact {quoted(sha256[:80])}",
             )
         return self._complete / sha256[:2] / sha256
+
+    def _upload(self, sha256: str, owner: str) -> Path:
+        """Return the file of an owner's unfinished upload; its name is also the name that its bytes count under."""
+        name = self._path(sha256).name
+        return self._partial / (f"{name}.{hashlib.sha256(owner.encode()).hexdigest()[:16]}" if owner else name)
 
     def _check_size(self, sha256: str, total: int, after: int) -> None:
         if total > self._artifact_bytes_most:
@@ -249,8 +238,26 @@ class FileBlobs:
                 Code.BAD_REQUEST, f"{after} bytes would be more than the {total} announced", place=f"artifact {sha256}"
             )
 
-    def _reserve(self, sha256: str, owner: str, missing: int, count: int) -> None:
-        """Refuse an upload that will not fit; count the bytes that are written now."""
+    def _write(self, sha256: str, partial: Path, owner: str, missing: int, chunk: bytes, *, last: bool) -> None:
+        """Add bytes to an upload and count them; a disk that refuses them leaves the upload and the count as before."""
+        self._reserve(sha256, partial.name, owner, missing, len(chunk))
+        try:
+            with partial.open("ab") as file:
+                have = file.tell()
+                try:
+                    file.write(chunk)
+                    file.flush()
+                    if last:
+                        os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(have)
+                    raise
+        except OSError:
+            self._count_more(partial.name, "", -len(chunk))
+            raise
+
+    def _reserve(self, sha256: str, counted: str, owner: str, missing: int, count: int) -> None:
+        """Refuse an upload that will not fit; count the bytes that are written now, under the name of its file."""
         with self._guard:
             if self._used + missing > self._quota_bytes:
                 raise BlobRefused(
@@ -260,7 +267,7 @@ class FileBlobs:
                     place=f"artifact {sha256}",
                     hint="Raise artifacts_bytes_most, or lower artifacts_keep_s so that old ones go sooner.",
                 )
-            payer = self._owners.owner_of(sha256, owner)
+            payer = self._owners.owner_of(counted, owner)
             if payer and self._owners.used(payer) + missing > self._owner_bytes_most:
                 raise BlobRefused(
                     Code.NO_SPACE,
@@ -269,37 +276,40 @@ class FileBlobs:
                     place=f"artifact {sha256}",
                     hint="Raise artifacts_bytes_each, or lower artifacts_keep_s so that old ones go sooner.",
                 )
-            self._count(sha256, owner, count)
+            self._count(counted, owner, count)
 
-    def _release(self, sha256: str, count: int) -> None:
+    def _count_more(self, name: str, owner: str, size: int) -> None:
         with self._guard:
-            self._count(sha256, "", -count)
+            self._count(name, owner, size)
 
-    def _count(self, sha256: str, owner: str, size: int) -> None:
+    def _count(self, name: str, owner: str, size: int) -> None:
         self._used += size
-        self._owners.count(sha256, owner, size)
+        self._owners.count(name, owner, size)
 
-    def _finish(self, sha256: str, partial: Path, path: Path) -> None:
-        with partial.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != sha256:
-            self._drop_partial(sha256)
-            raise BlobRefused(
-                Code.ARTIFACT_CORRUPT,
-                f"the bytes that arrived have the hash {found}; they were discarded",
-                place=f"artifact {sha256}",
-                hint="Send the file again from its beginning; look at the disk if it repeats.",
-            )
+    def _finish(self, sha256: str, partial: Path, owner: str) -> None:
+        """Make a verified upload the artifact; if that is complete already, it stays, and the upload goes."""
+        path = self._path(sha256)
+        if path.exists():
+            os.utime(path)
+            self._drop(partial)
+            return
+        size = partial.stat().st_size
         _move(partial, path)
+        with self._guard:
+            self._count(partial.name, "", -size)
+            self._owners.forget(partial.name)
+            self._count(sha256, owner, size)
 
-    def _drop_partial(self, sha256: str) -> None:
-        partial = self._partial / sha256
-        size = _size(partial)
-        if size is not None:
-            partial.unlink()
-            self._release(sha256, size)
-            with self._guard:
-                self._owners.forget(sha256)
+    def _drop(self, file: Path) -> int:
+        """Delete an artifact or an upload, if it is there; return its bytes."""
+        size = _size(file)
+        if size is None:
+            return 0
+        file.unlink()
+        with self._guard:
+            self._count(file.name, "", -size)
+            self._owners.forget(file.name)
+        return size
 
     @contextmanager
     def _alone(self, sha256: str) -> Iterator[None]:
@@ -357,9 +367,9 @@ def _move(partial: Path, path: Path) -> None:
 class Owners:
     """The owners of artifacts, so that one device or person cannot fill the store alone.
 
-    Each artifact has an empty file on disk (`owners/OWNER/HASH`); all its bytes count for the first owner who sent any.
-    Artifacts without an owner, as values that the hub stores, count for the hub alone. Not safe for several threads at
-    once: `FileBlobs` calls it under its lock.
+    Each artifact and each upload has an empty file on disk (`owners/OWNER/NAME`); the bytes of an artifact count for
+    the owner who sent it first. Artifacts without an owner, as values that the hub stores, count for the hub alone. Not
+    safe for several threads at once: `FileBlobs` calls it under its lock.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -372,27 +382,27 @@ class Owners:
     def used(self, owner: str) -> int:
         return self._used.get(owner, 0)
 
-    def owner_of(self, sha256: str, otherwise: str) -> str:
-        """Return the owner of an artifact, or `otherwise` if it has none yet."""
-        return self._owner.get(sha256, otherwise)
+    def owner_of(self, name: str, otherwise: str) -> str:
+        """Return the owner of an artifact or an upload, or `otherwise` if it has none yet."""
+        return self._owner.get(name, otherwise)
 
-    def count(self, sha256: str, owner: str, size: int) -> None:
-        """Add bytes (negative: subtract) to the artifact's owner; without one, `owner` becomes it."""
-        if sha256 not in self._owner:
+    def count(self, name: str, owner: str, size: int) -> None:
+        """Add bytes (negative: subtract) to the owner of what has this name; without one, `owner` becomes it."""
+        if name not in self._owner:
             if not owner:
                 return
-            mark = self._mark(sha256, owner)
+            mark = self._mark(name, owner)
             mark.parent.mkdir(exist_ok=True, mode=0o700)
             mark.touch(mode=0o600)
-            self._owner[sha256] = owner
-        known = self._owner[sha256]
+            self._owner[name] = owner
+        known = self._owner[name]
         self._used[known] = self._used.get(known, 0) + size
 
-    def forget(self, sha256: str) -> None:
-        """Remove the mark of an artifact whose bytes are gone."""
-        owner = self._owner.pop(sha256, "")
+    def forget(self, name: str) -> None:
+        """Remove the mark of what is gone."""
+        owner = self._owner.pop(name, "")
         if owner:
-            self._mark(sha256, owner).unlink(missing_ok=True)
+            self._mark(name, owner).unlink(missing_ok=True)
 
-    def _mark(self, sha256: str, owner: str) -> Path:
-        return self._folder / quote(owner, safe="") / sha256
+    def _mark(self, name: str, owner: str) -> Path:
+        return self._folder / quote(owner, safe="") / name

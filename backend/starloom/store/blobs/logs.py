@@ -1,8 +1,9 @@
 """The output of attempts, as files: the head and the tail are kept, and lost ranges are stated.
 
 A log is a set of segments, each a run of bytes without a hole, named by the offset at which it starts. The first half
-of the limit is always kept; behind it the oldest segments go when the newest need room. Offsets count the bytes of
-UTF-8 that the attempt wrote. Output is not an event: it is not fsynced and may end early after a crash of the hub.
+of the limit is kept, in at most half of the segments; behind it the oldest go when the newest need room. Offsets count
+the bytes of UTF-8 that the attempt wrote. Output is not an event: it is not fsynced and may end early after a crash of
+the hub.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +23,7 @@ from starloom_protocol.vocabulary import Code
 
 LOG_BYTES_MOST: Final = 10 * 1024 * 1024
 SEGMENTS_MOST: Final = 256
+"""Each is a file, and a device may leave a hole behind every byte."""
 READ_BYTES: Final = 64 * 1024
 FOUND_MOST: Final = 200
 LINE_BYTES_MOST: Final = 4096
@@ -206,7 +209,8 @@ class AttemptLogs:
         return made
 
     def _drop_oldest(self, log: _Log) -> None:
-        first = bisect.bisect_left(log.segments, self._head_bytes, key=lambda segment: segment.start)
+        in_head = bisect.bisect_left(log.segments, self._head_bytes, key=lambda segment: segment.start)
+        first = min(in_head, SEGMENTS_MOST // 2)
         tail = sum(segment.size for segment in log.segments[first:])
         while len(log.segments) - first > 1 and (tail > self._tail_bytes or len(log.segments) > SEGMENTS_MOST):
             gone = log.segments.pop(first)
@@ -216,10 +220,12 @@ class AttemptLogs:
 
 def _quiet_since(folder: Path) -> tuple[float, int, str] | None:
     """Return a folder's last time of writing, its size in bytes, and its name."""
-    stats = [path.stat() for path in folder.rglob("*.log")]
-    if not stats:
-        return None
-    return max(stat.st_mtime for stat in stats), sum(stat.st_size for stat in stats), folder.name
+    written_s, size = 0.0, 0
+    for path in folder.rglob("*.log"):
+        with suppress(FileNotFoundError):  # the writer drops old segments meanwhile
+            stat = path.stat()
+            written_s, size = max(written_s, stat.st_mtime), size + stat.st_size
+    return (written_s, size, folder.name) if written_s else None
 
 
 def _file(start: int) -> str:

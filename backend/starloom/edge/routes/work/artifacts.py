@@ -20,7 +20,6 @@ from starloom.edge.hub import Hub
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
-from starloom.store.blobs.artifacts import BlobRefused
 from starloom_protocol.api.history import Uploaded
 from starloom_protocol.vocabulary import Code
 
@@ -68,48 +67,40 @@ class Artifacts:
         router.add_api_route(V1 + "/artifacts/{sha256}", self.head, methods=["HEAD"], response_class=Response)
 
     async def device_head(self, request: Request, sha256: str) -> Response:
-        """Say whether the artifact is complete; else 404 with the offset at which an upload continues.
+        """Say whether the artifact is complete; else 404 with the offset at which the device's upload continues.
 
         A device without an attempt that names the artifact gets 404, too: it sends the bytes, and learns nothing.
         """
-        device, store = request.state.device, self._hub.artifacts
-        if not await self._may_fetch(device, _hash(sha256)) and await asyncio.to_thread(store.has, sha256):
-            return Response(None, 404, {"Upload-Offset": str(self._hub.links.rights.shown(device, sha256))})
-        size = await asyncio.to_thread(store.claim, sha256)
+        device = request.state.device
+        size = await self._claim(device, _hash(sha256))
         if size is not None:
             return Response(None, 200, {"Content-Length": str(size), "Upload-Offset": str(size)})
-        offset = await asyncio.to_thread(store.offset, sha256)
+        offset = await asyncio.to_thread(self._hub.artifacts.offset, sha256, _owner(device))
         return Response(None, 404, {"Upload-Offset": str(offset)})
 
     async def device_patch(self, request: Request, sha256: str) -> Response:
-        """Add a chunk at `Upload-Offset` of an artifact of `Upload-Length` bytes."""
+        """Add a chunk at `Upload-Offset` of an artifact of `Upload-Length` bytes.
+
+        The device that has sent all of them may fetch the artifact; its last chunk may come again.
+        """
         offset, total = _number(request, "upload-offset"), _number(request, "upload-length")
         chunk = await request.body()
-        device, store = request.state.device, self._hub.artifacts
-        if not await self._may_fetch(device, _hash(sha256)):
-            size = await asyncio.to_thread(store.claim, sha256)
-            if size is not None:
-                return await self._compare(device, sha256, offset, min(total, size), chunk)
-        add = partial(store.append, owner=f"device:{device}")
+        device = request.state.device
+        size = await self._claim(device, _hash(sha256))
+        if size is not None:
+            return Response(None, 204, {"Upload-Offset": str(size)})
+        add = partial(self._hub.artifacts.append, owner=_owner(device))
         complete = await asyncio.to_thread(add, sha256, offset, total, chunk)
         if complete:
             self._hub.links.rights.put(device, sha256)
         after = total if complete else offset + len(chunk)
         return Response(None, 204, {"Upload-Offset": str(after)})
 
-    async def _compare(self, device: str, sha256: str, offset: int, total: int, chunk: bytes) -> Response:
-        """Compare bytes that are here already with those of a device that has to show that it has them, too."""
-        rights = self._hub.links.rights
-        stands = rights.shown(device, sha256)
-        if offset != stands:
-            reason = f"the upload stands at byte {stands}, not at {offset}"
-            raise BlobRefused(Code.CONFLICT, reason, place=f"artifact {sha256}", offset=stands)
-        if offset + len(chunk) > total or not await asyncio.to_thread(
-            rights.show, device, sha256, self._hub.artifacts, offset, chunk
-        ):
-            reason = "the bytes that arrived are not those of this hash; they were discarded"
-            raise BlobRefused(Code.ARTIFACT_CORRUPT, reason, place=f"artifact {sha256}")
-        return Response(None, 204, {"Upload-Offset": str(offset + len(chunk))})
+    async def _claim(self, device: str, sha256: str) -> int | None:
+        """Return the size of a complete artifact that a device may fetch, and keep it from collection for a while."""
+        if not await self._may_fetch(device, sha256):
+            return None
+        return await asyncio.to_thread(self._hub.artifacts.claim, sha256)
 
     async def _may_fetch(self, device: str, sha256: str) -> bool:
         return await self._hub.links.rights.may_fetch(device, sha256, self._hub.reads, self._hub.artifacts)
@@ -176,6 +167,10 @@ class Artifacts:
         headers |= {"Accept-Ranges": "bytes", "Content-Length": str(end - start), "ETag": f'"{sha256}"'}
         file = await asyncio.to_thread(self._hub.artifacts.open, sha256)
         return StreamingResponse(_chunks(file, start, end), status, headers, headers["Content-Type"])
+
+
+def _owner(device: str) -> str:
+    return f"device:{device}"
 
 
 def _absent() -> Problem:
