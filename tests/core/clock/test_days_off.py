@@ -170,6 +170,22 @@ def test_a_calendar_file_gives_the_days_of_its_events(ends: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("event", "days"),
+    [
+        ("DTSTART:20261225T230000Z\nDTEND:20261226T230000Z", ["2026-12-26"]),
+        ("DTSTART;TZID=America/New_York:20261225T200000\nDTEND;TZID=America/New_York:20261225T210000", ["2026-12-26"]),
+        ('DTSTART;TZID="Europe/Berlin":20261225T000000\nDTEND;TZID="Europe/Berlin":20261226T000000', ["2026-12-25"]),
+        ("DTSTART;TZID=W. Europe Standard Time:20261225T000000", ["2026-12-25"]),
+        ("DTSTART:20261225T090000\nDTEND:20261227T000000", ["2026-12-25/2026-12-26"]),
+        ("DTSTART:20261225T090000\nDTEND:20261225T090000", ["2026-12-25"]),
+    ],
+)
+def test_the_events_of_a_calendar_are_on_days_of_the_schedules_zone(event: str, days: list[str]) -> None:
+    text = f"BEGIN:VCALENDAR\nBEGIN:VEVENT\n{event}\nEND:VEVENT\nEND:VCALENDAR"
+    assert days_in(text, "Europe/Berlin") == days
+
+
+@pytest.mark.parametrize(
     ("event", "says"),
     [("DTSTART:20261225\nRRULE:FREQ=WEEKLY", "repeats in a way"), ("DTSTART:2026\nSUMMARY:X", "'X'.*no day")],
 )

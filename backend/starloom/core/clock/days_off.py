@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
+from zoneinfo import ZoneInfo
 
 from starloom.core.clock.cron import BadClock, moments_after, zone_of
 from starloom_protocol.text.wording import quoted
@@ -42,7 +44,8 @@ _OF_THE_WEEK: Final = re.compile(
 _CALENDAR: Final = "BEGIN:VCALENDAR"
 _UNFOLDED: Final = re.compile(r"\r?\n[ \t]")
 _BEGINS, _ENDS = "BEGIN:VEVENT", "END:VEVENT"
-_FIELD: Final = re.compile(r"^(DTSTART|DTEND|RRULE|SUMMARY)(?:;[^:\n]*)?:(.*?)\r?$", re.MULTILINE)
+_FIELD: Final = re.compile(r"^(DTSTART|DTEND|RRULE|SUMMARY)((?:;[^:\n]*)?):(.*?)\r?$", re.MULTILINE)
+_ZONE: Final = re.compile(r';TZID="?([^";]+)')
 _EXAMPLE: Final = "Write 25 December, 2026-12-31, or 24 December to 2 January; commas between several."
 
 _Day = tuple[int | None, int, int]
@@ -72,8 +75,11 @@ class _Span:
         return _in_year(day.year, ends) if today <= ends else None
 
 
-def days_in(text: str) -> list[str]:
+def days_in(text: str, zone: str = "UTC") -> list[str]:
     """Return the days that a text names, or those of the events of a calendar file, as a schedule keeps them.
+
+    The times of a calendar are taken to the `zone` of the schedule; an event that ends at midnight ends on the day
+    before.
 
     Raises:
         BadClock: naming the first that is no day.
@@ -81,7 +87,7 @@ def days_in(text: str) -> list[str]:
     if len(text) > TEXT_MOST:
         raise BadClock(PLACE, f"the days have {len(text)} characters, and at most {TEXT_MOST} are read")
     if text.lstrip().startswith(_CALENDAR):
-        found = list(dict.fromkeys(_of_calendar(text)))
+        found = list(dict.fromkeys(_of_calendar(text, zone_of(zone))))
     else:
         # One blank between words: no pattern tries each blank of a long run.
         plain = " ".join(text.replace("\n", " , ").split()).replace(" ,", ",")
@@ -229,27 +235,36 @@ def _check(day: _Day, text: str) -> None:
         raise BadClock(PLACE, f"{quoted(text[:80])} names a day that no calendar has", _EXAMPLE) from None
 
 
-def _of_calendar(text: str) -> Iterator[str]:
+def _of_calendar(text: str, zone: ZoneInfo) -> Iterator[str]:
     for event in _UNFOLDED.sub("", text).split(_BEGINS)[1:]:
-        fields = {found[1]: found[2] for found in _FIELD.finditer(event.partition(_ENDS)[0])}
-        name = quoted(fields.get("SUMMARY", "an event")[:80])
-        first, after = (_calendar_day(fields.get(part, "")) for part in ("DTSTART", "DTEND"))
-        if first is None:
+        fields = {found[1]: found for found in _FIELD.finditer(event.partition(_ENDS)[0])}
+        name = quoted(fields["SUMMARY"][3][:80] if "SUMMARY" in fields else "an event")
+        begins, ends = (_calendar_moment(fields.get(part), zone) for part in ("DTSTART", "DTEND"))
+        if begins is None:
             raise BadClock(PLACE, f"{name} of the calendar has no day on which it begins")
-        whole_days = after is not None and "T" not in fields["DTEND"]
-        last = max(first, after - timedelta(days=1) if whole_days else after or first) if after else first
-        rule = fields.get("RRULE", "")
+        first = begins.date()
+        last = max(first, (ends - timedelta(seconds=1)).date()) if ends is not None else first
+        rule = fields["RRULE"][3] if "RRULE" in fields else ""
         days: tuple[_Day, _Day] = ((first.year, first.month, first.day), (last.year, last.month, last.day))
         if rule and rule != "FREQ=YEARLY":
             raise BadClock(PLACE, f"{name} of the calendar repeats in a way that is not read here: {rule[:80]}")
         yield _Span(*((None, *day[1:]) for day in days)).text() if rule else _Span(*days).text()
 
 
-def _calendar_day(text: str) -> date | None:
+def _calendar_moment(field: re.Match[str] | None, zone: ZoneInfo) -> datetime | None:
+    """Return a moment of a calendar in a schedule's zone; a day alone begins at midnight there."""
+    if field is None:
+        return None
+    text, home = field[3], zone
+    with suppress(BadClock):  # of a program's own zone, only the wall clock is known
+        of = _ZONE.match(field[2])
+        home = zone_of(of[1]) if of else zone
+    form = "%Y%m%dT%H%M%S" if "T" in text else "%Y%m%d"
     try:
-        return date(int(text[:4]), int(text[4:6]), int(text[6:8]))
+        said = datetime.strptime(text.removesuffix("Z"), form).replace(tzinfo=UTC if text.endswith("Z") else home)
     except ValueError:
         return None
+    return said.astimezone(zone)
 
 
 def _iso(day: _Day) -> str:

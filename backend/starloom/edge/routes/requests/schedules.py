@@ -116,7 +116,7 @@ class Schedules:
             "plan": None,
         }
         if body.cron:
-            clock = clock_shape(body.cron, zone, _days(body.except_days), self._hub.now_ms())
+            clock = clock_shape(body.cron, zone, _days(body.except_days, zone), self._hub.now_ms())
             shown |= {"next": clock["next"], "in_words": clock["in_words"]}
             shown |= {"except_days": clock["except_days"], "left_out": clock["left_out"]}
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
@@ -165,14 +165,14 @@ class Schedules:
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
                 raise _missing_clock()
-            identity = "s-" + new_id()[:12]
+            identity, zone = "s-" + new_id()[:12], body.zone or hub_zone()
             drawn = Schedule(
                 author=caller.by,
                 catch_up=body.catch_up,
                 created_ms=0,
                 cron=body.cron,
                 deadline_s=body.deadline_s,
-                except_days=_days(body.except_days),
+                except_days=_days(body.except_days, zone),
                 id=identity,
                 name=body.name or self._free_name(work),
                 notify=body.notify,
@@ -185,7 +185,7 @@ class Schedules:
                 sharing=work.sharing,
                 token=_token(request),
                 unseen_trash=trashes_unseen(work.plan),
-                zone=body.zone or hub_zone(),
+                zone=zone,
             )
             made = await self._save(request, work, drawn, body.plan_hash)
             return json_reply(made, 201, {"Location": f"{_S}/{identity}"})
@@ -203,7 +203,7 @@ class Schedules:
         if "notify_device" in given:
             given["notify_device"] = self._device(body.notify_device)
         if body.except_days is not None:
-            given["except_days"] = _days(body.except_days)
+            given["except_days"] = _days(body.except_days, body.zone or found.zone)
         chosen = {name: value for name, value in given.items() if value is not None or name == "notify_device"}
         drawn = replace(
             found,
@@ -392,14 +392,14 @@ def _with_clock(body: _Body, cron: str, days: str) -> _Body:
     return body.model_copy(update={"cron": cron, **more})
 
 
-def _days(text: str) -> list[str]:
-    """Return the days of a text as a schedule keeps them.
+def _days(text: str, zone: str) -> list[str]:
+    """Return the days of a text as a schedule of this zone keeps them.
 
     Raises:
         Problem: `bad_schedule`, with the first that is no day.
     """
     try:
-        return days_in(text)
+        return days_in(text, zone)
     except BadClock as bad:
         raise bad_clock(bad) from bad
 
