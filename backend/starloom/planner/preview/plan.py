@@ -79,6 +79,7 @@ from starloom_protocol.vocabulary import (
     Repeatability,
 )
 
+_ANSWERED = "the answer is typed there, or given in the Inbox where the device takes it"
 _FOLDERS_MOST = 4
 _TASKS_NAMED_MOST = 3
 _DEVICES_NAMED_MOST = 5
@@ -606,7 +607,7 @@ def _warnings(tasks: Iterable[TaskPreview], fleet: FleetSnapshot, specs: Iterabl
         if task.repeatability is not None and task.repeatability not in REPEATABLE and Effect.READ not in task.effects:
             yield f"{task.id} is not repeated without your word if it is interrupted."
         if RISKY_EFFECTS & set(task.effects) and task.device is not None:
-            yield f"{task.id} may be asked about on {task.device} too; the answer is typed there or given in the Inbox."
+            yield f"{task.id} may be asked about on {task.device} too; {_ANSWERED}."
     yield from dict.fromkeys(words for task in tasks for words in task.off)
     used = {name for task in tasks for name in task.devices}
     for device in fleet.devices:
