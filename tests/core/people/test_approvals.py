@@ -136,6 +136,15 @@ def test_question_names_the_folder_that_a_call_means_by_a_dot(under: str, told: 
     assert asked(constellation).text == f"Run Copy? It may change on one{told}."
 
 
+def test_question_tells_devices_that_can_from_those_that_could_later() -> None:
+    driver = fleet("one")
+    for name in ("two", "three"):
+        driver.add_device(name, tools=[*TOOLS, replace(RESTART, unavailable="python:run is not granted")])
+    assert asked(driver.submit(risky())).text == "Run Restart? It may change on one, and on three and two once they can."
+    only = driver.submit(risky(of={"device": "two"}), "c2")
+    assert asked(only).text == "Run Restart? It may change on two once it can."
+
+
 def test_question_about_a_plan_called_run_says_it_once() -> None:
     driver = fleet("one", "two")
     constellation = driver.submit(replace(risky(), name="Run everywhere"))

@@ -72,6 +72,8 @@ class CallReach:
 
     A call that the hub itself carries out runs on none: `control` is its verb and the device that it controls.
     `leaving` says which files it may put into the trash or move, and `only_leaves` whether it does no more than that.
+    `later` are those of the devices that cannot do the call now, and could once their owner allows it or they have the
+    program.
     """
 
     effects: frozenset[Effect]
@@ -80,6 +82,7 @@ class CallReach:
     control: tuple[str, str] | None = None
     leaving: tuple[str, ...] = ()
     only_leaves: bool = False
+    later: frozenset[str] = frozenset()
 
 
 def plan_effects(fleet: Fleet, plan: LoweredPlan) -> list[Effect]:
@@ -309,9 +312,15 @@ def _reach(fleet: Fleet, spec: TaskSpec, call: Call) -> CallReach:
     folders = first_folders(fleet, spec, call.devices)
     control = _control(fleet, call) if controls_devices(call.tool) else None
     leaving, only = tuple(leaving_words(spec)), only_leaves(spec)
-    others = (device for way in ways_of(spec)[1:] for device in may_run_on(fleet, way, {}))
-    devices = tuple(dict.fromkeys([*call.devices, *others]))
-    return CallReach(frozenset(call.effects), devices, tuple(sorted(folders.items())), control, leaving, only)
+    ways = ways_of(spec)
+    devices = tuple(dict.fromkeys([*call.devices, *(one for way in ways[1:] for one in may_run_on(fleet, way, {}))]))
+    later = frozenset(one for one in devices if not any(_can_now(fleet, one, way.tool) for way in ways))
+    return CallReach(frozenset(call.effects), devices, tuple(sorted(folders.items())), control, leaving, only, later)
+
+
+def _can_now(fleet: Fleet, device: str, tool: str | None) -> bool:
+    offer = fleet.tools.get(device, {}).get(tool or "")
+    return offer is not None and offer.unavailable is None
 
 
 def _control(fleet: Fleet, call: Call) -> tuple[str, str]:

@@ -86,13 +86,20 @@ def _about_list(constellation: Constellation, verdict: ApprovalNeed) -> str:
 
 
 def _at_a_place(fleet: Fleet, reaches: Sequence[CallReach]) -> str:
-    """Return the effects of calls on the same devices, each device with the folder that the calls mean by `.`."""
+    """Return the effects of calls on the same devices, each device with the folder that the calls mean by `.`.
+
+    The devices that can do none of them yet come last.
+    """
     folders = {device: folder for one in reaches for device, folder in one.folders}
-    keys = dict.fromkeys(device for one in reaches for device in one.devices if device in fleet.devices)
-    names = [
-        f"{fleet.devices[key].name} (in {folders[key]})" if key in folders else fleet.devices[key].name for key in keys
-    ]
-    return f"{_acts(reaches)}{f' on {_some(names)}' if names else ''}"
+    now = {device for one in reaches for device in one.devices if device not in one.later}
+    names: dict[bool, list[str]] = {True: [], False: []}
+    for key in dict.fromkeys(device for one in reaches for device in one.devices if device in fleet.devices):
+        folder = f" (in {folders[key]})" if key in folders else ""
+        names[key in now].append(f"{fleet.devices[key].name}{folder}")
+    can, later = names[True], names[False]
+    places = [f"on {_some(can)}"] if can else []
+    places += [f"on {_some(later)} once {'it' if len(later) == 1 else 'they'} can"] if later else []
+    return " ".join([_acts(reaches), ", and ".join(places)]).rstrip()
 
 
 def _acts(reaches: Sequence[CallReach]) -> str:
