@@ -18,7 +18,7 @@ const LONG = 40;
 /** A head of more characters takes more than one line. */
 const LONG_HEAD = 20;
 
-export function DataTable({ table }: { table: TableValue }) {
+export function DataTable({ table, name }: { table: TableValue; name?: string | undefined }) {
   const { columns, rows, marked } = table;
   const most = useBound(ROWS_MAX);
   const box = useRef<HTMLDivElement>(null);
@@ -26,7 +26,14 @@ export function DataTable({ table }: { table: TableValue }) {
   if (rows.length === 0) return <p className="dim">Nothing.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, and must do so by keyboard too.
-    <div className="scroll table" data-more={more} ref={box} tabIndex={0} role="region" aria-label="Table">
+    <div
+      className="scroll table"
+      data-more={more}
+      ref={box}
+      tabIndex={0}
+      role="region"
+      aria-label={name ? `Table ${name}` : "Table"}
+    >
       <table>
         <thead>
           <tr>

@@ -44,6 +44,11 @@ describe("ValueView", () => {
     expect(text).toContain("none");
   });
 
+  it("names each table of a value by its field, so that no two are one landmark", () => {
+    const text = shown({ added: [{ path: "a" }], files: [{ name: "a" }] });
+    expect(text.match(/aria-label="Table \w+"/g)).toEqual(['aria-label="Table added"', 'aria-label="Table files"']);
+  });
+
   it("draws so many fields of a value, and says how many more there are", () => {
     const text = shown(Object.fromEntries(Array.from({ length: 9_000 }, (_, at) => [`f${at}`, at])));
     expect(text.match(/<dt/g)).toHaveLength(200);
