@@ -21,19 +21,13 @@ const LONG_HEAD = 20;
 export function DataTable({ table, name }: { table: TableValue; name?: string | undefined }) {
   const { columns, rows, marked } = table;
   const most = useBound(ROWS_MAX);
+  const label = name ? `Table ${name}` : "Table";
   const box = useRef<HTMLDivElement>(null);
   const more = useMore(box, table);
   if (rows.length === 0) return <p className="dim">Nothing.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, and must do so by keyboard too.
-    <div
-      className="scroll table"
-      data-more={more}
-      ref={box}
-      tabIndex={0}
-      role="region"
-      aria-label={name ? `Table ${name}` : "Table"}
-    >
+    <div className="scroll table" data-more={more} ref={box} tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>
