@@ -568,7 +568,7 @@ export class MockHub {
       "stopping/d-phone": { ...row, attempts: [`${CONSTELLATION}/send.3/1`], device: "d-phone" },
       "stopping/d-server": { ...row, attempts: [], confirmed_ms: this.now(), device: "d-server" },
     });
-    return { body: { constellations: [CONSTELLATION] }, status: 202 };
+    return { body: { constellations: [CONSTELLATION], devices: [{ name: "demo-phone" }] }, status: 202 };
   }
 
   private device(id: string, action: string, body: { name?: string }): Answered {

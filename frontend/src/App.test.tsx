@@ -362,6 +362,21 @@ describe("New request", () => {
     });
   });
 
+  it("asks for the preview of an address once, although the link says everything anew when it is up", async () => {
+    const hub = open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
+    const fetched = globalThis.fetch;
+    vi.stubGlobal("fetch", async (input: string, init?: RequestInit) => {
+      // The link is up after the page has begun to read.
+      if (input.endsWith("/live/tickets")) {
+        await waitFor(() => expect(hub.calls.map((call) => call.path)).toContain("/recipes"));
+      }
+      return fetched(input, init);
+    });
+    await screen.findByText("Live");
+    await screen.findByText("What will run");
+    expect(hub.calls.filter((call) => call.path === "/constellations/preview")).toHaveLength(1);
+  });
+
   it("opens what was understood in rows with its values, and goes back to the words", async () => {
     localStorage.clear();
     open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");

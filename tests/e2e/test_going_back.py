@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from starloom.lab.sample.facts import Places
 from tests.e2e.conftest import NewContext
+from tests.e2e.screens import Screens
 from tests.e2e.stack import SERVER, Stack
 from tests.e2e.witness import Seen
 from tests.waiting import PATIENCE_S, until
@@ -68,6 +69,36 @@ def test_a_press_brings_back_the_file_and_who_may_not_reads_why(
     until_back(stack, "pressed.txt")
     stack.until_state(one, "succeeded")
     expect(page.get_by_role("button", name="Undo write")).to_have_count(0)
+    page.context.close()
+
+
+def test_a_changed_file_is_named_beside_what_came_back(
+    stack: Stack, sample: Seen, new_context: NewContext, screens: Screens
+) -> None:
+    del sample
+    folder = Places(stack.home).server
+    calls = [
+        {
+            "id": f"write-{at}",
+            "tool": "fs.write",
+            "device": {"name": SERVER},
+            "args": {"path": f"{at}.txt", "text": NEW},
+        }
+        for at in ("first", "second")
+    ]
+    links = [{"from": "write-first", "to": "write-second", "when": "success"}]
+    made = {"starloom": 1, "name": "Write two", "policy": {"approval": "never"}, "tasks": calls, "dependencies": links}
+    one = stack.submit(made)
+    stack.until_state(one, "succeeded")
+    (folder / "first.txt").write_text("changed by somebody")
+    stack.client.create(f"/constellations/{one}/undo", {})
+    stack.until_state(one, "failed", "partial")
+    page = signed_in(new_context, stack.sign_in_link())
+    page.goto(f"/constellations/{one}")
+    lines = page.get_by_role("list", name="Undone and not undone").get_by_role("listitem")
+    expect(lines.first).to_contain_text(re.compile("^write-first stays as it is .*first.txt was changed since"))
+    expect(lines.last).to_have_text(f"write-second is taken back: second.txt went to the trash of {SERVER}.")
+    screens.shoot(page, "constellation", "undo-failed", "wide")
     page.context.close()
 
 

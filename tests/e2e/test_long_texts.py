@@ -227,3 +227,22 @@ def test_a_long_device_name_gives_way_to_nothing(page: Page, stack: Stack, scree
             assert page.evaluate(_LEAVING) == [], f"{wide}x{high}"
     finally:
         stack.client.patch(f"/devices/{phone}", {"name": PHONE})
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_long_heads_of_a_table_take_lines_and_are_whole(page: Page, stack: Stack, screens: Screens) -> None:
+    """A head stood in one line, and made the table so wide that the next one was cut."""
+    heads = ["Files with the same name on both devices", "Last time at which somebody changed the file", "X" * 40]
+    rows = [dict.fromkeys(heads, "a value")]
+    made = stack.submit(answers.of_values("Long heads", {"Heads": ("table", rows)}))
+    for wide, high, fits in ((1440, 900, True), (195, 422, False)):
+        page.set_viewport_size({"width": wide, "height": high})
+        page.goto(f"/constellations/{made}")
+        table = page.get_by_role("region", name="Table")
+        expect(table.get_by_role("columnheader")).to_have_count(len(heads))
+        screens.snap(page, f"long-heads-{wide}.png")
+        cut = table.get_by_role("columnheader").evaluate_all(
+            "heads => heads.filter(one => one.scrollWidth > one.clientWidth).map(one => one.textContent)"
+        )
+        assert cut == [], f"{wide}x{high}"
+        assert (table.evaluate("box => box.scrollWidth - box.clientWidth") <= 0) is fits

@@ -159,6 +159,7 @@ def test_a_picture_goes_from_the_phone_over_a_server_to_the_desktop_once(
         )
     )
     expect(tab.get_by_role("button", name="The receipt")).to_be_visible()
+    expect(tab.get_by_text("asked for")).to_have_text(re.compile(r"^\S.* asked for .*\S$"))
     screens.shoot(tab, "tab", "question", "phone")
     tab.reload()
     tab.get_by_role("button", name="The receipt").click()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, Page, StorageState
+from playwright.sync_api import Browser, Page, StorageState, expect
 
 from tests.browsers import lean_browser
 from tests.e2e.conftest import FLAGS, context_of, watched_page
@@ -16,6 +16,7 @@ from tests.e2e.witness import Seen
 pytestmark = pytest.mark.e2e
 
 PLACES = ("", "new", "recipes", "schedules", "inbox", "activity", "settings", "devices")
+FIELDS_MOST = 20
 LARGE_PX = 24
 HALF_A_PHONE = {"width": 195, "height": 422}
 _OVERLAPS = """() => {
@@ -60,6 +61,28 @@ def faults_of(page: Page) -> list[str]:
 def test_half_of_a_phone_has_nothing_over_another(page: Page) -> None:
     page.set_viewport_size(HALF_A_PHONE)  # type: ignore[arg-type]
     assert faults_of(page) == []
+
+
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
+def test_half_of_a_phone_keeps_launch_in_sight(page: Page) -> None:
+    """It stood six screens down, behind the tasks of the plan; a field that is reached by Tab is not behind it."""
+    page.set_viewport_size(HALF_A_PHONE)  # type: ignore[arg-type]
+    page.goto("/new?q=back up the pictures of demo-phone to demo-server")
+    launch = page.get_by_role("button", name="Launch", exact=True)
+    expect(launch).to_be_enabled()
+    expect(launch).to_be_in_viewport(ratio=1)
+    fields = page.locator(".slot-field :is(select, input)")
+    last = fields.nth(fields.count() - 1)
+    page.get_by_role("textbox", name="What should happen?").focus()
+    for _ in range(FIELDS_MOST):
+        page.keyboard.press("Tab")
+        field, bar = (page.locator(one).bounding_box() for one in (":focus", ".launchacts > .primary"))
+        assert field
+        assert bar
+        assert field["y"] + field["height"] <= bar["y"], page.locator(":focus").evaluate("one => one.outerHTML")
+        if last.evaluate("one => one === document.activeElement"):
+            break
+    expect(last).to_be_focused()
 
 
 @pytest.mark.parametrize("width", ["wide", "phone"], indirect=True)

@@ -17,8 +17,9 @@ from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
 from starloom.store.port import Commit, Damaged
 from starloom_protocol.records.entities import Enrollment, Offer
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
-from starloom_protocol.wire.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
+from starloom_protocol.wire.frames import ASKED_CHARS_MOST, Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
 from tests.builders import TOOLS, plan, task
 from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 
@@ -112,7 +113,7 @@ class Hub:
     engine: Engine
     store: MemoryStore
 
-    async def join(self, name: str) -> None:
+    async def join(self, name: str, os: str = "linux") -> None:
         engine = self.engine
         enrollment = Enrollment(
             id=f"e-{name}", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", preapproved=True
@@ -126,14 +127,14 @@ class Hub:
                 enrollment=f"e-{name}",
                 key="k",
                 name=name,
-                os="linux",
+                os=os,
                 profile=Profile.WORK,
                 words="",
             )
         )
-        await self.connect(name)
+        await self.connect(name, os)
 
-    async def connect(self, name: str) -> Any:
+    async def connect(self, name: str, os: str = "linux") -> Any:
         self.wires.online.add(f"d-{name}")
         by = f"device:d-{name}"
         reply = await self.engine.inbox.ask(
@@ -146,16 +147,16 @@ class Hub:
                 by=by,
                 device=f"d-{name}",
                 offer=offer,
-                os="linux",
+                os=os,
                 profile=Profile.WORK,
                 session=reply.value["session"],
             )
         )
         return reply.value
 
-    async def submit(self, made: Any, name: str = "c1") -> Any:
+    async def submit(self, made: Any, name: str = "c1", **more: Any) -> Any:
         return await self.engine.inbox.ask(
-            i.RequestReceived(id=f"r-{name}", by="person:ann", constellation=name, plan=made)
+            i.RequestReceived(id=f"r-{name}", by="person:ann#t-1", constellation=name, plan=made, **more)
         )
 
     def result(self, dispatch: Dispatch, value: str = "1", report: int = 1) -> None:
@@ -222,6 +223,24 @@ async def test_a_request_is_answered_once_durable_and_runs_to_its_end() -> None:
         assert found.wires.dispatches()[1].inputs[0].parts[0].value == "1"
         await found.clock.turn(200)
         assert found.wires.acks()[-1].durable == 1
+
+
+@pytest.mark.parametrize(
+    ("os", "request_words", "asked"),
+    [
+        (TAB_OS, "ask pocket where the keys are", ("person:ann", "ask pocket where the keys are")),
+        (TAB_OS, "where? " * 100, ("person:ann", ("where? " * 100)[: ASKED_CHARS_MOST - 3] + "...")),
+        (TAB_OS, "", ("person:ann", "test")),
+        ("linux", "ask pocket where the keys are", ("", "")),
+    ],
+)
+async def test_a_tab_reads_who_asks_and_their_words(os: str, request_words: str, asked: tuple[str, str]) -> None:
+    async with hub() as found:
+        await found.join("one", os)
+        await found.submit(plan(task("a")), request=request_words)
+        await settle()
+        [dispatch] = found.wires.dispatches()
+        assert (dispatch.asked_by, dispatch.asked_words) == asked
 
 
 async def test_never_work_leaves_only_when_the_history_has_its_lease() -> None:

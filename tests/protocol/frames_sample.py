@@ -146,5 +146,15 @@ HUB: list[f.Frame] = [
         start_to_close_s=60.0,
         tool="t",
     ),
+    f.Dispatch(
+        args='{"text":"Go on?"}',
+        asked_by="person:ann",
+        asked_words="ask pocket whether to go on",
+        at=AT,
+        fence_after_s=0.0,
+        repeatability="never",
+        start_to_close_s=60.0,
+        tool="ask",
+    ),
 ]
 BY_SIDE: dict[Side, list[f.Frame]] = {Side.AGENT: AGENT, Side.HUB: HUB}

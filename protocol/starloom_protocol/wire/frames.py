@@ -31,6 +31,11 @@ Counter = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """Both ends keep it: in a column of 64 bits, and as a number of JavaScript."""
 
 
+ASKED_CHARS_MOST: Final = 300
+"""Of the words of a request a person reads so many beside a question, which they are not to push off the screen."""
+AskedText = Annotated[str, msgspec.Meta(max_length=ASKED_CHARS_MOST)]
+
+
 class LeaseRef(Part, frozen=True, kw_only=True):
     """Names one attempt; (incarnation, attempt) is its fence."""
 
@@ -270,9 +275,13 @@ class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
 
     `wants` are the pointers whose facts the result must carry. `fence_after_s` 0 means no fence: `wait` work. Since
     version 4 a fence comes later by a tenth of the time that the attempt has run, `patience_most_s` at most.
+    `asked_by` is the author of the constellation and `asked_words` the beginning of its request, for the person at a
+    browser tab to read: they are text, and give no right. Since version 4.
     """
 
     args: str
+    asked_by: AskedText = ""
+    asked_words: AskedText = ""
     at: LeaseRef
     attempt_of_max: int = 0
     fence_after_s: float

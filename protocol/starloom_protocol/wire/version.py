@@ -21,6 +21,8 @@ PROTOCOL_VERSIONS: Final = (3, 4)
 FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
     ("challenge", "key_share"): 3,
     ("challenge", "signature"): 3,
+    ("dispatch", "asked_by"): 4,
+    ("dispatch", "asked_words"): 4,
     ("dispatch", "patience_most_s"): 4,
     ("hello", "key_share"): 3,
     ("renew", "idle_s"): 3,

@@ -49,8 +49,11 @@ from starloom.engine.inputs.timers import Timers
 from starloom.engine.orders.secrets import SecretDelivery, still_wanted, with_handles
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
 from starloom_protocol.records.entities import Job
+from starloom_protocol.stream.authors import who
+from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import MISSING, canonical, parse, point
 from starloom_protocol.wire.frames import (
+    ASKED_CHARS_MOST,
     Ack,
     Cancel,
     Dispatch,
@@ -181,8 +184,11 @@ class Pump:
             item = parse(order.item) if order.item is not None else None
             named, secrets = with_handles(parse(args), values or {})
             args = canonical(_fill(named, item))
+        asked_by, asked_words = self._asked(order)
         frame = Dispatch(
             args=args,
+            asked_by=asked_by,
+            asked_words=asked_words,
             at=order.at,
             attempt_of_max=order.attempt_of_max,
             fence_after_s=order.fence_after_ms / 1000,
@@ -197,6 +203,17 @@ class Pump:
         )
         if self._sender.send(order.device, [frame]):
             self._leases.begin(order.at)
+
+    def _asked(self, order: SendDispatch) -> tuple[str, str]:
+        """Return who asked and in which words, for a device whose page shows them to its person; else nothing."""
+        device = self.shard.fleet.devices.get(order.device) if self.shard else None
+        constellation = self.shard.constellations.get(order.at.constellation) if self.shard else None
+        if device is None or device.os != TAB_OS or constellation is None:
+            return "", ""
+        head = constellation.head
+        words = head.request or head.name
+        short = words if len(words) <= ASKED_CHARS_MOST else f"{words[: ASKED_CHARS_MOST - 3]}..."
+        return who(head.author)[:ASKED_CHARS_MOST], short
 
     def _input(self, constellation: Constellation, item: InputPlan) -> DispatchInput:
         parts = [self._part(constellation, source, shrink=item.many) for source in item.sources]

@@ -467,7 +467,7 @@ export class Agent implements Peer {
         pause,
         request,
         http: () => (this.#link.isOpen ? this.#http : null),
-        ask: (question, signal) => this.#questions.ask(at, call.dispatch.tool, question, signal),
+        ask: (question, signal) => this.#questions.ask(call.dispatch, question, signal),
         say: (stream, text) => this.#chatter.said(at, stream, text),
         show: (title, text) => {
           this.#shown += 1;

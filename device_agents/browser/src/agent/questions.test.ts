@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { dispatch } from "../../dev/fakeHub.ts";
 import { Questions } from "./questions.ts";
 
-const AT = { attempt: 1, constellation: "c1", incarnation: 1, task: "a" };
+const CALL = dispatch("ask", {}, { asked_by: "person:ann", asked_words: "ask whether to go on" });
 const QUESTION = { kind: "line", text: "Go on?", withinS: 60 } as const;
 
 beforeEach(() => {
@@ -14,7 +15,7 @@ afterEach(() => {
 
 it("closes a question that nobody answers within its time, and says so", async () => {
   const questions = new Questions(() => {});
-  const asked = questions.ask(AT, "ask", QUESTION, new AbortController().signal);
+  const asked = questions.ask(CALL, QUESTION, new AbortController().signal);
   const failed = expect(asked).rejects.toMatchObject({
     code: "declined",
     detail: "nobody answered within 60 s: Go on?",
@@ -29,9 +30,9 @@ it("closes a question that nobody answers within its time, and says so", async (
 it("lets no time run on once it is answered or taken back", async () => {
   const questions = new Questions(() => {});
   const call = new AbortController();
-  const asked = questions.ask(AT, "ask", QUESTION, call.signal);
+  const asked = questions.ask(CALL, QUESTION, call.signal);
   questions.open[0]?.answer("yes");
-  void questions.ask(AT, "ask", QUESTION, call.signal);
+  void questions.ask(CALL, QUESTION, call.signal);
   call.abort();
   expect(vi.getTimerCount()).toBe(0);
   expect(await asked).toBe("yes");
@@ -39,6 +40,15 @@ it("lets no time run on once it is answered or taken back", async () => {
 
 it("keeps a question without a time for as long as its call", () => {
   const questions = new Questions(() => {});
-  void questions.ask(AT, "ask", { kind: "line", text: "Go on?" }, new AbortController().signal);
+  void questions.ask(CALL, { kind: "line", text: "Go on?" }, new AbortController().signal);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+it("has with a question who asked for the work and the words, which an older hub leaves out", () => {
+  const questions = new Questions(() => {});
+  for (const call of [CALL, dispatch("ask", {})]) void questions.ask(call, QUESTION, new AbortController().signal);
+  expect(questions.open.map(({ asked }) => asked)).toEqual([
+    { by: "person:ann", words: "ask whether to go on" },
+    { by: "", words: "" },
+  ]);
 });

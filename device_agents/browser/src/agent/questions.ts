@@ -1,5 +1,5 @@
 /** The questions that wait for their person, in the order in which they came; each is answered or declined once. */
-import type { LeaseRef } from "../generated/protocol.ts";
+import type { Dispatch, LeaseRef } from "../generated/protocol.ts";
 import { type Question, ToolFailed } from "../tools/interface.ts";
 
 export interface OpenQuestion {
@@ -7,6 +7,8 @@ export interface OpenQuestion {
   /** The attempt that asks. */
   at: LeaseRef;
   tool: string;
+  /** Who asked for the work, and in which words; both empty if the hub did not say so. */
+  asked: { by: string; words: string };
   question: Question;
   answer: (value: unknown) => void;
   decline: (error: Error) => void;
@@ -26,7 +28,7 @@ export class Questions {
    * Ask, and wait for the answer; it is taken back when the signal aborts, and the promise stays open then.
    * @throws ToolFailed `declined` when its time is over; the device may have slept, so this can be later.
    */
-  ask(at: LeaseRef, tool: string, question: Question, signal: AbortSignal): Promise<unknown> {
+  ask({ at, tool, ...dispatch }: Dispatch, question: Question, signal: AbortSignal): Promise<unknown> {
     this.#asked += 1;
     const id = `q${this.#asked}`;
     let overdue: ReturnType<typeof setTimeout> | undefined;
@@ -44,7 +46,8 @@ export class Questions {
         gone();
         reject(error);
       };
-      this.open = [...this.open, { id, at, tool, question, answer, decline }];
+      const asked = { by: dispatch.asked_by ?? "", words: dispatch.asked_words ?? "" };
+      this.open = [...this.open, { id, at, tool, asked, question, answer, decline }];
       const { withinS, text } = question;
       if (withinS !== undefined) {
         const late = () => decline(new ToolFailed("declined", `nobody answered within ${withinS} s: ${text}`));

@@ -281,6 +281,8 @@ export interface DispatchInput {
 export interface Dispatch {
   t: "dispatch";
   args: string;
+  asked_by?: string;
+  asked_words?: string;
   at: LeaseRef;
   attempt_of_max?: number;
   fence_after_s: number;

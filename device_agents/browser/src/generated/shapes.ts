@@ -227,6 +227,8 @@ export const HUB_SHAPES: Record<string, readonly Field[]> = {
   ],
   dispatch: [
     {"name": "args", "kind": "str"},
+    {"name": "asked_by", "kind": "str", "default": "", "since": 4},
+    {"name": "asked_words", "kind": "str", "default": "", "since": 4},
     {"name": "at", "kind": {"struct": "LeaseRef"}},
     {"name": "attempt_of_max", "kind": "int", "default": 0},
     {"name": "fence_after_s", "kind": "float"},

@@ -13,12 +13,17 @@ interface Answering<Kind extends Question["kind"]> {
 
 export function QuestionCard({ open }: { open: OpenQuestion }) {
   const title = useId();
-  const { question, answer } = open;
+  const { asked, question, answer } = open;
   const no = () => open.decline(new ToolFailed("declined", `the person at the device said no: ${question.text}`));
   return (
     <section className="card question" aria-labelledby={title}>
       <p className="tool">{open.tool}</p>
       <h3 id={title}>{question.text}</h3>
+      {asked.words && (
+        <p className="asker">
+          {askerOf(asked.by)} asked for <q>{asked.words}</q>
+        </p>
+      )}
       {question.kind === "choice" && <Choice question={question} answer={answer} fail={open.decline} />}
       {question.kind === "line" && <Line question={question} answer={answer} fail={open.decline} />}
       {question.kind === "files" && <Files question={question} answer={answer} fail={open.decline} />}
@@ -29,6 +34,14 @@ export function QuestionCard({ open }: { open: OpenQuestion }) {
       </button>
     </section>
   );
+}
+
+/** An author as a person reads it: a program and an assistant are named as what they are. */
+function askerOf(by: string): string {
+  const colon = by.indexOf(":");
+  const [kind, name] = [by.slice(0, colon), by.slice(colon + 1)];
+  if (colon < 0) return "The hub";
+  return kind === "person" ? name : `The ${kind} ${name}`;
 }
 
 function Choice({ question, answer }: Answering<"choice">) {

@@ -18,13 +18,14 @@ import { Removed } from "./Removed.tsx";
 configure({ asyncUtilTimeout: 5000 * Number(process.env.TESTS_SLOWER ?? 1) }); // a busy machine draws slowly
 afterEach(() => cleanup());
 
-function asked(question: Question) {
+function asked(question: Question, by = { by: "", words: "" }) {
   const given: unknown[] = [];
   const declined: Error[] = [];
   const open: OpenQuestion = {
     at: { attempt: 1, constellation: "c", incarnation: 1, task: "t" },
     id: "q1",
     tool: "ask",
+    asked: by,
     question,
     answer: (value) => given.push(value),
     decline: (error) => declined.push(error),
@@ -41,6 +42,23 @@ describe("a question", () => {
     await user.click(screen.getByRole("button", { name: "Decline" }));
     expect(declined[0]).toBeInstanceOf(ToolFailed);
     expect((declined[0] as ToolFailed).code).toBe("declined");
+  });
+
+  it.each([
+    ["person:ann", "ann"],
+    ["assistant:claude", "The assistant claude"],
+    ["engine", "The hub"],
+  ])("says that %s asked for it, with the words as text", (by, name) => {
+    const words = "ask <b>pocket</b>";
+    asked({ kind: "line", text: "Where?" }, { by, words });
+    const said = screen.getByText((_, one) => one?.className === "asker");
+    expect(said.textContent).toBe(`${name} asked for ${words}`);
+    expect(said.querySelector("b")).toBeNull();
+  });
+
+  it("of a hub that does not say who asked names nobody", () => {
+    asked({ kind: "line", text: "Where?" });
+    expect(screen.queryByText(/asked for/)).toBeNull();
   });
 
   it("for a line takes no empty one", async () => {

@@ -3,6 +3,7 @@ import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
+import type { Hub } from "../../link/endpoints.ts";
 import { nameOfDevice, stopRows } from "../../model/fleet/fleet.ts";
 import type { Device, Schedule } from "../../model/types.ts";
 import { age, author, plural } from "../../model/words/words.ts";
@@ -14,7 +15,7 @@ const SHOWN_MS = 10 * 60_000;
 
 export function useStopEverything(): Raised {
   const { hub } = useWorkspace();
-  const { report } = useDoing();
+  const { report, say } = useDoing();
   const schedules = [...useFleet().kind<Schedule>("schedule").values()].filter((one) => one.state === "active").length;
   const [, go] = useLocation();
   // The answer to *stop everything* as a request leads here.
@@ -55,7 +56,7 @@ export function useStopEverything(): Raised {
             kind="bad"
             onClick={() => {
               close();
-              hub.stopAll().catch(report);
+              hub.stopAll().then((made) => say(stoppedWords(made)), report);
             }}
           >
             Stop everything
@@ -64,6 +65,14 @@ export function useStopEverything(): Raised {
       </Modal>
     ),
   };
+}
+
+/** The devices that had work follow in a card; approvals and questions end without one. */
+function stoppedWords({ constellations, devices }: Awaited<ReturnType<Hub["stopAll"]>>): string {
+  if (constellations.length === 0) return "Nothing runs.";
+  const ended = plural(constellations.length, "constellation");
+  if (devices.length > 0) return `Stopping ${ended}.`;
+  return `${ended} ${constellations.length === 1 ? "is" : "are"} cancelled. No device had work.`;
 }
 
 /** The confirmations of the last stop: while one is missing, and for ten minutes after. */

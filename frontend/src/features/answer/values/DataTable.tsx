@@ -9,31 +9,32 @@ import { cell, differs, type TableValue } from "../../../model/answer/table.ts";
 import { readable } from "../../../model/words/readable.ts";
 
 const ROWS_MAX = 200;
-/** A word of at most so many characters stays whole: a date that breaks at its hyphens is not read as one. */
-const WORD = /^\S{1,24}$/;
+/** A word and a few short words stay whole: a date that breaks at its hyphens is not read as one. */
+const WHOLE = /^(?:\S{1,24}|.{1,12})$/;
 /** Units of texts that are shown shorter than they are, and in full where one points at them. */
 const WHOLE_BESIDE = new Set(["hash", "moment"]);
 /** A text of more characters is a sentence: its column is wide enough for some words in a line. */
 const LONG = 40;
+/** A head of more characters takes more than one line. */
+const LONG_HEAD = 20;
 
-export function DataTable({ table }: { table: TableValue }) {
+export function DataTable({ table, name }: { table: TableValue; name?: string | undefined }) {
   const { columns, rows, marked } = table;
   const most = useBound(ROWS_MAX);
+  const label = name ? `Table ${name}` : "Table";
   const box = useRef<HTMLDivElement>(null);
   const more = useMore(box, table);
   if (rows.length === 0) return <p className="dim">Nothing.</p>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a wide table scrolls, and must do so by keyboard too.
-    <div className="scroll table" data-more={more} ref={box} tabIndex={0} role="region" aria-label="Table">
+    <div className="scroll table" data-more={more} ref={box} tabIndex={0} role="region" aria-label={label}>
       <table>
         <thead>
           <tr>
             {columns.map((column) => (
-              <th key={column.field} scope="col" className={isNumeric(rows, column.field) ? "num" : undefined}>
-                {readable(column.title)}
-              </th>
+              <Head key={column.field} title={readable(column.title)} numeric={isNumeric(rows, column.field)} />
             ))}
-            {marked && <th scope="col">Compared</th>}
+            {marked && <Head title="Compared" />}
           </tr>
         </thead>
         <tbody>
@@ -47,7 +48,7 @@ export function DataTable({ table }: { table: TableValue }) {
                   <td
                     key={column.field}
                     className={
-                      number ? "num nowrap" : WORD.test(text) ? "nowrap" : text.length > LONG ? "long" : undefined
+                      number ? "num nowrap" : WHOLE.test(text) ? "nowrap" : text.length > LONG ? "long" : undefined
                     }
                     title={
                       column.show && (number || WHOLE_BESIDE.has(column.show)) ? String(row[column.field]) : undefined
@@ -68,6 +69,15 @@ export function DataTable({ table }: { table: TableValue }) {
         </p>
       )}
     </div>
+  );
+}
+
+function Head({ title, numeric }: { title: string; numeric?: boolean }) {
+  const looks = [numeric && "num", title.length > LONG_HEAD && "long"].filter(Boolean).join(" ");
+  return (
+    <th scope="col" className={looks || undefined}>
+      <span>{title}</span>
+    </th>
   );
 }
 

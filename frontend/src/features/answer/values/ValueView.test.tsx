@@ -32,8 +32,8 @@ describe("ValueView", () => {
 
   it("puts the head of a column of numbers above them, at the right", () => {
     const text = shown(LISTING);
-    expect(text).toMatch(/<th scope="col" class="num">size/);
-    expect(text).toMatch(/<th scope="col">kind/);
+    expect(text).toMatch(/<th scope="col" class="num"><span>size/);
+    expect(text).toMatch(/<th scope="col"><span>kind/);
   });
 
   it("shows the sample's proof as fields", () => {
@@ -42,6 +42,11 @@ describe("ValueView", () => {
     expect(text).toContain("2.9 MB");
     expect(text).toContain("0.25 s");
     expect(text).toContain("none");
+  });
+
+  it("names each table of a value by its field, so that no two are one landmark", () => {
+    const text = shown({ added: [{ path: "a" }], files: [{ name: "a" }] });
+    expect(text.match(/aria-label="Table \w+"/g)).toEqual(['aria-label="Table added"', 'aria-label="Table files"']);
   });
 
   it("draws so many fields of a value, and says how many more there are", () => {

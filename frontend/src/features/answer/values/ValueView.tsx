@@ -29,9 +29,10 @@ export function ValueView({ text, table = false, exact = false }: ValueViewProps
   return <Part value={value} depth={0} />;
 }
 
-function Part({ value, depth }: { value: unknown; depth: number }) {
+/** `name`: of the field that it is, by which a reader of the screen tells its table from others. */
+function Part({ value, depth, name }: { value: unknown; depth: number; name?: string }) {
   const table = useMemo(() => readTable(value), [value]);
-  if (table) return <DataTable table={table} />;
+  if (table) return <DataTable table={table} name={name} />;
   if (typeof value === "string") return <div className="value">{readable(value.slice(0, TEXT_MAX))}</div>;
   if (Array.isArray(value) && value.length > 0 && value.every(isPlain)) return <Items values={value} />;
   if (isRow(value) && depth < DEPTH_MAX && Object.keys(value).length > 0) return <Fields row={value} depth={depth} />;
@@ -61,7 +62,7 @@ function Fields({ row, depth }: { row: Row; depth: number }) {
       {long.map(([name, field]) => (
         <section key={name} className="stack" aria-label={readable(titleOf(name))}>
           <p className="strong">{readable(titleOf(name))}</p>
-          <Part value={field} depth={depth + 1} />
+          <Part value={field} depth={depth + 1} name={readable(titleOf(name))} />
         </section>
       ))}
       {all.length > entries.length && <p className="dim">and {all.length - entries.length} more</p>}

@@ -6,6 +6,7 @@ import { stoppedOf } from "../../../app/waiting/waiting.ts";
 import { useLink, useWorkspace } from "../../../app/workspace/context.ts";
 import { elapsedMs, questions, type TaskView } from "../../../model/tasks/selectors.ts";
 import type { Device, Head, ModelCall, WhyAll } from "../../../model/types.ts";
+import { readable } from "../../../model/words/readable.ts";
 import { ATTENTION } from "../../../model/words/words.ts";
 import { useMay } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
@@ -17,6 +18,7 @@ import { FaultLines } from "../../lab/BreakSomething.tsx";
 import { KeepThis } from "../../recipes/Proposals.tsx";
 import { BehindLine } from "../../request/PriorityChoice.tsx";
 import { FaultNote, OriginLine } from "../view/Notes.tsx";
+import { type UndoLine, undoLines } from "./undoing.ts";
 import type { Place } from "./usePlace.ts";
 import type { Run } from "./useRun.ts";
 
@@ -91,12 +93,35 @@ function StuckCard({ constellation, stops, views, onSelect }: StuckProps) {
             <b className="strong">{ATTENTION[reason]}</b>
           </p>
         ))}
+      {attention.includes("undo_failed") && <UndoneWork views={views} onSelect={onSelect} />}
       {told.slice(0, TASKS_MAX).map((view) => (
         <p key={view.id} className="small">
           {view.deviceName}: {view.attempt?.detail}
         </p>
       ))}
     </>
+  );
+}
+
+/** The files that an undo left as they are and why, and beside them what came back. */
+function UndoneWork({ views, onSelect }: Pick<StuckProps, "views" | "onSelect">) {
+  const lines = undoLines(views);
+  const drawn = ({ id, of, stays, words }: UndoLine) => (
+    <li key={id} className="item">
+      <Glyph name={stays ? "barrier" : "tick"} tone={stays ? "amber" : "teal"} />
+      <span>
+        <button type="button" className="link" onClick={() => onSelect(id)}>
+          {of}
+        </button>{" "}
+        {readable(words)}
+      </span>
+    </li>
+  );
+  return (
+    <ul className="plain" aria-label="Undone and not undone">
+      {lines.slice(0, TASKS_MAX).map(drawn)}
+      <Rest count={lines.length - TASKS_MAX}>{() => lines.slice(TASKS_MAX).map(drawn)}</Rest>
+    </ul>
   );
 }
 

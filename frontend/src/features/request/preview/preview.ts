@@ -1,6 +1,6 @@
 /** The preview of a request while it is typed, and again when devices, recipes or the work on devices have changed. */
 
-import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useLink, useWorkspace } from "../../../app/workspace/context.ts";
 import { type Resource, useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
 import type { Asked } from "../../../link/endpoints.ts";
@@ -20,7 +20,10 @@ interface Previewed {
 export function usePreview(asked: Asked | null): Previewed {
   const { hub } = useWorkspace();
   const text = asked ? JSON.stringify(asked) : null;
-  const stamp = useSettled(text, TYPING_MS);
+  // The link says everything anew once it is up, so a preview that was read before it is read twice.
+  const linking = useLink().state === "connecting";
+  const typed = useSettled(text, TYPING_MS);
+  const stamp = linking ? null : typed;
   const preview = useResource<RequestPreview>(
     stamp,
     (signal) => hub.preview(JSON.parse(stamp ?? "{}") as Asked, signal),
