@@ -19,7 +19,7 @@ from starloom.core.rights.authorship import check_undo
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import UndoRequested
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.gates import fact, is_known, size_left_out
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import (
@@ -33,7 +33,8 @@ from starloom_protocol.records.entities import (
     UndoCall,
 )
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.tools.ways_back import way_back
+from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back
+from starloom_protocol.values import MISSING
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
@@ -52,6 +53,10 @@ _PUT_BACK = "put_back"
 _FOUND_MOVED = (
     "found its file moved already, by an attempt of it whose result was lost or by others, so its undo has nothing to"
     " put back; move it back by a task with fs.move"
+)
+_SAVED_UNTOLD = (
+    "was done by an agent that did not tell yet which files it saved, so its undo knows none of them; its log has the"
+    " tickets of those that it replaced, for fs.restore"
 )
 
 
@@ -142,9 +147,9 @@ def _nothing_left(constellation: Constellation) -> Fault:
         for task, spec in constellation.specs.items()
         if way_back(spec) is not None and _is_done(constellation, task)
     ]
-    undone = [task for task in done if not _was_moved_before(constellation, task)]
+    undone = [task for task in done if not _why_nothing(constellation, task)]
     if done and not undone:
-        return fault(Code.ILLEGAL_CONTROL, f"{done[0]} {_FOUND_MOVED}")
+        return fault(Code.ILLEGAL_CONTROL, f"{done[0]} {_why_nothing(constellation, done[0])}")
     whys = {_why_not(constellation, task) for task in undone}
     if _BEING_UNDONE in whys:
         hint = "Wait for its end: `starloom watch`."
@@ -170,19 +175,36 @@ def _done(constellation: Constellation) -> list[str]:
 
 
 def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
-    """Whether finished work changed something and says no way back; a call that only read does not count."""
+    """Whether finished work changed something and says no way back of it; a call that only read does not count."""
     spec = constellation.specs[task]
+    if leaves_saved(spec) or _why_nothing(constellation, task):
+        return True
+    # The way back of saved files takes back nothing else that the tool did.
+    spec = replace(spec, files_out=[])
     if spec.tool is None or way_back(spec) is not None:
-        return _was_moved_before(constellation, task)
+        return False
     offers = offers_in(fleet)
     silent = any(not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool))
     return silent or bool(effects_of_task(spec, offers) & CHANGING)
 
 
-def _was_moved_before(constellation: Constellation, task: str) -> bool:
-    """Whether a move found its work done. Nothing proves that an attempt of it did that, so no undo moves the file."""
-    call = way_back(constellation.specs[task])
-    return call is not None and _PUT_BACK in call.outputs and fact(constellation, task, call.outputs[_PUT_BACK]) == []
+def _why_nothing(constellation: Constellation, task: str) -> str:
+    """Return why a result names nothing that an undo could take back, "" if it does.
+
+    A move found its work done: nothing proves that an attempt of it did that, so no undo moves the file. Or an agent of
+    an earlier version saved files.
+    """
+    spec = constellation.specs[task]
+    call = way_back(spec)
+    if call is None:
+        return ""
+    if _PUT_BACK in call.outputs and fact(constellation, task, call.outputs[_PUT_BACK]) == []:
+        return _FOUND_MOVED
+    attempt = constellation.last_attempt(task)
+    if not spec.files_out or ADDED not in call.outputs.values() or attempt is None:
+        return ""
+    untold = fact(constellation, task, ADDED) is MISSING and is_known(constellation, task, ADDED)
+    return _SAVED_UNTOLD if untold and not size_left_out(attempt, ADDED) else ""
 
 
 def _can_be(constellation: Constellation, task: str) -> bool:
@@ -198,8 +220,8 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return f"is {record.state}, so there is nothing to undo"
     if constellation.last_attempt(task) is None:
         return "was not done by a device"
-    if _was_moved_before(constellation, task):
-        return _FOUND_MOVED
+    if untold := _why_nothing(constellation, task):
+        return untold
     known = constellation.tasks.get(_name(constellation, task))
     if known is not None and known.state not in FINAL_TASK_STATES:
         return _BEING_UNDONE
