@@ -60,4 +60,8 @@ def test_a_saved_file_that_somebody_changed_stays(fleet: Fleet) -> None:
     laptop.write("sizes.csv", "mine")
     fleet.cli("undo", answer.id)
     assert "sizes.csv was changed since it was written" in answer.wait().sentence, answer.told()
+    assert "Not taken back: sizes (1 file)." in answer.sentence
     assert laptop.read("sizes.csv") == "mine"
+    (laptop.folder / "sizes.csv").rename(laptop.folder / "mine.csv")
+    assert "Sizes was done and then taken back: sizes." in _told(fleet, answer)
+    assert (laptop.read("sizes.csv"), laptop.read("mine.csv")) == (OLD, "mine")

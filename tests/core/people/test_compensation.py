@@ -319,7 +319,37 @@ def test_a_failure_stops_the_rest_and_asks_for_a_person() -> None:
     found = driver.shard.constellations["c1"]
     assert (found.head.state, found.head.attention) == ("failed", [Attention.UNDO_FAILED])
     assert driver.states()["undo-a"] == "skipped"
-    assert "retry that" in undo(driver, "b").faults[0].reason
+    assert "retry that" in undo(driver, "b", "look").faults[0].reason
+
+
+@pytest.mark.parametrize("named", [(), ("b", "a"), ("b",)])
+def test_an_undo_that_failed_is_retried_by_another_one(named: tuple[str, ...]) -> None:
+    """It said that all is undone already, though the failure names undoing again as the way out."""
+    driver = moved(*CHAIN)
+    undo(driver)
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.CONFLICT, detail="b was changed")
+    found = driver.shard.constellations["c1"]
+    assert found.head.state == "failed"
+    told = undo(driver, *named)
+    assert (told.value["version"], told.value["undoing"]) == (2, ["b", "a"])
+    (dispatch,) = driver.take()
+    assert (found.head.state, dispatch.at.task) == ("active", "undo-b")
+    driver.result(dispatch)
+    assert undo(driver).faults[0].reason == "its work is being undone"
+    driver.run()
+    assert (found.head.state, driver.states()["undo-a"]) == ("succeeded", "succeeded")
+    assert sentence_of(driver).startswith("test was done and then taken back: b, a.")
+    driver.folded_equals_state()
+
+
+def test_work_beside_a_failed_undo_is_undone_before_that_is_retried() -> None:
+    driver = moved(*CHAIN)
+    undo(driver, "b")
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.CONFLICT, detail="b was changed")
+    assert undo(driver).value["undoing"] == ["a"]
+    driver.run()
+    assert undo(driver).value["undoing"] == ["b"]
+    assert driver.run() == "succeeded"
 
 
 def test_a_cancelled_constellation_can_be_undone_and_stays_cancelled() -> None:

@@ -16,7 +16,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.roles import called
 from starloom_protocol.text.wording import counted, few, listed, quoted
-from starloom_protocol.tools.ways_back import ADDED, tells_added
+from starloom_protocol.tools.ways_back import ADDED, tells_added, way_back
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import TaskState
 
@@ -173,7 +173,7 @@ def _written_into(constellation: Constellation, undo: str) -> str:
 
 def _with_files(constellation: Constellation, task: str) -> str:
     """Return how many files the undo of a task was to move, in brackets; empty where that is not known."""
-    undo = constellation.specs[task].undo
+    undo = way_back(constellation.specs[task])
     if undo is None or undo.tool not in (_TRASH, _RESTORE):
         return ""
     lists = [fact(constellation, task, pointer) for pointer in undo.outputs.values()]

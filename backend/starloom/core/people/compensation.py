@@ -1,7 +1,7 @@
 """Compensation: finished work is undone by the way back of its tasks, in reverse order of completion.
 
 Each undo is an ordinary task with its own attempt and ledger entry, on the device that did the work, and must be safe
-to repeat. A failed one stops the rest and asks for a person.
+to repeat. A failed one stops the rest and asks for a person, who may undo again: that retries it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from starloom.core.people.controls import open_round
 from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import check_undo
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
-from starloom.core.state.inputs import UndoRequested
+from starloom.core.state.inputs import ControlRequested, UndoRequested
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact, is_known, size_left_out
+from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import (
@@ -72,23 +75,32 @@ def on_undo(work: Work, item: UndoRequested) -> None:
     check_undo(constellation, work.by, approves=item.approves)
     if not head.version or head.state is ConstellationState.CANCELLING:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {head.state}", "", "Wait until it has ended."))
-    chosen = _chosen(constellation, item)
+    again = _to_retry(constellation, item)
+    chosen = [] if again else _chosen(constellation, item)
     busy = [task for task, record in constellation.tasks.items() if record.state in STARTED_TASK_STATES]
     if not item.tasks and busy:
         names = ", ".join(busy[:10])
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
     order = {task: at for at, task in enumerate(constellation.tasks)}
     chosen.sort(key=lambda found: (found[2].ended_ms, order[found[0]]), reverse=True)
-    left = [task for task in _done(constellation) if task not in {found[0] for found in chosen}]
+    undoing = [*again, *(found[0] for found in chosen)]
+    left = [task for task in _done(constellation) if task not in undoing]
     told = {
-        "undoing": [found[0] for found in chosen],
+        "undoing": undoing,
         "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
     }
     if item.preview:
         work.answer({"version": head.version, **told})
         return
-    operations = _operations(constellation, chosen)
     why = item.reason or "undo"
+    if again:
+        retry = ControlRequested(
+            action="retry", approves=item.approves, by=item.by, constellation=item.constellation, id=item.id, reason=why
+        )
+        open_round(work, constellation, list(again.values()), retry)
+        work.answer({"version": head.version, **told})
+        return
+    operations = _operations(constellation, chosen)
     if head.state in FINAL_CONSTELLATION_STATES:
         noted = replace(head, undone_from=head.undone_from or head.state)
         work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", noted)], note=why)
@@ -111,6 +123,27 @@ def _operations(constellation: Constellation, chosen: list[tuple[str, UndoCall, 
             operations.append(AddDependency(dependency=gate))
         before = made.id
     return operations
+
+
+def _to_retry(constellation: Constellation, item: UndoRequested) -> dict[str, str]:
+    """Return the named tasks, or all, whose undo ended without success, each with it; empty if others can be undone.
+
+    An undo behind that of a named task was asked for with it, and goes on with it.
+    """
+    tried = {
+        spec.undoes: name
+        for name, spec in constellation.specs.items()
+        if spec.undoes is not None
+        and undoes_now(constellation, name)
+        and is_over(constellation, name)
+        and constellation.tasks[name].state is not TaskState.SUCCEEDED
+    }
+    if not item.tasks:
+        return {} if any(_can_be(constellation, task) for task in constellation.tasks) else tried
+    if not tried.keys() >= {*item.tasks}:
+        return {}
+    part, _ = redone(constellation, [tried[task] for task in item.tasks])
+    return {task: name for task, name in tried.items() if name in part}
 
 
 def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str, UndoCall, Attempt]]:
