@@ -398,7 +398,7 @@ class Agent:
             auth=_Proving(self, welcome.http_token),
         )
 
-    async def done(self, dispatch: f.Dispatch, value: str = "null", **more: Any) -> None:
+    async def done(self, dispatch: f.Dispatch, value: str | None = "null", **more: Any) -> None:
         self.report += 1
         await self.send(
             f.ResultFrame(at=dispatch.at, outcome=more.pop("outcome", "ok"), report=self.report, value=value, **more)

@@ -249,8 +249,13 @@ class ToolContext:
         """As `resolve_read`, for a file or folder that the tool will make, change, move or remove.
 
         A relative path starts at the first granted folder, unless the folder around it exists in one other alone. No
-        call changes what lies in a trash by its path: the way back of other calls is there.
+        call changes what lies in a trash by its path: the way back of other calls is there. Where no folder is granted,
+        a relative path is refused: in `workdir` the file would end with the call.
         """
+        if not (self.folders.write or typed_path(os.fspath(path)).is_absolute()):
+            reason = f"{path} has no place: this device allows no folder of files:write"
+            line = f"{refused_line('files:write', Path('DIR'))}, with a folder as DIR"
+            raise ToolFailed(Code.POLICY_REFUSED, f"{reason}. To allow one, type on the device: {line}", effect=False)
         real = self._resolve(path, self.folders.write, "files:write", place_to_write)
         if any(map(is_trash, real.parts)):
             reason = f"{path} is in the trash, where no call writes; fs.restore brings a file back by its ticket"

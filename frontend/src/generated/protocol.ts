@@ -1985,3 +1985,6 @@ export const WAYS_BACK: Readonly<Record<string, UndoCall>> = {
   "fs.trash": {"outputs": {"tickets": "/tickets"}, "tool": "fs.restore"},
   "fs.write": {"outputs": {"paths": "/added"}, "tool": "fs.trash"},
 };
+
+/** The call that takes back the files that a task saves, where its tool has no other. */
+export const TAKES_AWAY: UndoCall = {"outputs": {"paths": "/added"}, "tool": "fs.trash"};

@@ -154,6 +154,8 @@ def _ways_back() -> Iterator[str]:
     for tool, call in ways_back.OF_TOOLS.items():
         yield f"  {_json(tool)}: {_json(msgspec.to_builtins(call))},"
     yield "};"
+    yield "/** The call that takes back the files that a task saves, where its tool has no other. */"
+    yield f"export const TAKES_AWAY: UndoCall = {_json(msgspec.to_builtins(ways_back.TAKES_AWAY))};"
 
 
 def _session() -> Iterator[str]:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.records.entities import Answer, Policy, ResultSpec, UndoCall
+from starloom_protocol.records.entities import Answer, FileOut, Policy, ResultSpec, UndoCall
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import TOOLS, Driver, edge, plan, task
@@ -39,7 +39,8 @@ def undone(driver: Driver, given: dict[str, Any], reported: dict[str, Any]) -> s
 
 def world() -> Driver:
     driver = Driver()
-    driver.add_device("one", tools=[*TOOLS, *(msgspec.structs.replace(TOOLS[2], name=name) for name in MOVING)])
+    tools = [*TOOLS, *(msgspec.structs.replace(TOOLS[2], name=name) for name in MOVING)]
+    driver.add_device("one", tools=tools, grants=["files:write"])
     return driver
 
 
@@ -103,9 +104,11 @@ def test_it_says_to_which_folder_files_came_back() -> None:
 
 
 def test_it_counts_the_files_that_could_not_be_taken_back() -> None:
+    """Those that the plan says how to take back, and those of which the tool does."""
     driver = world()
+    out = [FileOut(output="/x", to="c.txt")]
     driver.submit(
-        plan(task("first", tool="t.never", undo=TRASH), task("next", tool="t.never", undo=TRASH), edge("first>next"))
+        plan(task("first", tool="t.never", undo=TRASH), task("next", files_out=out, tool="t.never"), edge("first>next"))
     )
     added = {"added": [{"path": "a.txt"}, {"path": "b.txt"}]}
     said = undone(driver, {"first": added, "next": {"added": [{"path": "c.txt"}]}}, {"undo-next": Code.CONFLICT})

@@ -141,6 +141,67 @@ def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
     driver.folded_equals_state()
 
 
+def saved_by(tool: ToolOffer, result: Any) -> Driver:
+    """Return a driver whose device has done a task that saves a file, and one that reads."""
+    driver = Driver()
+    driver.add_device("files", tools=[*TOOLS, tool, written("fs.trash")], grants=["files:write"])
+    out = [FileOut(output="/report", to="Reports/x")]
+    driver.submit(plan(task("make", tool=tool.name, files_out=out), task("look"), edge("make>look")))
+    (dispatch,) = driver.take()
+    assert "/added" in dispatch.wants
+    driver.result(dispatch, result)
+    driver.run()
+    return driver
+
+
+def sentence_of(driver: Driver) -> str:
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    return told.sentence
+
+
+PURE = ToolOffer(name="t.make", repeatability=Repeatability.PURE)
+REPLACED = {"path": "Reports/x", "replaced": "1-a", "wrote": "0" * 64}
+
+
+def test_a_saved_file_is_named_where_it_replaced_another_and_taken_back() -> None:
+    driver = saved_by(PURE, {"added": [REPLACED]})
+    assert "The file that was at 'Reports/x' on files lies in its trash." in sentence_of(driver)
+    assert undo(driver).value == {"version": 2, "undoing": ["make"], "cannot_be_undone": []}
+    (dispatch,) = driver.take()
+    assert (dispatch.tool, [(item.name, item.sources[0].output) for item in dispatch.inputs]) == (
+        "fs.trash",
+        [("paths", "/added")],
+    )
+    driver.result(dispatch, {"items": [], "restored": ["Reports/x"], "count": 1})
+    assert sentence_of(driver).startswith("test was done and then taken back: make. On files 1 file came back to")
+    assert "trash" not in sentence_of(driver)
+    driver.folded_equals_state()
+
+
+def test_many_replaced_files_are_told_in_one_bounded_sentence() -> None:
+    added = [{**REPLACED, "path": f"{'x' * 9_000}\x1b{number}"} for number in range(2)]
+    told = sentence_of(saved_by(PURE, {"added": [*added, {"path": 7, "replaced": "t"}, {"path": "new"}, REPLACED, 9]}))
+    assert told.count("The files that were at '...xxx") == 1
+    assert told.endswith("'Reports/x' on files lie in its trash.")
+    assert told.isprintable()
+    assert len(told) < 700
+
+
+def test_an_undo_of_saved_files_says_what_else_its_tool_changed() -> None:
+    driver = saved_by(ToolOffer(name="t.change", effects=[Effect.WRITE]), {"added": [REPLACED]})
+    undo(driver)
+    driver.run()
+    assert sentence_of(driver).endswith("Other changes than saved files, if there are any, stay: make.")
+
+
+def test_saved_files_of_an_agent_that_did_not_tell_them_have_no_undo() -> None:
+    driver = saved_by(PURE, {"report": "0" * 64})
+    (refused,) = undo(driver, "make").faults
+    assert refused.reason.startswith("make was done by an agent that did not tell yet which files it saved")
+    assert undo(driver).faults[0].reason == refused.reason
+
+
 def test_a_move_that_a_lost_attempt_had_done_says_that_no_undo_puts_it_back() -> None:
     driver = Driver()
     driver.add_device("files", tools=[*TOOLS, *map(written, ("fs.move", "fs.restore"))], grants=["files:write"])
@@ -165,7 +226,12 @@ def test_a_move_that_a_lost_attempt_had_done_says_that_no_undo_puts_it_back() ->
 def test_the_question_before_a_plan_says_what_no_undo_takes_back() -> None:
     tools = [written(name) for name in ("fs.write", "fs.restore")]
     parts = [task("a", tool="fs.write"), task("b", tool="fs.restore"), task("c", tool="fs.restore", undo=BACK)]
-    saved = task("d", tool="t.pure", files_out=[FileOut(output="/x", to="x")])
+    out = [FileOut(output="/x", to="x")]
+    saved = [
+        task("d", tool="t.pure", files_out=out),
+        task("e", tool="t.pure", files_out=out, undo=BACK),
+        task("f", tool="fs.restore", files_out=out),
+    ]
 
     def asked(*tasks: Any) -> str:
         driver = Driver("one")
@@ -174,7 +240,7 @@ def test_the_question_before_a_plan_says_what_no_undo_takes_back() -> None:
         (question,) = driver.shard.constellations["c1"].questions.values()
         return question.text
 
-    assert asked(*parts, saved).endswith("An undo will not take back the files of b, d.")
+    assert asked(*parts, *saved).endswith("An undo will not take back the files of b, e, f.")
     assert "undo" not in asked(parts[0], parts[2], task("e", tool="t.never"))
 
 
@@ -253,7 +319,37 @@ def test_a_failure_stops_the_rest_and_asks_for_a_person() -> None:
     found = driver.shard.constellations["c1"]
     assert (found.head.state, found.head.attention) == ("failed", [Attention.UNDO_FAILED])
     assert driver.states()["undo-a"] == "skipped"
-    assert "retry that" in undo(driver, "b").faults[0].reason
+    assert "retry that" in undo(driver, "b", "look").faults[0].reason
+
+
+@pytest.mark.parametrize("named", [(), ("b", "a"), ("b",)])
+def test_an_undo_that_failed_is_retried_by_another_one(named: tuple[str, ...]) -> None:
+    """It said that all is undone already, though the failure names undoing again as the way out."""
+    driver = moved(*CHAIN)
+    undo(driver)
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.CONFLICT, detail="b was changed")
+    found = driver.shard.constellations["c1"]
+    assert found.head.state == "failed"
+    told = undo(driver, *named)
+    assert (told.value["version"], told.value["undoing"]) == (2, ["b", "a"])
+    (dispatch,) = driver.take()
+    assert (found.head.state, dispatch.at.task) == ("active", "undo-b")
+    driver.result(dispatch)
+    assert undo(driver).faults[0].reason == "its work is being undone"
+    driver.run()
+    assert (found.head.state, driver.states()["undo-a"]) == ("succeeded", "succeeded")
+    assert sentence_of(driver).startswith("test was done and then taken back: b, a.")
+    driver.folded_equals_state()
+
+
+def test_work_beside_a_failed_undo_is_undone_before_that_is_retried() -> None:
+    driver = moved(*CHAIN)
+    undo(driver, "b")
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.CONFLICT, detail="b was changed")
+    assert undo(driver).value["undoing"] == ["a"]
+    driver.run()
+    assert undo(driver).value["undoing"] == ["b"]
+    assert driver.run() == "succeeded"
 
 
 def test_a_cancelled_constellation_can_be_undone_and_stays_cancelled() -> None:

@@ -93,9 +93,11 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         parts.extend(undone_files.moved(constellation, fleet, undone.values()))
         parts.extend(undone_files.not_undone(constellation, fleet))
     checked = sum(1 for task in done if constellation.tasks[task].checked)
-    parts.extend(_left_as_it_is(constellation, fleet, [task for task in done if undone and task not in undone]))
+    parts.extend(_left_as_it_is(constellation, fleet, done, undone) if undone else [])
     parts.extend(_checks(checked))
-    parts.extend(_folders(constellation, fleet, [task for task in done if task not in undone]))
+    stands = [task for task in done if task not in undone]
+    parts.extend(_folders(constellation, fleet, stands))
+    parts.extend(undone_files.replaced(constellation, fleet, stands))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_findings_taken(constellation, fleet))
     parts.extend(_judged_or_ended_by(constellation))
@@ -207,14 +209,18 @@ def taken_back(constellation: Constellation) -> dict[str, str]:
     }
 
 
-def _left_as_it_is(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
-    """Return the sentence on changes that stay after an undo, since nothing says how they are taken back."""
+def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], undone: dict[str, str]) -> list[str]:
+    """Return the sentences on changes that stay after an undo, since nothing says how they are taken back."""
     stays = [
         task
-        for task in tasks
+        for task in done
         if constellation.specs[task].undoes is None and leaves_something(fleet, constellation, task)
     ]
-    return [f"Left as it is, without a way back: {_few(constellation, fleet, stays)}."] if stays else []
+    kinds = (
+        ("Left as it is, without a way back", [task for task in stays if task not in undone]),
+        ("Other changes than saved files, if there are any, stay", [task for task in stays if task in undone]),
+    )
+    return [f"{words}: {_few(constellation, fleet, tasks)}." for words, tasks in kinds if tasks]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
-"""The files that undos moved, in sentences: how many on which device, out of or into which folder, how many were gone.
+"""The files that calls replaced, and those that undos moved, in sentences: how many on which device, and where.
 
-Reads what the undos reported. Of a report that is too large to be kept beside its task, the hub has the number alone;
+Reads what the calls reported. Of a report that is too large to be kept beside its task, the hub has the number alone;
 the folder is then the one that the plan names.
 """
 
@@ -16,6 +16,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.roles import called
 from starloom_protocol.text.wording import counted, few, listed, quoted
+from starloom_protocol.tools.ways_back import ADDED, tells_added, way_back
 from starloom_protocol.values import MISSING, parse
 from starloom_protocol.vocabulary import TaskState
 
@@ -23,6 +24,10 @@ _TRASH: Final = "fs.trash"
 _RESTORE: Final = "fs.restore"
 _DEVICES_NAMED: Final = 3
 _TASKS_NAMED: Final = 3
+_PATH_CHARS_MOST: Final = 200
+"""A device writes the path; a name of a file is shorter."""
+_REPLACED: Final = '"replaced":'
+"""A text without it names no replaced file. Few results do, and they are not all parsed for an answer."""
 
 
 @dataclass
@@ -57,6 +62,30 @@ def moved(constellation: Constellation, fleet: Fleet, undos: Iterable[str]) -> l
     if more:
         count = sum(one.trashed.total() + one.back.total() for _, one in more)
         said.append(f"On {counted(len(more), 'more device')} {counted(count, 'file')} were moved.")
+    return said
+
+
+def replaced(constellation: Constellation, fleet: Fleet, done: Iterable[str]) -> list[str]:
+    """Return a sentence for each of the first devices on which calls replaced files, and one for the rest."""
+    found: dict[str, dict[str, None]] = {}
+    for task in done:
+        device, attempt = constellation.tasks[task].device, constellation.last_attempt(task)
+        if device is None or attempt is None or not tells_added(constellation.specs[task]):
+            continue
+        if _REPLACED in (attempt.facts.get(ADDED) or attempt.value or ""):
+            added = fact(constellation, task, ADDED)
+            items = [item for item in added if isinstance(item, dict)] if isinstance(added, list) else []
+            paths = dict.fromkeys(_paths([item for item in items if isinstance(item.get("replaced"), str)]))
+            if paths:
+                found.setdefault(device, {}).update(paths)
+    said = []
+    for device, paths in list(found.items())[:_DEVICES_NAMED]:
+        lies = "The file that was at {} on {} lies" if len(paths) == 1 else "The files that were at {} on {} lie"
+        said.append(f"{lies.format(_named(paths), fleet.name_of(device))} in its trash.")
+    more = list(found.values())[_DEVICES_NAMED:]
+    if more:
+        count = counted(sum(map(len, more)), "file")
+        said.append(f"On {counted(len(more), 'more device')} {count} were replaced, and lie in the trash there.")
     return said
 
 
@@ -105,7 +134,7 @@ def _words(one: _Moved) -> str:
         parts.append(f"{counted(one.folders, 'empty folder')} went{' there too' if one.trashed else ' to the trash'}")
     if one.stays:
         stay = "stays, since it holds" if len(one.stays) == 1 else "stay, since they hold"
-        parts.append(f"{few([quoted(path) for path in one.stays], _TASKS_NAMED)} {stay} other files")
+        parts.append(f"{_named(one.stays)} {stay} other files")
     if one.back:
         parts.append(f"{counted(one.back.total(), 'file')} came back{_folder(' to', one.back)}")
     if one.gone:
@@ -113,6 +142,11 @@ def _words(one: _Moved) -> str:
     if one.back_before:
         parts.append(f"{one.back_before} had come back before")
     return listed(parts)
+
+
+def _named(paths: Iterable[str]) -> str:
+    short = [path if len(path) <= _PATH_CHARS_MOST else f"...{path[-_PATH_CHARS_MOST:]}" for path in paths]
+    return few([quoted(path) for path in short], _TASKS_NAMED)
 
 
 def _folder(word: str, folders: Iterable[str]) -> str:
@@ -139,7 +173,7 @@ def _written_into(constellation: Constellation, undo: str) -> str:
 
 def _with_files(constellation: Constellation, task: str) -> str:
     """Return how many files the undo of a task was to move, in brackets; empty where that is not known."""
-    undo = constellation.specs[task].undo
+    undo = way_back(constellation.specs[task])
     if undo is None or undo.tool not in (_TRASH, _RESTORE):
         return ""
     lists = [fact(constellation, task, pointer) for pointer in undo.outputs.values()]

@@ -1,7 +1,7 @@
 """Compensation: finished work is undone by the way back of its tasks, in reverse order of completion.
 
 Each undo is an ordinary task with its own attempt and ledger entry, on the device that did the work, and must be safe
-to repeat. A failed one stops the rest and asks for a person.
+to repeat. A failed one stops the rest and asks for a person, who may undo again: that retries it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from starloom.core.people.controls import open_round
 from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.starting import activate
 from starloom.core.rights.authorship import check_undo
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
-from starloom.core.state.inputs import UndoRequested
+from starloom.core.state.inputs import ControlRequested, UndoRequested
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.gates import fact
+from starloom.core.state.tasks.gates import fact, is_known, size_left_out
+from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
 from starloom_protocol.records.entities import (
@@ -33,7 +36,8 @@ from starloom_protocol.records.entities import (
     UndoCall,
 )
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.tools.ways_back import way_back
+from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back
+from starloom_protocol.values import MISSING
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
@@ -53,6 +57,10 @@ _FOUND_MOVED = (
     "found its file moved already, by an attempt of it whose result was lost or by others, so its undo has nothing to"
     " put back; move it back by a task with fs.move"
 )
+_SAVED_UNTOLD = (
+    "was done by an agent that did not tell yet which files it saved, so its undo knows none of them; its log has the"
+    " tickets of those that it replaced, for fs.restore"
+)
 
 
 def on_undo(work: Work, item: UndoRequested) -> None:
@@ -67,23 +75,32 @@ def on_undo(work: Work, item: UndoRequested) -> None:
     check_undo(constellation, work.by, approves=item.approves)
     if not head.version or head.state is ConstellationState.CANCELLING:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {head.state}", "", "Wait until it has ended."))
-    chosen = _chosen(constellation, item)
+    again = _to_retry(constellation, item)
+    chosen = [] if again else _chosen(constellation, item)
     busy = [task for task, record in constellation.tasks.items() if record.state in STARTED_TASK_STATES]
     if not item.tasks and busy:
         names = ", ".join(busy[:10])
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
     order = {task: at for at, task in enumerate(constellation.tasks)}
     chosen.sort(key=lambda found: (found[2].ended_ms, order[found[0]]), reverse=True)
-    left = [task for task in _done(constellation) if task not in {found[0] for found in chosen}]
+    undoing = [*again, *(found[0] for found in chosen)]
+    left = [task for task in _done(constellation) if task not in undoing]
     told = {
-        "undoing": [found[0] for found in chosen],
+        "undoing": undoing,
         "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
     }
     if item.preview:
         work.answer({"version": head.version, **told})
         return
-    operations = _operations(constellation, chosen)
     why = item.reason or "undo"
+    if again:
+        retry = ControlRequested(
+            action="retry", approves=item.approves, by=item.by, constellation=item.constellation, id=item.id, reason=why
+        )
+        open_round(work, constellation, list(again.values()), retry)
+        work.answer({"version": head.version, **told})
+        return
+    operations = _operations(constellation, chosen)
     if head.state in FINAL_CONSTELLATION_STATES:
         noted = replace(head, undone_from=head.undone_from or head.state)
         work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", noted)], note=why)
@@ -106,6 +123,27 @@ def _operations(constellation: Constellation, chosen: list[tuple[str, UndoCall, 
             operations.append(AddDependency(dependency=gate))
         before = made.id
     return operations
+
+
+def _to_retry(constellation: Constellation, item: UndoRequested) -> dict[str, str]:
+    """Return the named tasks, or all, whose undo ended without success, each with it; empty if others can be undone.
+
+    An undo behind that of a named task was asked for with it, and goes on with it.
+    """
+    tried = {
+        spec.undoes: name
+        for name, spec in constellation.specs.items()
+        if spec.undoes is not None
+        and undoes_now(constellation, name)
+        and is_over(constellation, name)
+        and constellation.tasks[name].state is not TaskState.SUCCEEDED
+    }
+    if not item.tasks:
+        return {} if any(_can_be(constellation, task) for task in constellation.tasks) else tried
+    if not tried.keys() >= {*item.tasks}:
+        return {}
+    part, _ = redone(constellation, [tried[task] for task in item.tasks])
+    return {task: name for task, name in tried.items() if name in part}
 
 
 def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str, UndoCall, Attempt]]:
@@ -142,9 +180,9 @@ def _nothing_left(constellation: Constellation) -> Fault:
         for task, spec in constellation.specs.items()
         if way_back(spec) is not None and _is_done(constellation, task)
     ]
-    undone = [task for task in done if not _was_moved_before(constellation, task)]
+    undone = [task for task in done if not _why_nothing(constellation, task)]
     if done and not undone:
-        return fault(Code.ILLEGAL_CONTROL, f"{done[0]} {_FOUND_MOVED}")
+        return fault(Code.ILLEGAL_CONTROL, f"{done[0]} {_why_nothing(constellation, done[0])}")
     whys = {_why_not(constellation, task) for task in undone}
     if _BEING_UNDONE in whys:
         hint = "Wait for its end: `starloom watch`."
@@ -170,19 +208,36 @@ def _done(constellation: Constellation) -> list[str]:
 
 
 def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
-    """Whether finished work changed something and says no way back; a call that only read does not count."""
+    """Whether finished work changed something and says no way back of it; a call that only read does not count."""
     spec = constellation.specs[task]
+    if leaves_saved(spec) or _why_nothing(constellation, task):
+        return True
+    # The way back of saved files takes back nothing else that the tool did.
+    spec = replace(spec, files_out=[])
     if spec.tool is None or way_back(spec) is not None:
-        return _was_moved_before(constellation, task)
+        return False
     offers = offers_in(fleet)
     silent = any(not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool))
     return silent or bool(effects_of_task(spec, offers) & CHANGING)
 
 
-def _was_moved_before(constellation: Constellation, task: str) -> bool:
-    """Whether a move found its work done. Nothing proves that an attempt of it did that, so no undo moves the file."""
-    call = way_back(constellation.specs[task])
-    return call is not None and _PUT_BACK in call.outputs and fact(constellation, task, call.outputs[_PUT_BACK]) == []
+def _why_nothing(constellation: Constellation, task: str) -> str:
+    """Return why a result names nothing that an undo could take back, "" if it does.
+
+    A move found its work done: nothing proves that an attempt of it did that, so no undo moves the file. Or an agent of
+    an earlier version saved files.
+    """
+    spec = constellation.specs[task]
+    call = way_back(spec)
+    if call is None:
+        return ""
+    if _PUT_BACK in call.outputs and fact(constellation, task, call.outputs[_PUT_BACK]) == []:
+        return _FOUND_MOVED
+    attempt = constellation.last_attempt(task)
+    if not spec.files_out or ADDED not in call.outputs.values() or attempt is None:
+        return ""
+    untold = fact(constellation, task, ADDED) is MISSING and is_known(constellation, task, ADDED)
+    return _SAVED_UNTOLD if untold and not size_left_out(attempt, ADDED) else ""
 
 
 def _can_be(constellation: Constellation, task: str) -> bool:
@@ -198,8 +253,8 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return f"is {record.state}, so there is nothing to undo"
     if constellation.last_attempt(task) is None:
         return "was not done by a device"
-    if _was_moved_before(constellation, task):
-        return _FOUND_MOVED
+    if untold := _why_nothing(constellation, task):
+        return untold
     known = constellation.tasks.get(_name(constellation, task))
     if known is not None and known.state not in FINAL_TASK_STATES:
         return _BEING_UNDONE

@@ -33,7 +33,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Shows
 from starloom_protocol.text.wording import counted, few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.tools.ways_back import OF_TOOLS, way_back
+from starloom_protocol.tools.ways_back import OF_TOOLS, leaves_saved, way_back
 from starloom_protocol.values import canonical, holds, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate, Op, Repeatability
 
@@ -486,10 +486,12 @@ def stays_words(specs: Iterable[TaskSpec], offers: Offers) -> str:
         spec.id
         for spec in specs
         if spec.key is None
-        and way_back(spec) is None
         and (
-            spec.files_out
-            or any(offer.grant == FILES_WRITE and CHANGING & {*offer.effects} for offer in offers(spec.tool or ""))
+            leaves_saved(spec)
+            or (
+                way_back(replace(spec, files_out=[])) is None
+                and any(offer.grant == FILES_WRITE and CHANGING & {*offer.effects} for offer in offers(spec.tool or ""))
+            )
         )
     ]
     return f"An undo will not take back the files of {few(found, _WORDS_MOST)}." if found else ""

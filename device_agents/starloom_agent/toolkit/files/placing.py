@@ -62,6 +62,12 @@ def own_place(context: ToolContext, to: str, name: str, *, folder: bool = False)
     return f"{to.rstrip('/')}/{stored_name(PurePath(name).name)}"
 
 
+def is_direct(context: ToolContext, shown: str, real: Path) -> bool:
+    """Tell whether a path leads to a place without a link in its last part."""
+    path = Path(shown)
+    return context.resolve_write(path.parent) / path.name == real
+
+
 def missing_above(context: ToolContext, real: Path) -> int:
     """Return how many of the folders above a place are not there yet; a granted folder is none of them."""
     above = [folder for folder in real.parents if any(map(folder.is_relative_to, context.folders.write))]
@@ -81,9 +87,12 @@ def folders_on_way(path: str, missing: int) -> Added:
 
 
 def readable_as(context: ToolContext, shown: str, real: Path) -> str:
-    """Return the path under which a later read finds the file: relative ones may start at another granted folder."""
+    """Return the path under which a later call finds the file: relative ones may start at another granted folder.
+
+    An undo is given it as well, which takes nothing away through a link: then the path is the whole, real one.
+    """
     try:
-        same = context.resolve_read(shown) == real
+        same = context.resolve_read(shown) == real and is_direct(context, shown, real)
     except ToolFailed:
         same = False
     return shown if same else os.fspath(real)

@@ -19,6 +19,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.emptying import make_room
+from starloom_agent.toolkit.files.placing import is_direct
 from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove, restore
 from starloom_agent.toolkit.files.walking import Walk, shown_name
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
@@ -131,8 +132,7 @@ def _is_compared(file: AddedRef) -> bool:
 
 def _compared(context: ToolContext, file: AddedRef, at: Path) -> tuple[os.stat_result | None, str]:
     """Return the status of an item, None where nothing is, and how it differs from what its call made."""
-    shown = Path(file.path)
-    if context.resolve_write(shown.parent) / shown.name != at:
+    if not is_direct(context, file.path, at):
         return None, "it is a link"
     with plain(at, "looking at", effect=False):
         about = context.files.status(at)

@@ -10,9 +10,12 @@ import struct
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import BinaryIO
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 PIXELS_MOST = 60_000_000
+_PARTS_MOST = 250_000
+"""Programs write parts of 8 KiB and more, so a picture of 2 GB has as many."""
 _INFLATED_AT_ONCE = 1024 * 1024
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
@@ -122,6 +125,20 @@ def require_whole(data: bytes) -> None:
         raise NotReadable("the PNG has no picture in it")
     if not inflater.eof:
         raise NotReadable("the PNG is cut off")
+
+
+def has_all_parts(file: BinaryIO, size: int) -> bool:
+    """Tell whether a PNG of this size has each of its parts to its end; what they hold is not read."""
+    position = len(SIGNATURE)
+    for _ in range(_PARTS_MOST):
+        file.seek(position)
+        head = file.read(8)
+        position += 12 + int.from_bytes(head[:4], "big")
+        if len(head) < 8 or position > size:
+            return False
+        if head[4:] == b"IEND":
+            return True
+    return False
 
 
 def _chunks(data: bytes) -> Iterator[tuple[bytes, bytes]]:

@@ -11,7 +11,7 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.files.placing import own_place
+from starloom_agent.toolkit.files.placing import own_place, readable_as
 from starloom_agent.toolkit.interface import Args, Sent, Tool, ToolContext, ToolFailed, refuse_large
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Added, LeftOut, StoredFrom
@@ -192,9 +192,8 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
     with plain(args.to, "writing"):
         to = own_place(context, args.to, ref.shown_name)
         chosen = settle(context, lambda: fetched, Path(to), ref.hash, size, args.on_clash, mtime_s=ref.mtime_s)
-    path = to if chosen.number == 1 else chosen.shown
-    name, added = chosen.real.name, chosen.added(path)
-    return {"path": path, "bytes": size, "sha256": ref.hash, "name": name, "added": added}
+    path = readable_as(context, to if chosen.number == 1 else chosen.shown, chosen.real)
+    return {"path": path, "bytes": size, "sha256": ref.hash, "name": chosen.real.name, "added": chosen.added(path)}
 
 
 TOOLS = (

@@ -7,12 +7,13 @@ stored in a JPEG is used. Unreadable files are listed with the reason, so that o
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import Annotated, Literal, NotRequired, TypedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, BinaryIO, Literal, NotRequired, TypedDict
 
 import msgspec
 
-from starloom_agent.toolkit.faults import plain
+from starloom_agent.toolkit.faults import os_fault, plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.pictures import decoding, headers, png
 from starloom_agent.toolkit.pictures.scaling import shrink
@@ -32,22 +33,35 @@ class Info(Args, frozen=True, kw_only=True):
     files: Annotated[list[FileRef], msgspec.Meta(examples=[[{"path": "photo.jpg"}]])]
 
 
-def _local(context: ToolContext, file: FileRef) -> Path:
-    if file.artifact:
-        return context.fetch(file.artifact)
-    if file.path:
-        return context.resolve_read(file.path)
-    raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has neither an artifact nor a path", effect=False)
+@contextmanager
+def opened(context: ToolContext, artifact: str, path: str, name: str) -> Iterator[BinaryIO]:
+    """Open a file of the hub, else of this device: a row that has both is of another device, where its path means it.
 
-
-def _read(context: ToolContext, path: Path, most: int) -> tuple[bytes, int]:
-    """Return the beginning of a file and the size of all of it."""
-    with plain(path, "reading"), context.files.open(path) as file:
-        return file.read(most), os.fstat(file.fileno()).st_size
+    Raises:
+        NotReadable: it is not there, or cannot be read, which says nothing against the other files of a call.
+        ToolFailed: the row names no file, or one that this device does not allow.
+    """
+    if not artifact and not path:
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} has neither an artifact nor a path", effect=False)
+    place = context.fetch(artifact) if artifact else context.resolve_read(path)
+    try:
+        with context.files.open(place) as file:
+            yield file
+    except (FileNotFoundError, NotADirectoryError):
+        raise png.NotReadable("it does not exist on this device") from None
+    except IsADirectoryError:
+        raise png.NotReadable("it is a folder") from None
+    except PermissionError:
+        raise png.NotReadable("the agent's user may not read it") from None
+    except OSError as error:
+        raise os_fault(error, place, "reading") from error
 
 
 class PictureInfo(TypedDict):
-    """Of what cannot be read, `reason` says why, and its size is not known."""
+    """Of what cannot be read, `reason` says why, and its size is not known.
+
+    Of a PNG all parts have to be there. Other kinds are known by their heads; `image.check` decodes each picture.
+    """
 
     bytes: int
     height: NotRequired[int]
@@ -66,16 +80,25 @@ class PictureInfos(TypedDict):
 def info(context: ToolContext, args: Info) -> PictureInfos:
     rows: list[PictureInfo] = []
     for file in args.files:
-        path = _local(context, file)
-        head, size = _read(context, path, headers.HEAD_BYTES)
-        measured = headers.measure(head)
-        row: PictureInfo = {"name": file.shown_name, "bytes": size, "readable": measured is not None}
-        if measured is None:
-            row["reason"] = "its size cannot be read: not a PNG, JPEG, GIF or BMP"
-        else:
+        row: PictureInfo = {"name": file.shown_name, "bytes": 0, "readable": True}
+        try:
+            with opened(context, file.artifact, file.path, file.shown_name) as data:
+                row["bytes"] = os.fstat(data.fileno()).st_size
+                measured = _measured(data, row["bytes"])
             row["kind"], row["width"], row["height"] = measured.kind, measured.width, measured.height
+        except png.NotReadable as reason:
+            row["readable"], row["reason"] = False, str(reason)
         rows.append(row)
     return {"files": rows, "unreadable": sum(not row["readable"] for row in rows)}
+
+
+def _measured(file: BinaryIO, size: int) -> headers.Measured:
+    measured = headers.measure(file.read(headers.HEAD_BYTES))
+    if measured is None:
+        raise png.NotReadable("its size cannot be read: not a PNG, JPEG, GIF or BMP")
+    if measured.kind == "png" and not png.has_all_parts(file, size):
+        raise png.NotReadable("the PNG is cut off")
+    return measured
 
 
 class Resize(Args, frozen=True, kw_only=True):
@@ -147,8 +170,10 @@ def resize(context: ToolContext, args: Resize) -> SmallPictures:
     made: list[SmallPicture] = []
     skipped: list[SkippedPicture] = []
     for number, file in enumerate(args.files):
-        data, _ = _read(context, _local(context, file), _PICTURE_BYTES_MOST)
+        data = b""
         try:
+            with opened(context, file.artifact, file.path, file.shown_name) as whole:
+                data = whole.read(_PICTURE_BYTES_MOST)
             small, media, width, height = _small_version(data, args.longest_px)
         except png.NotReadable as reason:
             if args.unreadable == "fail":

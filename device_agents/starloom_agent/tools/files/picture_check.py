@@ -10,14 +10,14 @@ from typing import Annotated, Final, TypedDict
 
 import msgspec
 
-from starloom_agent.toolkit.faults import plain
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.pictures import decoding
 from starloom_agent.toolkit.pictures.png import NotReadable
 from starloom_agent.toolkit.refs import Sha256
+from starloom_agent.tools.files.image import opened
 from starloom_protocol.text.file_sorts import extension
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.vocabulary import Code, Effect, Repeatability
+from starloom_protocol.vocabulary import Effect, Repeatability
 
 _ROWS_MOST: Final = 1000
 _NAMED_MOST: Final = 3
@@ -55,7 +55,7 @@ class Unseen(TypedDict):
 
 
 class CheckedPictures(TypedDict):
-    """`bad` are empty or broken; `unopened` have no decoder here. Their first rows, and the number of all."""
+    """`bad` are empty, broken or missing; `unopened` have no decoder here. Their first rows, and the number of all."""
 
     bad: list[PictureFault]
     bad_count: int
@@ -70,8 +70,9 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
     unopened: list[PictureFault] = []
     for number, file in enumerate(args.files):
         name, path = file.name or PurePath(file.path).name or file.artifact[:12] or "file", file.source or file.path
-        data = _data_of(context, file, name)
         try:
+            with opened(context, file.artifact, file.path, name) as whole:
+                data = whole.read(decoding.BYTES_MOST + 1)
             decoding.require_whole(data, extension(name))
         except NotReadable as fault:
             bad.append({"name": name, "path": path, "why": str(fault)})
@@ -91,15 +92,6 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
         "unopened_count": len(unopened),
         "unseen": [{"unseen": words} for words in said if words],
     }
-
-
-def _data_of(context: ToolContext, file: Candidate, name: str) -> bytes:
-    if not file.path and not file.artifact:
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} has neither an artifact nor a path", effect=False)
-    # A row that has both is of another device: its path means nothing here.
-    path = context.fetch(file.artifact) if file.artifact else context.resolve_read(file.path)
-    with plain(path, "reading"), context.files.open(path) as opened:
-        return opened.read(decoding.BYTES_MOST + 1)
 
 
 def _said(rows: list[PictureFault], total: int, what: str) -> str:

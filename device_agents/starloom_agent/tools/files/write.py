@@ -332,7 +332,8 @@ def _make_folder(
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, shown, "making") from error
         else:
-            added += [*folders_on_way(shown, missing), {"path": shown, "folder": True}] if free else []
+            path = readable_as(context, shown, real)
+            added += [*folders_on_way(path, missing), {"path": path, "folder": True}] if free else []
             if stored != wanted:
                 changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
             return {"path": shown}
@@ -368,7 +369,7 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         "files": [row],
         "folders": [],
         "changed": changed,
-        "added": chosen.added(shown),
+        "added": chosen.added(readable_as(context, shown, chosen.real)),
         "written": 0 if chosen.same else 1,
         "kept": 1 if chosen.same else 0,
         "bytes": 0 if chosen.same else size,

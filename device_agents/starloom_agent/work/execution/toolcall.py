@@ -13,7 +13,7 @@ import select
 import threading
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -24,7 +24,7 @@ from starloom_agent.sandbox import confinement
 from starloom_agent.toolkit.beneath import outermost
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import hold_the_same
-from starloom_agent.toolkit.files.placing import own_place, place
+from starloom_agent.toolkit.files.placing import folders_on_way, missing_above, own_place, place, readable_as
 from starloom_agent.toolkit.interface import (
     NO_PERMITS,
     ArtifactPort,
@@ -51,7 +51,7 @@ from starloom_agent.toolkit.messages import (
     encode,
     sendable,
 )
-from starloom_agent.toolkit.results import Stored
+from starloom_agent.toolkit.results import Added, Stored, added_as
 from starloom_agent.work.execution.outcomes import (
     arguments,
     canonical_value,
@@ -61,6 +61,7 @@ from starloom_agent.work.execution.outcomes import (
     too_long,
 )
 from starloom_agent.work.execution.secret_args import filled_args
+from starloom_protocol.records.entities import FileOut
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, EffectSeen, Outcome
 
@@ -219,19 +220,24 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         session=spec.session,
         trash_most_gib=spec.trash_most_gib,
     )
+    ran = False
     try:
         tool = find_tool(spec.module, spec.tool, spec.settings)
         inputs = resolve_inputs(spec.inputs, lambda sha256: parse(context.fetch(sha256).read_text(encoding="utf-8")))
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
+        for item in spec.files_out:
+            context.resolve_write(item.to)
         if not tool.fetches:
             beginning.report()
         if spec.confined:
             context.confine()
         value = msgspec.to_builtins(tool.run(context, args))
+        ran = True
         return msgspec.structs.replace(_close(spec, context, value), detached=context.detached)
     except ToolFailed as failed:
         detail = context.with_folders(failed.detail) if failed.code is Code.FILE_NOT_FOUND else failed.detail
-        return _failure(spec, failed.code, detail, begun=beginning.is_over and failed.effect is not False)
+        # A call whose result cannot be saved has run, whatever that says of itself.
+        return _failure(spec, failed.code, detail, begun=beginning.is_over and (ran or failed.effect is not False))
     except OSError as error:
         code = {errno.ENOSPC: Code.NO_SPACE, errno.EDQUOT: Code.NO_SPACE, errno.ENOENT: Code.FILE_NOT_FOUND}
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
@@ -256,8 +262,7 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
     """Store the result files and the value of a finished call, and return its end."""
     if spec.files_out:
         context.confine()
-    for item in spec.files_out:
-        _file_out(context, value, item.output, item.to)
+        value = {**value, "added": [*value.get("added", []), *_files_out(context, value, spec.files_out)]}
     text = canonical_value(value)
     if spec.secrets:
         value = context.hidden.value(parse(text))
@@ -281,7 +286,15 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
     )
 
 
-def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
+def _files_out(context: ToolContext, value: Any, files: Iterable[FileOut]) -> Added:
+    """Save files that a result names; return what undoes it, as the tools that write files do in their results."""
+    added: Added = []
+    for item in files:
+        added += _file_out(context, value, item.output, item.to)
+    return added
+
+
+def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> Added:
     ref = point(value, pointer)
     sha256 = ref.get("artifact") if isinstance(ref, dict) else ref
     if ref is MISSING or not isinstance(sha256, str):
@@ -291,12 +304,15 @@ def _file_out(context: ToolContext, value: Any, pointer: str, to: str) -> None:
         to = own_place(context, to, str((isinstance(ref, dict) and ref.get("name")) or sha256))
     target = context.resolve_write(to)
     with plain(target, "writing"):
-        if not hold_the_same(context, fetched, target):
-            ticket = place(context, fetched, target).ticket
-            if ticket:
-                context.log(
-                    f"the file that was at {to} is in the trash; fs.restore brings it back by its ticket {ticket}"
-                )
+        if hold_the_same(context, fetched, target):
+            return []
+        missing = missing_above(context, target)
+        ticket = place(context, fetched, target).ticket
+    if ticket:
+        # A later file of the call may fail it, and then there is no result that tells.
+        context.log(f"the file that was at {to} is in the trash; fs.restore brings it back by its ticket {ticket}")
+    path = readable_as(context, to, target)
+    return [*folders_on_way(path, missing), added_as(path, sha256, ticket)]
 
 
 def _stay_confined() -> None:

@@ -82,7 +82,21 @@ describe("undoing work", () => {
       "It moves back what store moved, where nobody has changed it since.",
     );
     expect(asked(written({ tool: "fs.restore" }))).toBeUndefined();
-    expect(asked(written({ files_out: [{ output: "/x", to: "x" }] }))).toBeUndefined();
+    expect(asked(written({ any_of: [{ tool: "fs.copy", args: "{}" }] }))).toBeUndefined();
+  });
+
+  it("is offered for saved files, unless one call could not take back all that the task did", () => {
+    const saved = (more: object) => {
+      const spec = { id: "store", files_out: [{ output: "/x", to: "x" }], ...more };
+      return { ...stored({}, { added: ["a"] }), spec } as unknown as TaskView;
+    };
+    for (const tool of ["python.run", "fs.write"])
+      expect(asked(saved({ tool }))).toContain("1 file of store into the trash");
+    for (const tool of ["fs.move", "fs.trash"]) expect(asked(saved({ tool }))).toBeUndefined();
+    const own = { args: "{}", outputs: {}, tool: "http.post" };
+    expect(asked(saved({ tool: "python.run", undo: own }))).toBe(
+      "It runs http.post for store, which cannot be undone itself.",
+    );
   });
 
   it("says which call runs where that is no trash", () => {

@@ -77,6 +77,32 @@ def test_sizes_are_read_from_the_heads_of_files(device: Device) -> None:
     assert found["unreadable"] == 1
 
 
+def test_a_png_that_is_cut_short_is_not_readable(device: Device) -> None:
+    whole = png.encode(Picture(200, 100, random.Random(7).randbytes(60_000)))
+    for cut in (30, 40, len(whole) // 2, len(whole) - 13, len(whole) - 1):
+        device.write("a.png", whole[:cut])
+        (row,) = device.call("image.info", files=[{"path": "a.png"}])["files"]
+        assert row == {"bytes": cut, "name": "a.png", "readable": False, "reason": "the PNG is cut off"}
+    device.write("a.png", whole + b"some programs write more")
+    (row,) = device.call("image.info", files=[{"path": "a.png"}])["files"]
+    assert (row["readable"], row["width"]) == (True, 200)
+
+
+def test_a_picture_that_is_not_there_ends_no_look_at_the_others(device: Device) -> None:
+    device.write("a.png", png.encode(Picture(3, 2, bytes(18))))
+    files = [{"path": "gone.png"}, {"path": "a.png"}]
+    found = device.call("image.info", files=files)
+    assert [row["readable"] for row in found["files"]] == [False, True]
+    assert (found["unreadable"], found["files"][0]["reason"]) == (1, "it does not exist on this device")
+    small = device.call("image.resize", files=files)
+    assert [row["name"] for row in small["files"]] == ["a.png"]
+    assert [(row["name"], row["reason"]) for row in small["skipped"]] == [
+        ("gone.png", "it does not exist on this device")
+    ]
+    with pytest.raises(ToolFailed, match=r"gone\.png cannot be made smaller: it does not exist"):
+        device.call("image.resize", files=files, unreadable="fail")
+
+
 @given(st.binary(max_size=300))
 def test_any_bytes_give_a_size_or_none(data: bytes) -> None:
     for start in (b"", b"\xff\xd8\xff\xe1", png.SIGNATURE, b"GIF89a", b"BM"):

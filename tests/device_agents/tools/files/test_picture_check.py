@@ -125,3 +125,25 @@ def test_a_row_with_an_artifact_is_read_from_the_hub(device: Device) -> None:
     row = {"artifact": kept["artifact"], "name": "a.png", "path": "viele/a.png"}
     found = device.call("image.check", files=[row])
     assert (found["files"], found["bad"], found["unopened"]) == (1, [], [])
+
+
+def test_each_file_that_is_not_there_is_told_and_the_others_are_opened(device: Device) -> None:
+    """The first one ended the call."""
+    device.write("fine.png", _picture("PNG"))
+    device.write("folder/a.png", b"")
+    names = ["gone.jpg", "fine.png", "folder", "fine.png/inside", "folder/a.png"]
+    found = device.call("image.check", files=[{"path": name} for name in names])
+    assert {row["path"]: row["why"] for row in found["bad"]} == {
+        "gone.jpg": "it does not exist on this device",
+        "folder": "it is a folder",
+        "fine.png/inside": "it does not exist on this device",
+        "folder/a.png": "it is empty",
+    }
+    assert (found["files"], found["bad_count"], found["unopened_count"]) == (5, 4, 0)
+
+
+def test_a_file_outside_is_refused_and_no_fault_of_a_picture(device: Device) -> None:
+    files = [{"path": "/etc/hostname"}, {"path": "gone.jpg"}]
+    for tool in ("image.check", "image.info", "image.resize"):
+        with pytest.raises(ToolFailed, match="is outside the folders of files:read"):
+            device.call(tool, files=files)

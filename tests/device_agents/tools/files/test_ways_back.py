@@ -13,13 +13,14 @@ import pytest
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.records.entities import FileOut, OtherCall, TaskSpec, UndoCall
-from starloom_protocol.tools.ways_back import OF_TOOLS, way_back
+from starloom_protocol.tools.ways_back import ADDED, OF_TOOLS, leaves_saved, tells_added, way_back
 from starloom_protocol.values import parse, point
 from starloom_protocol.vocabulary import Effect
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.files.test_undoing import NEW, OLD, outside_the_trash
 
 Call = tuple[str, dict[str, Any]]
+SAVED = [FileOut(output="/x", to="x")]
 
 
 def _text(_: Device) -> Call:
@@ -163,10 +164,27 @@ def test_each_tool_that_changes_files_has_a_way_back_or_is_named_here() -> None:
 def test_a_task_that_does_more_than_its_tool_tells_has_no_way_back() -> None:
     own = UndoCall(tool="t.back")
     assert way_back(TaskSpec(changed_in=0, id="a", tool="fs.write", undo=own)) == own
-    more: list[dict[str, Any]] = [
-        {"files_out": [FileOut(output="/x", to="x")]},
-        {"any_of": [OtherCall(tool="fs.copy")]},
-        {"undoes": "b"},
-    ]
+    more: list[dict[str, Any]] = [{"any_of": [OtherCall(tool="fs.copy")]}, {"undoes": "b"}]
     for fields in more:
-        assert way_back(TaskSpec(changed_in=0, id="a", tool="fs.write", **fields)) is None
+        for saved in ([], SAVED):
+            assert way_back(TaskSpec(changed_in=0, id="a", files_out=saved, tool="fs.write", **fields)) is None
+
+
+@pytest.mark.parametrize(
+    ("tool", "own", "taken"),
+    [
+        ("python.run", None, True),
+        ("fs.write", None, True),
+        ("fs.move", None, False),
+        ("archive.rotate", None, False),
+        ("python.run", UndoCall(tool="t.back"), False),
+        ("python.run", UndoCall(tool="fs.trash", outputs={"paths": ADDED}), True),
+    ],
+)
+def test_saved_files_are_taken_back_by_the_one_call_that_names_them(
+    tool: str, own: UndoCall | None, taken: bool
+) -> None:
+    spec = TaskSpec(changed_in=0, files_out=SAVED, id="a", tool=tool, undo=own)
+    assert way_back(spec) == (own or (UndoCall(tool="fs.trash", outputs={"paths": ADDED}) if taken else None))
+    assert leaves_saved(spec) is not taken
+    assert tells_added(spec)

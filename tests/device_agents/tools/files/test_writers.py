@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from starloom_agent.toolkit.beneath import TRASH
-from starloom_agent.toolkit.interface import ToolFailed
+from starloom_agent.toolkit.interface import Folders, ToolFailed
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import Effect
 from tests.device_agents.tools.conftest import Device
@@ -209,3 +209,51 @@ def test_a_ticket_with_a_damaged_note_says_where_its_file_lies(device: Device) -
     with pytest.raises(ToolFailed, match=f"the note of ticket {ticket} is damaged.*lies in .*{ticket}"):
         device.call("fs.restore", tickets=[ticket])
     assert (home / "a.txt").read_text() == "mine"
+
+
+def _link(device: Device) -> Folders:
+    device.write("real/file", OLD)
+    (device.folder / "there").mkdir()
+    (device.folder / "there/file").symlink_to("../real/file")
+    return Folders.of(write=[str(device.folder)])
+
+
+def _second_folder(device: Device) -> Folders:
+    second = device.folder.parent / "second"
+    (second / "there").mkdir(parents=True)
+    (second / "there/file").write_bytes(OLD)
+    return Folders.of(write=[str(device.folder), str(second)])
+
+
+@pytest.mark.parametrize("lay", [_link, _second_folder])
+@pytest.mark.parametrize("taken", [True, False])
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        ("artifact.get", lambda device: {"artifact": _new(device), "to": "there/file"}),
+        ("fs.copy", lambda device: {"path": _source(device, "from"), "to": "there/file"}),
+        ("fs.write", lambda device: {"files": [_new(device)], "under": "there"}),
+        ("fs.write", lambda _: {"path": "there/file", "text": NEW.decode()}),
+    ],
+)
+def test_a_write_through_a_link_or_into_another_folder_is_taken_back(
+    tool: str, given: Given, taken: bool, lay: Callable[[Device], Folders], device: Device
+) -> None:
+    """The undo said that the file is a link, or that it was changed."""
+    granted = lay(device)
+    (place,) = (path for path in device.folder.parent.rglob("file") if path.is_file() and not path.is_symlink())
+    if not taken:
+        place.unlink()
+    result = device.call(tool, granted=granted, **given(device), on_clash="replace")
+    assert place.read_bytes() == NEW
+    for _ in range(2):
+        device.call("fs.trash", granted=granted, paths=result["added"])
+        assert (place.read_bytes() if taken else place.exists()) == (OLD if taken else False)
+
+
+def test_a_folder_that_is_made_in_another_folder_is_taken_back(device: Device) -> None:
+    granted = _second_folder(device)
+    made = device.call("fs.write", granted=granted, folders=[{"path": "there/empty"}], name_by="path")
+    device.call("fs.trash", granted=granted, paths=made["added"])
+    assert not list(device.folder.parent.rglob("granted/**/empty"))
+    assert not list(device.folder.parent.rglob("second/there/empty"))

@@ -90,6 +90,23 @@ async def test_a_deed_names_its_author_and_the_files_that_it_changed(world: Worl
     assert {item["by_name"] for item in others if ":" not in item["by"]} == {"the hub"}
 
 
+async def test_a_deed_with_a_large_result_names_the_files_that_it_saved(world: World) -> None:
+    offer = msgspec.structs.replace(an_offer("t.one"), grants=["files:write"])
+    agent = await world.online("one", offer=offer)
+    document = chain("t.one")
+    document["tasks"][0]["files_out"] = [{"output": "/report", "to": "Reports/x"}]
+    made = await world.submit(document)
+    dispatch = await agent.next(Dispatch)
+    assert dispatch.wants == ["/added"]
+    added = [{"path": "Reports/x", "replaced": "1-a", "wrote": "0" * 64}]
+    large = {"artifact": "a" * 64, "bytes": 99_999, "facts": {"/added": json.dumps(added)}}
+    await agent.done(dispatch, None, **large)
+    await settle()
+    await durable(world)
+    found = (await get(world, A, constellation=made["id"], limit=200))["items"]
+    assert [item["files"] for item in found if item["kind"] == "task_succeeded"] == [["Reports/x"]]
+
+
 async def test_a_join_code_is_listed_by_its_name(world: World) -> None:
     async with world.client() as http:
         made = await http.post("/api/v1/enrollments", json={"label": "kitchen"})

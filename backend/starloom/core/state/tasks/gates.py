@@ -22,6 +22,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.records.specs import counts_as_one
+from starloom_protocol.tools.ways_back import ADDED
 from starloom_protocol.values import MISSING, holds, parse, point
 from starloom_protocol.vocabulary import EXCUSED_SKIPS, Gate, GateState, Reason, TaskState
 
@@ -61,6 +62,9 @@ def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     if spec.undoes is not None and spec.tool in _MOVING:
         # The answer tells how many files an undo moved, also where its report is too large to be brought.
         found.update(dict.fromkeys(_MOVED, None))
+    if spec.files_out:
+        # The answer and an undo name the files that a task saved, also where its result is too large to be brought.
+        found[ADDED] = None
     head = constellation.head
     for result in head.results:
         if result.output and result.source in (spec.id, spec.group):

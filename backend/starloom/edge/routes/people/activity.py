@@ -29,6 +29,7 @@ from starloom_protocol.records.entities import Attempt, Device, Head, decode_ent
 from starloom_protocol.stream.authors import ENGINE, name_of, told_name, who
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
+from starloom_protocol.tools.ways_back import ADDED
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, PrincipalKind
 
@@ -234,8 +235,12 @@ def _changed_files(event: Event) -> list[str]:
     found: list[str] = []
     for key, raw in event.puts.items():
         attempt = decode_entity(key, raw) if raw is not None and key.startswith("attempt/") else None
-        if isinstance(attempt, Attempt) and attempt.value and len(attempt.value) <= RESULT_CHARS_MOST:
+        if not isinstance(attempt, Attempt):
+            continue
+        if attempt.value and len(attempt.value) <= RESULT_CHARS_MOST:
             found += _paths_in(parse(attempt.value))
+        elif ADDED in attempt.facts:
+            found += _paths_in({"added": parse(attempt.facts[ADDED])})
     return list(dict.fromkeys(found))
 
 
