@@ -9,9 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
-from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
+from starloom.core.state.model import (
+    ACCESS_KINDS,
+    CONSTELLATION_KINDS,
+    FLEET_KINDS,
+    Access,
+    Constellation,
+    Fleet,
+    Shard,
+    Stream,
+    Tally,
+)
 from starloom.core.state.queues import dequeue, enqueue, moved, queueable
 from starloom.core.state.task_needs import approved_for
 from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
@@ -69,6 +79,8 @@ _TRAITS = {
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
+_CHANGES_KEPT: Final = 4_096
+"""The newest changes of slots that are kept. A demand that lags further behind looks at each of its devices."""
 _ABSENT = TaskRecord(since_ms=0, state=TaskState.WAITING)
 """Stands for a task that is not there before or after a change; its state is not read."""
 
@@ -89,8 +101,7 @@ def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record 
             table.pop(key, None)
         else:
             table[key] = record
-        if kind in hooks:
-            hooks[kind](shard, stream, key, old, record)
+        hooks[kind](shard, stream, key, old, record)
 
 
 def undo(shard: Shard, mark: int = 0) -> None:
@@ -278,9 +289,10 @@ def _count_pace(constellation: Constellation, spec: TaskSpec, tool: str, record:
 
 def _count_slot(fleet: Fleet, device: str, step: int) -> None:
     fleet.used[device] = fleet.used.get(device, 0) + step
+    if len(fleet.slots_changed) == _CHANGES_KEPT:
+        fleet.slots_changed.clear()
+    fleet.slots_changed.append(device)
     fleet.slots_number += 1
-    fleet.slots_changed.pop(device, None)
-    fleet.slots_changed[device] = fleet.slots_number
 
 
 def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
@@ -603,8 +615,13 @@ def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, 
         access.secrets_revision += 1
 
 
+def _index_nothing(_shard: Shard, _stream: Stream, _key: str, _old: Record | None, _new: Record | None) -> None:
+    """Stand for the hook of a kind of which no index is made."""
+
+
 _HOOKS: dict[type[Stream], dict[str, Any]] = {
-    Constellation: {
+    Constellation: dict.fromkeys(CONSTELLATION_KINDS, _index_nothing)
+    | {
         "approved": _index_approved,
         "head": _index_head,
         "spec": _index_spec,
@@ -616,7 +633,8 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "question": _index_question,
         "rule": _index_rule,
     },
-    Fleet: {
+    Fleet: dict.fromkeys(FLEET_KINDS, _index_nothing)
+    | {
         "device": _index_device,
         "enrollment": _index_enrollment,
         "offer": _index_offer,
@@ -624,7 +642,7 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "pace": _index_pace,
         "stopping": _index_stopping,
     },
-    Access: {"secret": _index_secret},
+    Access: dict.fromkeys(ACCESS_KINDS, _index_nothing) | {"secret": _index_secret},
 }
 
 
