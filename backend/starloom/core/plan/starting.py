@@ -117,9 +117,11 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     unattend(work, constellation, Attention.HISTORY_RESTORED)
     if constellation.groups:
         conversation.look_again(work, constellation)
-    for task in constellation.tasks:
-        requeue(work.shard, constellation, task)
-        if constellation.specs[task].person is not None or constellation.specs[task].reuse is not None:
+    for task, record in constellation.tasks.items():
+        if record.state is TaskState.READY:
+            requeue(work.shard, constellation, task)
+        spec = constellation.specs[task]
+        if spec.person is not None or spec.reuse is not None:
             # While the plan waited for its approval no question was opened and no earlier result was taken over.
             work.shard.touched[(constellation.name, task)] = None
     work.shard.settled[constellation.name] = None

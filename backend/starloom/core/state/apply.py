@@ -83,6 +83,7 @@ _CHANGES_KEPT: Final = 4_096
 """The newest changes of slots that are kept. A demand that lags further behind looks at each of its devices."""
 _ABSENT = TaskRecord(since_ms=0, state=TaskState.WAITING)
 """Stands for a task that is not there before or after a change; its state is not read."""
+_NO_SPEC = TaskSpec(changed_in=0, id="")
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
@@ -139,22 +140,23 @@ def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head
 def _index_spec(
     shard: Shard, constellation: Constellation, key: str, old: TaskSpec | None, new: TaskSpec | None
 ) -> None:
-    constellation.progress.looks += bool(new and new.look) - bool(old and old.look)
-    if new is not None and new.any_of:
+    was, now = old or _NO_SPEC, new or _NO_SPEC
+    if was.look != now.look:
+        constellation.progress.looks += bool(now.look) - bool(was.look)
+    if now.any_of:
         constellation.choosing[key] = None
     elif constellation.choosing:
         constellation.choosing.pop(key, None)
-    old_group, new_group = (old.group if old else None), (new.group if new else None)
-    if old_group != new_group:
+    if was.group != now.group:
         record = constellation.tasks.get(key) or constellation.groups.get(key)
-        if old_group:
-            constellation.children[old_group].pop(key, None)
-            _count_child(constellation, old_group, record, -1)
-        if new_group:
-            constellation.children.setdefault(new_group, {})[key] = None
-            _count_child(constellation, new_group, record, +1)
-    old_family = old.family if old and old.for_each else None
-    new_family = new.family if new and new.for_each else None
+        if was.group:
+            constellation.children[was.group].pop(key, None)
+            _count_child(constellation, was.group, record, -1)
+        if now.group:
+            constellation.children.setdefault(now.group, {})[key] = None
+            _count_child(constellation, now.group, record, +1)
+    old_family = was.family if was.for_each else None
+    new_family = now.family if now.for_each else None
     if old_family != new_family:
         if old_family:
             constellation.families[old_family].pop(key, None)
@@ -223,22 +225,25 @@ def _index_task(
             constellation.tapped.pop(key, None)
         if now.reason is _TAP:  # a running task alone
             constellation.tapped[key] = None
-    if changed & _QUEUES:
-        constellation.ready += 1 if now_is & _QUEUES else -1
-    if was_is & _DOUBT:
-        constellation.unknown.pop(key, None)
-    if now_is & _DOUBT:
-        constellation.unknown[key] = None
-    if was_is & _QUEUES:
-        if was.reason is None:
-            dequeue(shard, constellation, key, spec)
-        elif was.reason is _MOMENT:
-            constellation.moments.pop(key, None)
-    if now_is & _QUEUES:
-        if now.reason is _MOMENT:
-            constellation.moments[key] = None
-        elif now.reason is None and spec is not None:
-            _enqueue(shard, constellation, spec)
+    if either & _DOUBT:
+        if was_is & _DOUBT:
+            constellation.unknown.pop(key, None)
+        if now_is & _DOUBT:
+            constellation.unknown[key] = None
+    if either & _QUEUES:
+        if changed & _QUEUES:
+            constellation.ready += 1 if now_is & _QUEUES else -1
+        if was_is & _QUEUES:
+            if was.reason is None:
+                dequeue(shard, constellation, key, spec)
+                shard.queued_now.pop((name, key), None)
+            elif was.reason is _MOMENT:
+                constellation.moments.pop(key, None)
+        if now_is & _QUEUES:
+            if now.reason is _MOMENT:
+                constellation.moments[key] = None
+            elif now.reason is None and spec is not None:
+                _enqueue(shard, constellation, spec)
     if old is None or new is None or was.state is not now.state or was.marked != now.marked:
         # Between two states that are not final every gate stays undecided.
         if either & _ENDED:
