@@ -154,8 +154,8 @@ BUGS = [
     Bug(
         "a device takes more than it has slots",
         "backend/starloom/core/placement/selection.py",
-        "            if (used[device] < known[place][1]) is listed:\n",
-        "            if (used[device] <= known[place][1]) is listed:\n",
+        "(free.add if used[device] < known[place][1] else free.discard)",
+        "(free.add if used[device] <= known[place][1] else free.discard)",
         CORE,
     ),
     Bug(

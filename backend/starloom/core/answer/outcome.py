@@ -164,20 +164,20 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
             continue
         counts = successor(constellation, task) if spec.superseded_by is not None else task
         record = constellation.record(counts)
-        succeeded = record.state == "succeeded" and not _nothing_came(constellation, counts)
+        if record.state == "succeeded" and not _nothing_came(constellation, counts):
+            only_cancelled = False
+            useful = useful or not (spec.optional or constellation.outgoing.get(task) or task in hollow)
+            continue
         # A successor that was not chosen, or that a person skipped, did nobody's work.
         clean_skip = record.reason in EXCUSED_SKIPS or record.reason is None
         skipped = record.state == "skipped" and clean_skip and counts == task
         hopeless = record.state == "cancelled" and record.reason is Reason.HOPELESS
-        if not (succeeded or skipped or hopeless or spec.optional):
+        if not (skipped or hopeless or spec.optional):
             clean = False
             found = record.state == "failed" and any(_found_by(constellation, counts))
             found_out |= found
             only_goals &= found or record.reason is Reason.UPSTREAM_FAILED
             only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
-        only_cancelled &= not succeeded
-        if succeeded and not spec.optional and not constellation.outgoing.get(task) and task not in hollow:
-            useful = True
     if clean:
         return _STATE.SUCCEEDED
     if only_cancelled and not undone:

@@ -6,7 +6,6 @@ demand; a slot that becomes free goes to the queues, in the turns of `queues`. N
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Container, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -216,7 +215,7 @@ def _drawn(
 ) -> Choice | None:
     """Choose a free device by the name of the attempt alone, for measurements; one that failed the task comes last."""
     fleet, known = shard.fleet, demand.feasible
-    free = [known[place][0] for place in demand.free]
+    free = [known[place][0] for place in sorted(demand.free)]
     fresh = [device for device in free if device not in avoid] or free
     if not fresh or (fresh is free and avoid and any(item[0] not in avoid for item in known)):
         return None
@@ -366,7 +365,7 @@ def _least_busy(
     if not free:
         return None
     if len(free) == 1:
-        place, others = free[0], []
+        [place], others = free, []
     else:
         used, count = fleet.used.get, len(known)
         best = [used(known[place][0], 0) * WHOLE_LOAD // known[place][1] * count + known[place][3] for place in free]
@@ -391,7 +390,7 @@ def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Dem
     """Return the words on a free device that was passed over for its owner; empty if there is none."""
     if known[chosen][2]:
         return ""
-    passed = next((known[place][0] for place in demand.free if known[place][2]), None)
+    passed = next((known[place][0] for place in sorted(demand.free) if known[place][2]), None)
     if passed is None:
         return ""
     return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
@@ -424,32 +423,20 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
     return constellation.tally[spec.group].held_slots >= for_each.max_parallel
 
 
-def _free(fleet: Fleet, demand: Demand) -> list[int]:
-    """Return the places of the feasible devices with a free slot, in order; only devices that changed are examined."""
-    known = demand.feasible
+def _free(fleet: Fleet, demand: Demand) -> set[int]:
+    """Return the places of the feasible devices with a free slot; only devices that changed are examined."""
+    known, free = demand.feasible, demand.free
     if demand.needs is not None or demand.revision != fleet.revision:
         known = capable(fleet, demand)
-    if demand.free_seen == fleet.slots_number:
-        return demand.free
-    used, free = fleet.used, demand.free
-    if demand.free_seen < 0:
-        free[:] = [place for place, item in enumerate(known) if used.get(item[0], 0) < item[1]]
-    else:
-        seen, places = demand.free_seen, demand.places
-        for device, number in reversed(fleet.slots_changed.items()):
-            if number <= seen:
-                break
-            place = places.get(device)
-            if place is None:
-                continue
-            at = bisect_left(free, place)
-            listed = at < len(free) and free[at] == place
-            if (used[device] < known[place][1]) is listed:
-                continue
-            if listed:
-                del free[at]
-            else:
-                free.insert(at, place)
+    used, changed, behind = fleet.used, fleet.slots_changed, fleet.slots_number - demand.free_seen
+    if behind > len(changed):
+        free.clear()
+        free.update(place for place, item in enumerate(known) if used.get(item[0], 0) < item[1])
+    elif behind:
+        for device in changed[-behind:]:
+            place = demand.places.get(device)
+            if place is not None:
+                (free.add if used[device] < known[place][1] else free.discard)(place)
     demand.free_seen = fleet.slots_number
     return free
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec.structs import replace
 
 from starloom.core.placement.pace import usual_ms
@@ -115,9 +117,11 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     unattend(work, constellation, Attention.HISTORY_RESTORED)
     if constellation.groups:
         conversation.look_again(work, constellation)
-    for task in constellation.tasks:
-        requeue(work.shard, constellation, task)
-        if constellation.specs[task].person is not None or constellation.specs[task].reuse is not None:
+    for task, record in constellation.tasks.items():
+        if record.state is TaskState.READY:
+            requeue(work.shard, constellation, task)
+        spec = constellation.specs[task]
+        if spec.person is not None or spec.reuse is not None:
             # While the plan waited for its approval no question was opened and no earlier result was taken over.
             work.shard.touched[(constellation.name, task)] = None
     work.shard.settled[constellation.name] = None
@@ -139,14 +143,12 @@ def _faults(
     work: Work, constellation: Constellation, plan: LoweredPlan, ids: dict[str, None], edges: dict[str, Dependency]
 ) -> list[Fault]:
     faults: list[Fault] = []
-    seen: set[str] = set()
-    for spec in plan.specs:
-        if spec.id in seen:
-            faults.append(fault(Code.DUPLICATE_ID, f"two tasks are called {spec.id}", f"tasks.{spec.id}"))
-        elif spec.id in constellation.specs:
-            taken = f"{spec.id} is the name of a look of this constellation; give the task another one"
-            faults.append(fault(Code.DUPLICATE_ID, taken, f"tasks.{spec.id}"))
-        seen.add(spec.id)
+    if len(ids) < len(plan.specs):
+        twice = [name for name, count in Counter(spec.id for spec in plan.specs).items() if count > 1]
+        faults += [fault(Code.DUPLICATE_ID, f"two tasks are called {name}", f"tasks.{name}") for name in twice]
+    for name in [name for name in constellation.specs if name in ids]:
+        taken = f"{name} is the name of a look of this constellation; give the task another one"
+        faults.append(fault(Code.DUPLICATE_ID, taken, f"tasks.{name}"))
     for key, dependency in edges.items():
         if dependency.source in ids and dependency.target in ids:
             continue

@@ -9,9 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Final
 
-from starloom.core.state.model import Access, Constellation, Fleet, Shard, Stream, Tally
+from starloom.core.state.model import (
+    ACCESS_KINDS,
+    CONSTELLATION_KINDS,
+    FLEET_KINDS,
+    Access,
+    Constellation,
+    Fleet,
+    Shard,
+    Stream,
+    Tally,
+)
 from starloom.core.state.queues import dequeue, enqueue, moved, queueable
 from starloom.core.state.task_needs import approved_for
 from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
@@ -69,8 +79,11 @@ _TRAITS = {
     for state in TaskState
 }
 _BROKEN = frozenset({AttemptEnd.ERROR, AttemptEnd.TIMEOUT})
+_CHANGES_KEPT: Final = 4_096
+"""The newest changes of slots that are kept. A demand that lags further behind looks at each of its devices."""
 _ABSENT = TaskRecord(since_ms=0, state=TaskState.WAITING)
 """Stands for a task that is not there before or after a change; its state is not read."""
+_NO_SPEC = TaskSpec(changed_in=0, id="")
 
 
 def put(shard: Shard, stream: Stream, kind: str, key: str, record: Record | None) -> None:
@@ -89,8 +102,7 @@ def put_all(shard: Shard, stream: Stream, puts: Sequence[tuple[str, str, Record 
             table.pop(key, None)
         else:
             table[key] = record
-        if kind in hooks:
-            hooks[kind](shard, stream, key, old, record)
+        hooks[kind](shard, stream, key, old, record)
 
 
 def undo(shard: Shard, mark: int = 0) -> None:
@@ -128,22 +140,23 @@ def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head
 def _index_spec(
     shard: Shard, constellation: Constellation, key: str, old: TaskSpec | None, new: TaskSpec | None
 ) -> None:
-    constellation.progress.looks += bool(new and new.look) - bool(old and old.look)
-    if new is not None and new.any_of:
+    was, now = old or _NO_SPEC, new or _NO_SPEC
+    if was.look != now.look:
+        constellation.progress.looks += bool(now.look) - bool(was.look)
+    if now.any_of:
         constellation.choosing[key] = None
     elif constellation.choosing:
         constellation.choosing.pop(key, None)
-    old_group, new_group = (old.group if old else None), (new.group if new else None)
-    if old_group != new_group:
+    if was.group != now.group:
         record = constellation.tasks.get(key) or constellation.groups.get(key)
-        if old_group:
-            constellation.children[old_group].pop(key, None)
-            _count_child(constellation, old_group, record, -1)
-        if new_group:
-            constellation.children.setdefault(new_group, {})[key] = None
-            _count_child(constellation, new_group, record, +1)
-    old_family = old.family if old and old.for_each else None
-    new_family = new.family if new and new.for_each else None
+        if was.group:
+            constellation.children[was.group].pop(key, None)
+            _count_child(constellation, was.group, record, -1)
+        if now.group:
+            constellation.children.setdefault(now.group, {})[key] = None
+            _count_child(constellation, now.group, record, +1)
+    old_family = was.family if was.for_each else None
+    new_family = now.family if now.for_each else None
     if old_family != new_family:
         if old_family:
             constellation.families[old_family].pop(key, None)
@@ -212,22 +225,25 @@ def _index_task(
             constellation.tapped.pop(key, None)
         if now.reason is _TAP:  # a running task alone
             constellation.tapped[key] = None
-    if changed & _QUEUES:
-        constellation.ready += 1 if now_is & _QUEUES else -1
-    if was_is & _DOUBT:
-        constellation.unknown.pop(key, None)
-    if now_is & _DOUBT:
-        constellation.unknown[key] = None
-    if was_is & _QUEUES:
-        if was.reason is None:
-            dequeue(shard, constellation, key, spec)
-        elif was.reason is _MOMENT:
-            constellation.moments.pop(key, None)
-    if now_is & _QUEUES:
-        if now.reason is _MOMENT:
-            constellation.moments[key] = None
-        elif now.reason is None and spec is not None:
-            _enqueue(shard, constellation, spec)
+    if either & _DOUBT:
+        if was_is & _DOUBT:
+            constellation.unknown.pop(key, None)
+        if now_is & _DOUBT:
+            constellation.unknown[key] = None
+    if either & _QUEUES:
+        if changed & _QUEUES:
+            constellation.ready += 1 if now_is & _QUEUES else -1
+        if was_is & _QUEUES:
+            if was.reason is None:
+                dequeue(shard, constellation, key, spec)
+                shard.queued_now.pop((name, key), None)
+            elif was.reason is _MOMENT:
+                constellation.moments.pop(key, None)
+        if now_is & _QUEUES:
+            if now.reason is _MOMENT:
+                constellation.moments[key] = None
+            elif now.reason is None and spec is not None:
+                _enqueue(shard, constellation, spec)
     if old is None or new is None or was.state is not now.state or was.marked != now.marked:
         # Between two states that are not final every gate stays undecided.
         if either & _ENDED:
@@ -278,9 +294,10 @@ def _count_pace(constellation: Constellation, spec: TaskSpec, tool: str, record:
 
 def _count_slot(fleet: Fleet, device: str, step: int) -> None:
     fleet.used[device] = fleet.used.get(device, 0) + step
+    if len(fleet.slots_changed) == _CHANGES_KEPT:
+        fleet.slots_changed.clear()
+    fleet.slots_changed.append(device)
     fleet.slots_number += 1
-    fleet.slots_changed.pop(device, None)
-    fleet.slots_changed[device] = fleet.slots_number
 
 
 def _free_slot(shard: Shard, constellation: Constellation, key: str, device: str) -> None:
@@ -603,8 +620,13 @@ def _index_secret(_shard: Shard, access: Access, _key: str, old: Secret | None, 
         access.secrets_revision += 1
 
 
+def _index_nothing(_shard: Shard, _stream: Stream, _key: str, _old: Record | None, _new: Record | None) -> None:
+    """Stand for the hook of a kind of which no index is made."""
+
+
 _HOOKS: dict[type[Stream], dict[str, Any]] = {
-    Constellation: {
+    Constellation: dict.fromkeys(CONSTELLATION_KINDS, _index_nothing)
+    | {
         "approved": _index_approved,
         "head": _index_head,
         "spec": _index_spec,
@@ -616,7 +638,8 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "question": _index_question,
         "rule": _index_rule,
     },
-    Fleet: {
+    Fleet: dict.fromkeys(FLEET_KINDS, _index_nothing)
+    | {
         "device": _index_device,
         "enrollment": _index_enrollment,
         "offer": _index_offer,
@@ -624,7 +647,7 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "pace": _index_pace,
         "stopping": _index_stopping,
     },
-    Access: {"secret": _index_secret},
+    Access: dict.fromkeys(ACCESS_KINDS, _index_nothing) | {"secret": _index_secret},
 }
 
 

@@ -117,7 +117,7 @@ def leave(shard: Shard, demand: Demand, name: str) -> None:
     constellation = shard.constellations.get(name)
     if constellation is not None:
         constellation.demands.pop(demand.key, None)
-    if len(demand.lines) < 2:
+    if len(demand.lines) == 1:
         demand.usual.clear()
         demand.longest.clear()
         demand.pushed.clear()

@@ -436,8 +436,9 @@ class LiveClient:
             self._wake.clear()
             self._check_sign_in()
             queue, self._queue, self._events, self._bytes, self._answers = self._queue, [], 0, 0, 0
-            for message in _messages(queue):
-                self._check_sign_in()  # again, for a page may take a message of many so slowly as it likes
+            for number, message in enumerate(_messages(queue)):
+                if number:  # a page may take the message before so slowly as it likes
+                    self._check_sign_in()
                 await self._socket.write(message.decode())
             # Bounds count again from here: all that made them overflow is out.
             self._overflowed = False

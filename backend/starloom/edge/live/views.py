@@ -149,6 +149,8 @@ class AtWork:
             if first[:_ATTEMPT_END] == _ATTEMPT:
                 self._place(event.stream, task, at_work=placed)
                 return False
+        if event.kind == EventKind.PLAN_MADE:
+            return True  # none of its tasks has begun
         has_more = False
         for key, raw in event.puts.items():
             if key[:_TASK_END] == _TASK:

@@ -78,9 +78,20 @@ def never_able(fleet: Fleet, tool: str, looked: Iterable[Candidate], chosen: Seq
 def can_begin(plan: LoweredPlan, fleet: FleetSnapshot) -> bool:
     """Tell whether each task of a plan surely has a device that can do its call; False where that takes a preview.
 
-    Most plans are that plain, and a preview of each submission would cost more than its acceptance.
+    Most plans are that plain, and a preview of each submission would cost more than its acceptance. Of tasks that make
+    the same call on any device, one is looked at.
     """
-    return all(_can_begin(spec, fleet) for spec in plan.specs)
+    taken: set[tuple[str | None, str]] = set()
+    for spec in plan.specs:
+        call = spec.tool, spec.args
+        anywhere = spec.device is None and not (spec.inputs or spec.for_each or spec.family or spec.any_of)
+        if anywhere and call in taken:
+            continue
+        if not _can_begin(spec, fleet):
+            return False
+        if anywhere:
+            taken.add(call)
+    return True
 
 
 def _can_begin(spec: TaskSpec, fleet: FleetSnapshot) -> bool:

@@ -103,7 +103,7 @@ class CommitTuple(NamedTuple):
 
     def size(self) -> int:
         """Return the size of the row in the size of the history."""
-        return COMMIT_BYTES + sum(len(part) for part in (self.events, self.inputs, self.outbox) if part)
+        return COMMIT_BYTES + len(self.events or b"") + len(self.inputs or b"") + len(self.outbox or b"")
 
 
 # The columns of `spans`: stream, last_seq, pos, told.

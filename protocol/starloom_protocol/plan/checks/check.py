@@ -222,6 +222,8 @@ class _Plan:
         specs, dependencies = graph.link(control, self._reading.mentions)
         flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)
         for placed, spec in zip(self._tasks.values(), specs, strict=True):
+            if placed.plain:
+                continue
             flow.task(spec, placed.place)
             note_expressions(self._found, spec.args, self._tasks, joined(placed.place, "args"))
         for edge in control:

@@ -27,10 +27,12 @@ _CYCLE_SHOWN_MAX: Final = 12
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
-    """A spec and where it stands in the document."""
+    """A spec and where it stands in the document; a `plain` one is an id and a tool, which were judged as it was read.
+    """
 
     spec: TaskSpec
     place: str
+    plain: bool = False
 
 
 class Edge(msgspec.Struct, frozen=True, gc=False):
@@ -104,6 +106,9 @@ class Graph:
         kept = self._control(control)
         for name, placed in self._tasks.items():
             spec = placed.spec
+            if placed.plain:
+                specs.append(spec)
+                continue
             if spec.inputs or name in roots:
                 spec = self._linked(placed, roots.get(name))
                 data.extend(data_gates(spec))

@@ -122,7 +122,7 @@ class Reading:
             place = f"{tasks}[{at}]"
             if top and spec is not None and spec.id not in first:
                 first[spec.id] = place
-                kept[spec.id] = Placed(spec, place)
+                kept[spec.id] = Placed(spec, place, plain=True)
             else:
                 self._task(raw, place, scope, spec)
 

@@ -140,7 +140,7 @@ def approval_need(
             or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
             or (spec.key is None and known.may_change_files(spec))
         )
-        turns = found.turns(known, spec)
+        turns = found.turns(known, spec) if spec.for_each is not None else 0
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             found.others |= effects
             found.beside += [spec] if effects - _READ or spec.goal is not None else []

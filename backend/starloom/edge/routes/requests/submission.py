@@ -7,7 +7,7 @@ words never starts anything.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import Annotated, Any, cast
 
@@ -428,14 +428,14 @@ def _require_one_of(body: Asked) -> None:
         raise Problem(Code.BAD_REQUEST, "the request has no words")
 
 
-def _plan_of(planned: PlanCheck, tasks: Sequence[str] = ()) -> LoweredPlan:
-    """Return the plan of a check; a fault names its task by the id in `tasks`.
+def _plan_of(planned: PlanCheck, document: Any = None) -> LoweredPlan:
+    """Return the plan of a check; a fault names its task by the id in the document.
 
     Raises:
         Problem: with every fault.
     """
     if planned.plan is None:
-        raise problem_of_faults(planned.faults, tasks=tasks)
+        raise problem_of_faults(planned.faults, tasks=_ids_of(document))
     return planned.plan
 
 
@@ -458,8 +458,8 @@ def _lowered(
         )
 
     checked = check_with_equivalents(found, declared, check) if declared else check(found)
-    plan = _plan_of(checked, _ids_of(found))
-    return with_lists(plan) if any(spec.tool == TRASH for spec in plan.specs) else plan
+    plan = _plan_of(checked, found)
+    return with_lists(plan) if TRASH in [spec.tool for spec in plan.specs] else plan
 
 
 def _ids_of(document: Any) -> list[str]:
