@@ -97,6 +97,14 @@ PEOPLE_THREATS = (
         ("tests/guard/test_read_pictures.py::test_t298_",),
     ),
     Threat(
+        "T310",
+        "a plan, also of an assistant that nobody was asked about, gives `python.run` files of equal names from a"
+        " device called like a path, and they lie anywhere on the device: code of the agent is written over",
+        "the names of files that are laid out for a program lead to no other folder, whatever their origin is called,"
+        " and no device is called like a path",
+        ("tests/guard/test_names_of_given_files.py::test_t310_",),
+    ),
+    Threat(
         "T291",
         "an assistant saves a recipe, which stands among those of the person, and its words take files away unasked"
         " once the person types them",

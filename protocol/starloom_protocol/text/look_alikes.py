@@ -66,6 +66,8 @@ def called_fault(name: str, *, most: int) -> str | None:
     wrong = device_name_fault(name, most=most)
     if wrong is None and name.startswith("-"):
         return f"a device may not be called {name}: a command line takes a name that begins with `-` for an option"
+    if wrong is None and ("/" in name or "\\" in name):
+        return f"a device may not be called {name}: it would be read as a path; leave out `/` and `\\`"
     if wrong is None and means_several(name):
         return f"a device may not be called {name}: these words mean several devices"
     return wrong

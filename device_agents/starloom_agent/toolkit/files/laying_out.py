@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
+from typing import Final
 
+from starloom_agent.toolkit.files.naming import stored_name
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.refs import FileRef
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code
 
 _SHOWN_MOST = 3
+_LEADING_OUT: Final = re.compile(r"^\.+|[/\\]")
 
 
 def names_of(files: Sequence[FileRef], reserved: Collection[str]) -> list[str]:
     """Return the name of each file in the folder, in order.
 
     A name that one file has alone is kept. Where several have it, each gets its origin before it: `DEVICE - NAME`,
-    with the folders between where one device gave several.
+    with the folders between where one device gave several. A device is called as a plan says, so no name leads out of
+    the folder, whatever that is.
 
     Raises:
         ToolFailed: a name that is reserved, or files whose names stay equal because nothing says where they are from.
@@ -52,9 +57,13 @@ def _counted(names: list[str]) -> Counter[str]:
 
 
 def _origin(file: FileRef, name: str) -> str:
-    return f"{file.device} - {name}" if file.device else name
+    return stored_name(" - ".join([*_device(file), name]))
 
 
 def _whole_origin(file: FileRef, name: str) -> str:
     folders = [part for part in PurePosixPath(file.below or file.path).parts[:-1] if part not in ("/", "..")]
-    return " - ".join([*([file.device] if file.device else []), *folders, name])
+    return stored_name(" - ".join([*_device(file), *folders, name]))
+
+
+def _device(file: FileRef) -> list[str]:
+    return [_LEADING_OUT.sub("_", file.device)] if file.device else []
