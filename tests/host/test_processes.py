@@ -103,6 +103,32 @@ async def test_one_that_dies_is_started_again(kept: Kept) -> None:
     assert "SIGKILL" in kept.said[0]
 
 
+async def test_one_whose_program_is_away_for_a_moment_is_started_once_it_is_back(kept: Kept, tmp_path: Path) -> None:
+    program, away = tmp_path / "program", tmp_path / "away"
+    program.write_text("#!/bin/sh\nsleep 600\n")
+    program.chmod(0o755)
+    child = Child(Program("thing", [str(program)]), kept.say)
+    kept.children.append(child)
+    await child.start()
+    program.rename(away)
+    os.kill(child.pid or 0, signal.SIGKILL)
+    await until(lambda: any("cannot be started" in text for text in kept.said))
+    assert not child.ended.is_set()
+    away.rename(program)
+    await until(lambda: child.starts == 2)
+    assert child.pid is not None
+
+
+async def test_one_that_waits_for_its_next_start_is_stopped_at_once(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "PAUSE_S", 3_600.0)
+    child = await kept.start("raise SystemExit(1)")
+    await until(lambda: any("starting it again" in text for text in kept.said))
+    await child.stop()
+    assert (child.starts, child.pid, child.ended.is_set()) == (1, None, True)
+
+
 async def test_stop_ends_it_for_good(kept: Kept) -> None:
     child = await kept.start(SLEEPER)
     pid = child.pid

@@ -354,7 +354,7 @@ def _files(root: Path) -> Iterator[tuple[str, Path]]:
         for name in sorted(files):
             path = (here / name).as_posix()
             left_out = any(fnmatch(path, pattern) for pattern in LEFT_OUT) and path not in KEPT
-            if not left_out and stat.S_ISREG((root / path).lstat().st_mode):
+            if not left_out and (root / path).is_file() and not (root / path).is_symlink():
                 yield path, root / path
 
 

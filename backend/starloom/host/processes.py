@@ -141,17 +141,30 @@ class Child:
                 if time.monotonic() - began > SETTLED_S:
                     pause = PAUSE_S
                 self._say(f"{self.program.name} ended ({_how(self.exit_code)}); starting it again in {pause:g} s")
-                await asyncio.sleep(pause)
-                pause = min(pause * 2, PAUSE_MOST_S)
-                if self._stopping.is_set():
-                    return
-                try:
-                    await self._spawn()
-                except OSError as error:
-                    self._say(f"{self.program.name} cannot be started: {error}")
-                    return
+                pause = await self._again(pause)
         finally:
             self.ended.set()
+
+    async def _again(self, pause: float) -> float:
+        """Start it after a pause, and as often as that fails; return the next pause. Nothing is started after `stop`.
+
+        An upgrade may take the program from its place for a moment, and a machine may lack memory for a new process.
+        """
+        while not await self._is_stopped_within(pause):
+            pause = min(pause * 2, PAUSE_MOST_S)
+            try:
+                await self._spawn()
+            except OSError as error:
+                self._say(f"{self.program.name} cannot be started: {error}; trying again in {pause:g} s")
+            else:
+                return pause
+        self._process = None
+        return pause
+
+    async def _is_stopped_within(self, pause: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._stopping.wait(), pause)
+        return self._stopping.is_set()
 
     async def _until_ended(self, process: asyncio.subprocess.Process) -> int:
         """Wait for the end of the process; its log is kept short meanwhile."""

@@ -140,13 +140,13 @@ export class Rest {
   /** The bytes or text of a resource, for logs and artifacts. */
   async text<P extends PathOf<"get">>(path: P, ...given: Arguments<"get", P>): Promise<string> {
     const response = await this.raw("GET", path, given[0]);
-    return response.text();
+    return this.heard(response.text());
   }
 
   /** The first `most` bytes of a resource as text, cut between two characters, and whether that is all of it. */
   async start<P extends PathOf<"get">>(path: P, most: number, ...given: Arguments<"get", P>) {
     const response = await this.raw("GET", path, given[0], { Range: `bytes=0-${most - 1}` });
-    const raw = await response.arrayBuffer();
+    const raw = await this.heard(response.arrayBuffer());
     const size = Number(response.headers.get("Content-Range")?.split("/")[1] ?? raw.byteLength);
     const whole = raw.byteLength >= size;
     // Streamed, a character that is cut in its middle is kept back instead of shown as a question mark.
@@ -160,7 +160,7 @@ export class Rest {
     headers: Record<string, string> = {},
   ): Promise<T> {
     const response = await this.raw(method, path, given, headers);
-    const text = await response.text();
+    const text = await this.heard(response.text());
     return (text ? JSON.parse(text) : null) as T;
   }
 
@@ -174,15 +174,24 @@ export class Rest {
     const all: Record<string, string> = { Accept: "application/json", ...headers };
     if (body !== undefined) all["Content-Type"] = "application/json";
     if (method !== "GET" && this.csrf) all["X-Starloom-CSRF"] = this.csrf;
-    let response: Response;
+    const asked = this.fetch(this.base + addressOf(path, given), {
+      method,
+      headers: all,
+      credentials: "same-origin",
+      body: body === undefined ? undefined : JSON.stringify(body),
+      signal,
+    });
+    const response = await this.heard(asked);
+    if (response.ok) return response;
+    const problem = new Problem(response.status, await this.heard(documentOf(response)));
+    if (response.status === 401) this.onSignedOut();
+    throw problem;
+  }
+
+  /** What the hub says; a line that is cut before or within it is a `Problem` like any other. */
+  private async heard<T>(saying: Promise<T>): Promise<T> {
     try {
-      response = await this.fetch(this.base + addressOf(path, given), {
-        method,
-        headers: all,
-        credentials: "same-origin",
-        body: body === undefined ? undefined : JSON.stringify(body),
-        signal,
-      });
+      return await saying;
     } catch (error) {
       if (error instanceof DOMException && error.name === "AbortError") throw error;
       this.onUnreachable();
@@ -194,10 +203,6 @@ export class Rest {
         hint: `${here ? "Turn it on" : "Start it with `starloom up`"}; what is shown here stays as it was.`,
       });
     }
-    if (response.ok) return response;
-    const problem = new Problem(response.status, await documentOf(response));
-    if (response.status === 401) this.onSignedOut();
-    throw problem;
   }
 }
 

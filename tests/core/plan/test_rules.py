@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from starloom_protocol.records.edits import AddDependency, AddTask, DropItems, EditOperation, RemoveTask, SetPolicy
 from starloom_protocol.records.entities import Condition, ForEach, Policy, RuleRecord
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, parse
 from starloom_protocol.vocabulary import Approval, Attention, Code, Gate, Op, Outcome
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
@@ -118,6 +119,20 @@ def test_a_rule_on_a_number_of_failed_tasks_fires_once() -> None:
     assert "tell" in found.tasks, "it is of the whole list, so it has no name of an item"
     assert found.rules["many"].fired_for == {"g": 1}
     assert Attention.RULE_REFUSED not in found.head.attention
+
+
+@pytest.mark.parametrize("text", ['["output" for x in y]', '{"output": "/x"}', '{"output"', '[{"output":"/x"}]'])
+def test_a_text_of_the_author_stays_as_it_is_whatever_it_looks_like(text: str) -> None:
+    driver = Driver("one")
+    args = canonical({"code": text, "n": {"output": "/x"}, "more": [{"value": text}]})
+    added = task("b", args=args)
+    driver.submit(plan(task("a"), rules=[rule("next", "a", "succeeded", AddTask(spec=added))]))
+    driver.result(driver.take()[0], {"x": 7})
+    assert parse(driver.shard.constellations["c1"].specs["b"].args) == {
+        "code": text,
+        "n": 7,
+        "more": [{"value": text}],
+    }
 
 
 def test_an_output_that_finds_nothing_is_null_and_the_refusal_is_told() -> None:

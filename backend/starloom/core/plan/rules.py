@@ -25,6 +25,8 @@ from starloom_protocol.vocabulary import Attention, Code, ConstellationState
 
 _CANCELLING = ConstellationState.CANCELLING
 _decode_operations = msgspec.json.Decoder(list[EditOperation])
+_CANONICAL = frozenset({"args", "default", "items", "key", "keys", "value", "worse_by"})
+"""The fields of operations and their records that are canonical text."""
 
 
 def fire_due(work: Work, constellation: Constellation, task: str, event: str) -> None:
@@ -140,8 +142,12 @@ def _for_child(operation: EditOperation, named: Any) -> EditOperation:
     return operation
 
 
-def _fill(value: Any, constellation: Constellation, task: str) -> Any:
-    """Replace output nodes by the values in the trigger's output; a missing one becomes null."""
+def _fill(value: Any, constellation: Constellation, task: str, *, lowered: bool = True) -> Any:
+    """Replace output nodes by the values in the trigger's output; a missing one becomes null.
+
+    In the fields of `lowered` operations that are canonical text, nodes are looked for too. A text within the values
+    is the author's own, whatever it looks like.
+    """
     if isinstance(value, dict):
         if value.keys() == {"output"} and isinstance(value["output"], str):
             found = fact(constellation, task, value["output"])
@@ -149,12 +155,14 @@ def _fill(value: Any, constellation: Constellation, task: str) -> Any:
                 # A device's output must not decide, in the author's name, who is given a secret.
                 raise Refusal(fault(Code.FORBIDDEN, f"what {task} gave at {value['output']} names a secret"))
             return None if found is MISSING else found
-        return {name: _fill(item, constellation, task) for name, item in value.items()}
+        return {
+            name: canonical(_fill(parse(item), constellation, task, lowered=False))
+            if lowered and name in _CANONICAL and isinstance(item, str) and '"output"' in item
+            else _fill(item, constellation, task, lowered=lowered)
+            for name, item in value.items()
+        }
     if isinstance(value, list):
-        return [_fill(item, constellation, task) for item in value]
-    if isinstance(value, str) and value[:1] in "{[" and '"output"' in value:
-        # Canonical text inside a lowered operation: arguments of a task, keys of dropped items.
-        return canonical(_fill(parse(value), constellation, task))
+        return [_fill(item, constellation, task, lowered=lowered) for item in value]
     return value
 
 

@@ -4,19 +4,14 @@
  */
 
 import type { BesideItem, Entity, Sketch, SnapshotFrame, StreamEvent } from "../types.ts";
+import { LogLines } from "./logLines.ts";
 import { everyNth, type Steps, whole } from "./steps.ts";
 
 const EVENTS_KEPT = 2000;
-const LINES_KEPT = 4000;
 /** Kinds whose coming, going or change may move something in the drawing. */
 const STRUCTURE = new Set(["spec", "dep", "item"]);
 /** So many entities are read between two places at which reading may pause; well below a millisecond. */
 const ENTITIES_A_STEP = 512;
-
-interface LogLine {
-  text: string;
-  stream: string;
-}
 
 /** Hears each entity that was put or removed, at once: whoever keeps something of it marks it and works it out later. */
 interface Watcher {
@@ -33,7 +28,7 @@ type Shelves = Map<string, Map<string, Entity>>;
 export class StreamModel {
   readonly stream: string;
   readonly progress = new Map<string, { fraction: number; note: string; done_bytes: number; attempt: number }>();
-  readonly lines = new Map<string, LogLine[]>();
+  readonly lines = new LogLines();
   /** The newest picture of a plan that a model writes; whether it still counts, `sketchNow` says. */
   sketch: Sketch | null = null;
   events: StreamEvent[] = [];
@@ -162,14 +157,9 @@ export class StreamModel {
         attempt: item.attempt ?? 0,
       });
     } else if (item.kind === "log") {
-      const place = `${item.about}/${item.attempt ?? 0}`;
-      const kept = this.lines.get(place) ?? [];
-      for (const text of String(value.text ?? "")
-        .replace(/\n$/, "")
-        .split("\n")) {
-        kept.push({ text, stream: String(value.stream ?? "stdout") });
-      }
-      this.lines.set(place, kept.length > LINES_KEPT ? kept.slice(-LINES_KEPT) : kept);
+      const { offset, stream, text } = value;
+      const chunk = { offset: Number(offset ?? 0), stream: String(stream ?? "out"), text: String(text ?? "") };
+      this.lines.take(item.about, item.attempt ?? 0, chunk);
     } else if (item.kind === "sketch") this.sketch = item.value as Sketch;
     else return false;
     return true;

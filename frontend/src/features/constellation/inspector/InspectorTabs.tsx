@@ -6,6 +6,7 @@ import { useRevision, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { callsNamed, nameOfDevice } from "../../../model/fleet/fleet.ts";
 import { feedLines, feedSource } from "../../../model/run/feed.ts";
+import { joined } from "../../../model/stream/logLines.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { findingTaken } from "../../../model/tasks/findings.ts";
 import { dependencies, head, resultOf, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
@@ -128,24 +129,14 @@ export function LogTab({ constellation, model, view }: { constellation: string; 
     hub.log(constellation, view.id, number, signal),
   );
   useRevision(model);
-  const live = ended ? undefined : model.lines.get(`${view.id}/${number}`);
+  const live = ended ? undefined : model.lines.of(view.id, number);
   const [follow, setFollow] = useState(true);
   const [words, setWords] = useState("");
   const box = useRef<HTMLDivElement>(null);
   const stored = log.value?.text ?? view.attempt?.tail ?? "";
-  const lines = useMemo(() => {
-    const kept = stored
-      ? stored
-          .replace(/\n$/, "")
-          .split("\n")
-          .map((text) => ({ text, stream: "stdout" }))
-      : [];
-    // What came by the socket is newer than what was read, and may repeat its end.
-    const fresh = live ?? [];
-    return kept.length > 0 && fresh.length > 0
-      ? [...kept, ...fresh.filter((line) => !stored.includes(line.text))]
-      : [...kept, ...fresh];
-  }, [stored, live, live?.length]);
+  const end = log.value?.next ?? 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the lines of the model change in place.
+  const lines = useMemo(() => joined(stored, end, live ?? []), [stored, end, live, live?.at(-1)?.to]);
   const shown = words ? lines.filter((line) => line.text.toLowerCase().includes(words.toLowerCase())) : lines;
   // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what calls for a scroll.
   useEffect(() => {
@@ -175,7 +166,7 @@ export function LogTab({ constellation, model, view }: { constellation: string; 
         <div className="log pane" ref={box} tabIndex={0} role="log" aria-label={`Log of attempt ${number}`}>
           {shown.slice(-2000).map((line, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line of a log is its place.
-            <div key={index} className={line.stream === "stderr" ? "err" : undefined}>
+            <div key={index} className={line.stream === "err" ? "err" : undefined}>
               {line.text}
             </div>
           ))}
