@@ -105,6 +105,14 @@ PEOPLE_THREATS = (
         ("tests/guard/test_names_of_given_files.py::test_t310_",),
     ),
     Threat(
+        "T311",
+        "whoever chooses the arguments of two calls gives both questions to the owner the same short name, has the"
+        " harmless one allowed, and the device carries out the other",
+        "an answer counts for the tool, the arguments and the task that were asked about; another call of this name"
+        " waits, and no line is named for it",
+        ("tests/guard/test_questions_of_one_name.py::test_t311_",),
+    ),
+    Threat(
         "T291",
         "an assistant saves a recipe, which stands among those of the person, and its words take files away unasked"
         " once the person types them",

@@ -8,6 +8,7 @@ which calls ask.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import re
 import secrets
@@ -126,6 +127,10 @@ class Asks:
                 Ask(id=identity, tool=action.tool, args=action.args, task=task, asked_s=now, nonce=nonce, shown=shown)
             )
             return asked
+        if (known.tool, known.args, known.task) != (action.tool, action.args, task):
+            # Whoever chooses the arguments of two calls can give both this short name, so no answer counts for both.
+            reason = f"it waits until another question of this device that is called {identity}, too, is answered"
+            return dataclasses.replace(asked, reason=reason, line="")
         if known.answer == "allow" and not known.over(now):
             path.unlink(missing_ok=True)
             whose = f"{name_of(known.by)} approved it at the hub" if known.by else "its owner approved it here"

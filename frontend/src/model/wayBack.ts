@@ -10,5 +10,5 @@ export function wayBack(spec: TaskSpec): Call | null {
   if (spec.any_of?.length || spec.undoes) return null;
   const ofTool = (spec.tool && WAYS_BACK[spec.tool]) || null;
   if (!spec.files_out?.length) return ofTool;
-  return !ofTool || "paths" in ofTool.outputs ? TAKES_AWAY : null;
+  return !ofTool || "paths" in (ofTool.outputs ?? {}) ? TAKES_AWAY : null;
 }
