@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
+from starloom.core.state.work import Work
+from starloom.engine import loop
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
 from starloom.store.port import Commit, Damaged
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.tools.profiles import TAB_OS
-from starloom_protocol.vocabulary import DeviceLink, Outcome, Profile
+from starloom_protocol.vocabulary import Code, DeviceLink, Outcome, Profile
 from starloom_protocol.wire.frames import ASKED_CHARS_MOST, Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
 from tests.builders import TOOLS, plan, task
 from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
@@ -241,6 +243,32 @@ async def test_a_tab_reads_who_asks_and_their_words(os: str, request_words: str,
         await settle()
         [dispatch] = found.wires.dispatches()
         assert (dispatch.asked_by, dispatch.asked_words) == asked
+
+
+async def test_a_result_whose_step_fails_ends_its_task_and_is_not_lost_without_a_word(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    real = loop.step
+
+    def step(work: Work, item: i.AnyInput) -> None:
+        if isinstance(item, i.ResultReported) and item.frame.outcome is Outcome.OK:
+            real(work, item)
+            raise RuntimeError("a fault of the hub")
+        real(work, item)
+
+    async with hub() as found:
+        await found.join("one")
+        await found.submit(plan(task("a")))
+        await settle()
+        monkeypatch.setattr(loop, "step", step)
+        found.result(found.wires.dispatches()[-1])
+        await settle()
+        ended = found.engine.shard.constellations["c1"]
+        assert (ended.head.state, ended.attempts["a/1"].code) == ("failed", Code.INTERNAL)
+        assert "did not take the result (ok)" in ended.attempts["a/1"].detail
+        assert found.engine.counts.failed_steps == 1
+        await found.clock.turn(200)
+        assert found.wires.acks()[-1].durable == 1
 
 
 async def test_never_work_leaves_only_when_the_history_has_its_lease() -> None:

@@ -21,7 +21,7 @@ from starloom.core.clock.eviction import missing
 from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.placement.queue_position import Held, Position, held_by_others, position
 from starloom.core.state.apply import load
-from starloom.core.state.inputs import AnyInput, DateWentBack, DeviceConnected
+from starloom.core.state.inputs import AnyInput, DateWentBack, DeviceConnected, ResultReported
 from starloom.core.state.invariants import Violated, check
 from starloom.core.state.model import Shard
 from starloom.core.state.orders import DURABLE, Answer, AnyOrder, ArmTimer, OutboxOrder
@@ -44,7 +44,8 @@ from starloom.store.port import Commit, Damaged, InboxPort, Ownership, OwnerStor
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import Event
-from starloom_protocol.vocabulary import CODES, Code
+from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome
+from starloom_protocol.wire.frames import ResultFrame
 
 log = logging.getLogger("starloom.engine")
 
@@ -57,6 +58,19 @@ RETIRE_SWEEP_MS = 1_000
 
 _encode_order = msgspec.json.Encoder().encode
 _decode_order = msgspec.json.Decoder(OutboxOrder)
+
+
+def _not_taken(frame: ResultFrame) -> ResultFrame:
+    """Return the failure that stands for a result which the hub failed to take; the work may have been done."""
+    return ResultFrame(
+        at=frame.at,
+        code=Code.INTERNAL,
+        detail=f"the hub has a fault and did not take the result ({frame.outcome}); its log says where",
+        effect=EffectSeen.MAYBE,
+        outcome=Outcome.ERROR,
+        report=frame.report,
+        tail=frame.tail,
+    )
 
 
 class Engine:
@@ -309,7 +323,7 @@ class Engine:
                 self._acks.note_ledger(item)
             begun = self._measure() if self._measure else 0.0
             undone, item = work.undone, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
-            self._step_one(work, item)
+            item = self._step_one(work, item)
             self._recording.stepped(item, decided=len(work.events) != work.begun[1] or work.undone != undone)
             if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
@@ -322,19 +336,26 @@ class Engine:
                 self._refused(device, door, reason)
         return work
 
-    def _step_one(self, work: Work, item: AnyInput) -> None:
-        """Step one input; an internal error affects that input alone, is reported to its asker and logged in full."""
+    def _step_one(self, work: Work, item: AnyInput) -> AnyInput:
+        """Step one input and return it; an internal error affects that input alone and is logged in full.
+
+        Its asker is told. A result is acknowledged, and nobody sends it again: in its place the failure of its attempt is
+        stepped and returned, so that its task ends.
+        """
         try:
             step(work, item)
         except Exception:
             log.exception("event=step_failed input=%s id=%s", type(item).__name__, item.id)
             self.counts.failed_steps += 1
             work.undo_input()
+            if isinstance(item, ResultReported) and item.frame.code is not Code.INTERNAL:
+                return self._step_one(work, replace(item, frame=_not_taken(item.frame)))
             info = CODES[Code.INTERNAL]
             fault = Fault(
                 code=Code.INTERNAL, reason=f"{type(item).__name__} {item.id} was not carried out", hint=info.hint
             )
             work.answers.append(Answer(input_id=item.id, faults=[fault]))
+        return item
 
     async def _commit(self, work: Work, batch: list[Entry]) -> None:
         own = self._owning.own

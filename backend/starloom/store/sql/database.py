@@ -273,6 +273,10 @@ def _failure(database: Database, error: BaseException, folder: Path | None = Non
     return told
 
 
+def _lower(text: str | None) -> str | None:
+    return None if text is None else text.lower()
+
+
 def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) -> Engine:
     engine = create_engine(
         url, connect_args={"check_same_thread": False}, **({"poolclass": pool} if pool else {"pool_size": READERS})
@@ -282,6 +286,8 @@ def _sqlite_engine(url: URL, pool: type[StaticPool] | None, *, read_only: bool) 
     def on_connect(connection: sqlite3.Connection, _record: Any) -> None:
         connection.isolation_level = None  # SQLAlchemy says BEGIN itself, see below
         connection.execute(f"PRAGMA busy_timeout={SQLITE_BUSY_MS}")
+        # That of SQLite knows the letters of English alone; a search takes those of any script as one.
+        connection.create_function("lower", 1, _lower, deterministic=True)
         if read_only:
             connection.execute("PRAGMA query_only=ON")
         else:
