@@ -59,9 +59,13 @@ class Queue:
 
     def take_of(self, at: LeaseRef) -> list[Frame]:
         """Return all output of one call."""
-        frames, self._frames, self.bytes = [frame for frame, _ in self._frames], deque(), 0
-        mine = [frame for frame in frames if isinstance(frame, OUTPUT) and frame.at == at]
-        self.add([frame for frame in frames if frame not in mine])
+        mine: list[Frame] = []
+        frames, self._frames, self.bytes = self._frames, deque(), 0
+        for frame, _ in frames:
+            if isinstance(frame, OUTPUT) and frame.at == at:
+                mine.append(frame)
+            else:
+                self.add([frame])
         return mine
 
 
