@@ -125,4 +125,15 @@ PEOPLE_THREATS = (
         "strangers, and callers that are known, have so many lines a minute each",
         ("tests/guard/test_flooded_refusals.py::test_t275_",),
     ),
+    Threat(
+        "T299",
+        "a device sends frames with texts, lists or maps of hundreds of kilobytes, which the log of inputs keeps though"
+        " nobody is shown them: a few questions to its owner a second fill the disk of the hub",
+        "each text, list and map of a frame has a bound, and a frame beyond it ends the connection before it is an"
+        " input; a field without one fails a test",
+        (
+            "tests/guard/test_flooding_asks.py::test_t299_",
+            "tests/edge/agents/test_frame_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",
+        ),
+    ),
 )

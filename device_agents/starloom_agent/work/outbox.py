@@ -22,8 +22,8 @@ BATCH_BYTES: Final = 512 * 1024
 BATCH_FRAMES: Final = 1_000
 REPORT_BYTES_MOST: Final = MESSAGE_BYTES_MAX - 16 * 1024
 """A longer report would end each connection that it is sent on, so its texts are cut. Facts take 700 KiB at most."""
-TEXT_CHARS_MOST: Final = 2_000
-"""A tool's sentence has at most as many; the signs of it take six bytes each at most."""
+TEXT_CHARS_MOST: Final = 4_000
+"""A tool's sentence has half as many at most, and a line to type may stand behind it."""
 
 
 def sendable_report(report: Report) -> tuple[Report, int]:
@@ -133,7 +133,7 @@ def report_end(outbox: Outbox, ledger: Ledger, at: LeaseRef, ended: Ended, *, du
             at=at,
             bytes=ended.bytes,
             code=ended.code,
-            detail=sendable(ended.detail),
+            detail=sendable(ended.detail)[:TEXT_CHARS_MOST],
             effect=ended.effect,
             facts=ended.facts,
             facts_too_big=ended.facts_too_big,

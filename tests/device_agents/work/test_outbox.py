@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
+from starloom_agent.toolkit.messages import Ended
 from starloom_agent.work.ledger import Ledger
-from starloom_agent.work.outbox import Outbox
+from starloom_agent.work.outbox import TEXT_CHARS_MOST, Outbox, report_end
 from starloom_protocol.vocabulary import Outcome
 from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, Side, decode
 from starloom_protocol.wire.frames import LeaseRef, ResultFrame
 from starloom_protocol.wire.session import Session, State
 
+AT = LeaseRef(attempt=1, constellation="c", incarnation=1, task="t")
 LONG = '"' + "x" * 400_000 + '"'
 
 
@@ -26,9 +28,8 @@ def outbox(tmp_path: Path) -> Iterator[Outbox]:
 
 
 def ended(outbox: Outbox, count: int = 1, **fields: Any) -> None:
-    at = LeaseRef(attempt=1, constellation="c", incarnation=1, task="t")
     for _ in range(count):
-        outbox.add(lambda n: ResultFrame(at=at, outcome=Outcome.OK, report=n, value="1", **fields), durable=True)
+        outbox.add(lambda n: ResultFrame(at=AT, outcome=Outcome.OK, report=n, value="1", **fields), durable=True)
 
 
 def sent(outbox: Outbox) -> list[list[ResultFrame]]:
@@ -73,3 +74,12 @@ def test_a_report_that_no_message_holds_is_cut(outbox: Outbox, fields: dict[str,
     (first, _) = [report for batch in sent(outbox) for report in batch]
     assert (first.value, first.outcome) == ("1", Outcome.OK)
     assert first.facts == fields.get("facts", {})
+
+
+def test_a_long_sentence_about_an_end_is_cut(outbox: Outbox, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "another.sqlite")
+    end = Ended(outcome=Outcome.ERROR, detail="x" * 1_000_000)
+    report_end(outbox, ledger, AT, end, durable=False, verified=False)
+    ledger.close()
+    ((report,),) = sent(outbox)
+    assert len(report.detail) == TEXT_CHARS_MOST

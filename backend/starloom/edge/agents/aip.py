@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import msgspec
 from starlette.types import Receive, Scope, Send
@@ -20,6 +20,7 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.frame_bounds import frame_fault
 from starloom.edge.agents.handshake import Alarm, Handshake, NoCommonVersion, Proved, Refused
 from starloom.edge.agents.links import Link, Links
 from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
@@ -43,8 +44,6 @@ from starloom_protocol.wire.version import is_older
 HANDSHAKES_MAX = 512
 """Handshakes at the same time, each of about 30 KiB; a quarter of a large fleet, whose devices return together."""
 SCOPE = "device"
-CONDITION_CHARS_MOST: Final = 4_096
-"""The longest path of a file system is 4,096 bytes, and a folder is the longest fact of a condition."""
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -335,6 +334,8 @@ class Connection:
 
     def _hear(self, message: str | bytes) -> None:
         for frame in self._aip.receive(message):
+            if wrong := frame_fault(frame):
+                raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
             self.handlers[type(frame)](self, frame)
 
     def _disconnected(self) -> None:
@@ -381,7 +382,7 @@ class Connection:
         """Take an offer in its bounds; each change of it becomes an event."""
         if self._too_often(Changing.OFFER, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its offer changes more often than any device's does")
-        if wrong := offer_fault(frame.offer, frame.os):
+        if wrong := offer_fault(frame.offer):
             raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
         self._parts.inbox.post(
             inputs.OfferReceived(
@@ -401,9 +402,6 @@ class Connection:
         if self._too_often(Changing.CONDITION, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
         facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
-        if any(len(value) > CONDITION_CHARS_MOST for value in facts.values()):
-            reason = f"a part of its condition has more than {CONDITION_CHARS_MOST} characters"
-            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
         self._parts.inbox.post(
             inputs.ConditionReceived(
                 by=self._by,

@@ -36,6 +36,9 @@ from starloom_protocol.text.scrubbing import Scrubber, Stream
 PIECE_CHARS: Final = 64 * 1024
 """A tool may say megabytes in one line; a piece of this length fits a message, however its signs are escaped."""
 
+NOTE_CHARS_MOST: Final = 200
+"""A note stands beside the bar of a task; the hub shows no more of it."""
+
 
 class Output:
     """The text of a call: one numbering of bytes over all streams, capped, scrubbed, with its tail.
@@ -79,8 +82,8 @@ class Output:
         return self.sent_bytes + self.lost_bytes
 
     def clean_note(self, said: Said) -> Said:
-        """Return a progress, which is not part of the output, without secrets."""
-        return msgspec.structs.replace(said, note=self._scrubber.text(said.note)) if self._scrubber else said
+        """Return a progress, which is not part of the output, without secrets and no longer than it is shown."""
+        return msgspec.structs.replace(said, note=self._scrubber.text(said.note)[:NOTE_CHARS_MOST])
 
     def clean_end(self, ended: Ended) -> Ended:
         """Return how the call ended without secrets in its sentence."""

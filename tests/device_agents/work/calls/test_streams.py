@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from starloom.store.blobs.logs import AttemptLogs
-from starloom_agent.toolkit.messages import OUTPUT_BYTES_MAX
-from starloom_agent.work.calls.streams import PIECE_CHARS, Output
+from starloom_agent.toolkit.messages import OUTPUT_BYTES_MAX, Said
+from starloom_agent.work.calls.streams import NOTE_CHARS_MOST, PIECE_CHARS, Output
 
 
 def full(room: int) -> Output:
@@ -39,3 +39,8 @@ def test_the_log_states_the_loss_in_the_middle(tmp_path: Path) -> None:
 def test_a_long_text_comes_in_pieces_without_a_gap() -> None:
     pieces = Output([]).take_text("out", "\N{SNOWMAN}" * (PIECE_CHARS + 1))
     assert [(said.offset, len(said.text)) for said in pieces] == [(0, PIECE_CHARS), (3 * PIECE_CHARS, 1)]
+
+
+def test_a_note_is_cut_to_what_is_shown() -> None:
+    note = Output(["hunter22"]).clean_note(Said(note="hunter22 " + "x" * 2_000_000)).note
+    assert note == "*** " + "x" * (NOTE_CHARS_MOST - 4)
