@@ -136,4 +136,12 @@ PEOPLE_THREATS = (
             "tests/edge/agents/test_frame_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",
         ),
     ),
+    Threat(
+        "T300",
+        "a device sends entries of its ledger, or reports of calls that it never had, as fast as its line takes them:"
+        " they wait in the memory of the hub by the hundred thousand, and everybody's requests are refused",
+        "a device with a thousand inputs is read no further until the engine has taken what waits, and it alone waits;"
+        " a message is handled in such portions",
+        ("tests/guard/test_flooded_inbox.py::test_t300_", "tests/edge/listeners/test_serving.py::test_t300_"),
+    ),
 )

@@ -9,7 +9,7 @@ from msgspec import inspect
 from msgspec.structs import replace
 
 from starloom.edge.agents.aip import Connection
-from starloom.edge.agents.frame_bounds import ASKS_MOST, BOUNDS, CHARS_MOST, LEASES_MOST, frame_fault
+from starloom.edge.agents.frame_bounds import ASKS_MOST, BOUNDS, CHARS_MOST, LEDGER_MOST, frame_fault
 from starloom_agent.policy.approvals import _TOLD_CHARS, TOLD_MOST
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.wire import frames as f
@@ -56,7 +56,7 @@ REFUSED: dict[str, f.Frame] = {
     "OwnerAsk.task": f.AsksFrame(answers="hub", open=[ask(task="x" * 1_001)]),
     "AsksFrame.open": f.AsksFrame(answers="hub", open=[ask()] * (ASKS_MOST + 1)),
     "LeaseRef.task": f.Started(at=replace(AT, task="x" * 1_001), report=1),
-    "LedgerReport.entries": f.LedgerReport(entries=[f.LedgerEntry(at=AT, state="unknown")] * (LEASES_MOST + 1)),
+    "LedgerReport.entries": f.LedgerReport(entries=[f.LedgerEntry(at=AT, state="unknown")] * (LEDGER_MOST + 1)),
     "ResultFrame.detail": f.ResultFrame(at=AT, detail="x" * 65_537, outcome="ok", report=1),  # type: ignore[arg-type]
     "ConditionFrame.facts.key": f.ConditionFrame(facts={"x" * 201: ""}),
     "Bye.reason": f.Bye(reason="x" * (CHARS_MOST + 1)),

@@ -31,6 +31,8 @@ ENTRIES_MOST: Final = 2_000
 """Facts and grants; a grant is for one folder, host or command."""
 LEASES_MOST: Final = 5_000
 """A device has far fewer attempts that are open."""
+LEDGER_MOST: Final = 1_000
+"""An agent tells 128 of its own accord and is asked about one at a time; each is an input."""
 ASKS_MOST: Final = 100
 """An agent tells no more questions at once, and no more are kept."""
 
@@ -50,7 +52,7 @@ BOUNDS: Final[Mapping[str, int]] = {
     "FactsFrame.facts_too_big.key": LONG_CHARS_MOST,
     "LeaseRef.task": TASK_CHARS_MOST,
     "LedgerEntry.state": WORD_CHARS_MOST,
-    "LedgerReport.entries": LEASES_MOST,
+    "LedgerReport.entries": LEDGER_MOST,
     "LogChunk.stream": WORD_CHARS_MOST,
     "LogChunk.text": MESSAGE_BYTES_MAX,
     "Offer.digest": WORD_CHARS_MOST,
