@@ -144,4 +144,11 @@ PEOPLE_THREATS = (
         " a message is handled in such portions",
         ("tests/guard/test_flooded_inbox.py::test_t300_", "tests/edge/listeners/test_serving.py::test_t300_"),
     ),
+    Threat(
+        "T301",
+        "a device gives a list with a long item, and a plan fills it into the arguments of another device's call many"
+        " times: the order is longer than a message, and ends each connection of that device for good",
+        "an order that no message holds does not leave: its task fails with the size, and its device stays online",
+        ("tests/guard/test_filled_orders.py::test_t301_",),
+    ),
 )

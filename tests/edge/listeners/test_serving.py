@@ -128,11 +128,12 @@ async def test_t300_a_peer_is_read_no_further_until_there_is_room() -> None:
         await flooding.send("two")
         answered = await flooding.ping()
         await said(other, "meanwhile")
-        for connection in server.server_state.connections:
-            connection.ask(1.0)
+        sockets = cast("set[ServerWebsocket]", server.server_state.connections)
+        for each_socket in sockets:
+            each_socket.ask(1.0)
         assert apps[0].told == ["taken one"]
         # It would be cut off for an answer that is not read.
-        assert sorted(connection.asked_s for connection in server.server_state.connections) == [0.0, 1.0]
+        assert sorted(each_socket.asked_s for each_socket in sockets) == [0.0, 1.0]
         full.set_result(None)
         await answered
         assert apps[0].told == ["taken one", "taken two"]

@@ -49,6 +49,8 @@ from starloom.engine.orders.secrets import SecretDelivery, with_handles
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
 from starloom_protocol.records.entities import Job
 from starloom_protocol.values import MISSING, canonical, parse, point
+from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, frame_bytes
 from starloom_protocol.wire.frames import (
     Ack,
     Cancel,
@@ -67,6 +69,8 @@ from starloom_protocol.wire.frames import (
 
 DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 """A message has a bound of 1 MiB, and escaping lengthens values; larger ones leave as artifacts."""
+DISPATCH_BYTES_MAX = MESSAGE_BYTES_MAX - 4 * 1024
+"""A longer order ends each connection that it is sent on; the rest is room for the message around it."""
 
 
 class Pump:
@@ -135,7 +139,7 @@ class Pump:
         if constellation is None or attempt is None or attempt.end is not None:
             return
         inputs = [self._input(constellation, item) for item in order.inputs]
-        size = sum(len(part.value or "") for item in inputs for part in item.parts) if inputs else 0
+        size = sum(_bytes(part.value or "") for item in inputs for part in item.parts) if inputs else 0
         big = size + len(order.args) > DISPATCH_VALUES_BYTES_MAX
         if big or order.secrets:
             task = asyncio.get_running_loop().create_task(self._dispatch_later(order, inputs, big=big))
@@ -186,7 +190,10 @@ class Pump:
             tool=order.tool,
             wants=order.wants,
         )
-        if self._sender.send(order.device, [frame]):
+        if (size := frame_bytes(frame)) > DISPATCH_BYTES_MAX:
+            detail = f"its arguments are filled to {size:,} bytes, and an order has at most {DISPATCH_BYTES_MAX:,}"
+            self._giving.end(order, Outcome.ERROR, Code.TOO_LARGE, detail)
+        elif self._sender.send(order.device, [frame]):
             self._leases.begin(order.at)
 
     def _input(self, constellation: Constellation, item: InputPlan) -> DispatchInput:
@@ -208,6 +215,10 @@ class Pump:
             found = point(parse(text), source.output)
             return InputPart(value="null" if found is MISSING else canonical(found))
         return InputPart(value=text, output=source.output)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _fill(value: Any, item: Any) -> Any:

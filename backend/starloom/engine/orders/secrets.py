@@ -171,13 +171,12 @@ class SecretDelivery:
     def _give_back(self, order: SendDispatch, name: str, *, known: bool) -> None:
         """Report that the attempt never began: the task waits again, or fails with a hint for a person."""
         detail = f"the secret {name} cannot be opened" if known else f"the secret {name} was removed"
-        frame = ResultFrame(
-            at=order.at,
-            code=Code.SECRET_UNREADABLE if known else None,
-            detail=f"{detail}; set it again: starloom secret set {name}",
-            outcome=Outcome.NEVER_STARTED,
-            report=0,
-        )
+        detail = f"{detail}; set it again: starloom secret set {name}"
+        self.end(order, Outcome.NEVER_STARTED, Code.SECRET_UNREADABLE if known else None, detail)
+
+    def end(self, order: SendDispatch, outcome: Outcome, code: Code | None, detail: str) -> None:
+        """Report to the engine how an attempt ended whose order cannot leave."""
+        frame = ResultFrame(at=order.at, code=code, detail=detail, outcome=outcome, report=0)
         self._count += 1
         identity = f"giving/{order.at.constellation}/{order.at.task}/{order.at.attempt}/{self._count}"
         self._inbox.post(ResultReported(by=ENGINE, device=order.device, frame=frame, id=identity, scope=ENGINE))
