@@ -60,12 +60,14 @@ class Queue:
     def take_of(self, at: LeaseRef) -> list[Frame]:
         """Return all output of one call."""
         mine: list[Frame] = []
-        frames, self._frames, self.bytes = self._frames, deque(), 0
-        for frame, _ in frames:
+        others: deque[tuple[Frame, int]] = deque()
+        for frame, size in self._frames:
             if isinstance(frame, OUTPUT) and frame.at == at:
                 mine.append(frame)
+                self.bytes -= size
             else:
-                self.add([frame])
+                others.append((frame, size))
+        self._frames = others
         return mine
 
 

@@ -75,9 +75,13 @@ class Chatter:
         """Send what there is, first of the calls that were taken the longest time ago: a slow line takes few."""
         for at, voice in list(self._voices.items()):
             frames = _frames(at, voice)
-            if frames and self._push(frames):
+            if not frames:
+                continue
+            if self._push(frames):
                 del self._voices[at]
                 self._voices[at] = _Voice()
+            else:
+                self._something.set()  # the next round tries again, also where nothing more is said
 
 
 def _frames(at: LeaseRef, voice: _Voice) -> list[Frame]:
