@@ -464,6 +464,7 @@ class Ws:
         }
         self._taker: Taker | None = None
         self._ended: Ended | None = None
+        self._full: asyncio.Future[None] | None = None
         self._to_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self._from_app: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         self.task: asyncio.Task[None] | None = None
@@ -501,7 +502,9 @@ class Ws:
 
     async def send(self, text: str) -> None:
         if self._taker is not None:
-            self._taker(text)
+            if self._full is not None:
+                await self._full  # the socket is read no further, and the peer waits
+            self._full = self._taker(text)
         else:
             self._to_app.put_nowait({"type": "websocket.receive", "text": text})
 

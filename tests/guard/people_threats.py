@@ -141,4 +141,30 @@ PEOPLE_THREATS = (
         "strangers, and callers that are known, have so many lines a minute each",
         ("tests/guard/test_flooded_refusals.py::test_t275_",),
     ),
+    Threat(
+        "T299",
+        "a device sends frames with texts, lists or maps of hundreds of kilobytes, which the log of inputs keeps though"
+        " nobody is shown them: a few questions to its owner a second fill the disk of the hub",
+        "each text, list and map of a frame has a bound, and a frame beyond it ends the connection before it is an"
+        " input; a field without one fails a test",
+        (
+            "tests/guard/test_flooding_asks.py::test_t299_",
+            "tests/edge/agents/test_frame_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",
+        ),
+    ),
+    Threat(
+        "T300",
+        "a device sends entries of its ledger, or reports of calls that it never had, as fast as its line takes them:"
+        " they wait in the memory of the hub by the hundred thousand, and everybody's requests are refused",
+        "a device with a thousand inputs is read no further until the engine has taken what waits, and it alone waits;"
+        " a message is handled in such portions",
+        ("tests/guard/test_flooded_inbox.py::test_t300_", "tests/edge/listeners/test_serving.py::test_t300_"),
+    ),
+    Threat(
+        "T301",
+        "a device gives a list with a long item, and a plan fills it into the arguments of another device's call many"
+        " times: the order is longer than a message, and ends each connection of that device for good",
+        "an order that no message holds does not leave: its task fails with the size, and its device stays online",
+        ("tests/guard/test_filled_orders.py::test_t301_",),
+    ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.edge.agents.aip import CONDITION_CHARS_MOST
+from starloom.edge.agents.frame_bounds import CHARS_MOST
 from starloom.edge.agents.offer_bounds import CONDITIONS
 from starloom.edge.routes.work.run_forecasts import RATES, WHAT_IF
 from starloom_protocol.text.courtesy import courtesy_sentence
@@ -68,7 +68,7 @@ async def test_t120_a_flood_of_changes_ends_the_connection_and_fills_no_log(worl
 
 async def test_t120_a_long_condition_ends_the_connection(world: World) -> None:
     _honest, liar = await _two(world)
-    await liar.send(f.ConditionFrame(facts={"courtesy_why": "x" * (CONDITION_CHARS_MOST + 1)}))
+    await liar.send(f.ConditionFrame(facts={"courtesy_why": "x" * (CHARS_MOST + 1)}))
     await settle()
     assert world.hub.fleet.devices[liar.id].link == "offline"
     assert world.hub.fleet.devices[liar.id].condition == {}

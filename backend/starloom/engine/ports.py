@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -51,6 +52,10 @@ class Inbox(Protocol):
 
     def post(self, item: AnyInput) -> None:
         """Step an input without an answer. Reports use this; it never refuses."""
+        ...
+
+    def room(self) -> asyncio.Future[None] | None:
+        """Return the moment at which all that waits now will have been taken; None if little waits."""
         ...
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:

@@ -46,6 +46,9 @@ class OwnerInbox:
         elif not item.by.startswith("device:"):
             self._remote.post(item)
 
+    def room(self) -> asyncio.Future[None] | None:
+        return None if self.engine is None else self.engine.inbox.room()
+
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         if self.engine is None:
             return Renew(granted=[], sent_ms=sent_ms)

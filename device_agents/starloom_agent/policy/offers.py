@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -30,6 +30,10 @@ from starloom_protocol.tools.results import name_of
 from starloom_protocol.values import canonical, list_key
 from starloom_protocol.vocabulary import NO_NOTICES, NOTICES, Effect
 from starloom_protocol.wire.frames import OfferFrame
+
+TOOLS_BYTES_MOST: Final = 640 * 1024
+"""An offer is one message of 1 MiB; the rest is room for the names of tools without a place, facts and grants."""
+NO_ROOM: Final = "this device offers more tools than one message holds; name fewer MCP servers for it"
 
 
 @functools.cache
@@ -123,6 +127,17 @@ def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
     }
 
 
+def _in_one_message(offered: list[ToolOffer]) -> list[ToolOffer]:
+    """Return the tools; those that an offer has no room for, such as the last of many MCP servers, are unavailable."""
+    fitting, room = [], TOOLS_BYTES_MOST
+    for tool in offered:
+        room -= len(msgspec.json.encode(tool))
+        if room < 0:
+            tool = ToolOffer(effects=tool.effects, name=tool.name, title=tool.title, unavailable=NO_ROOM)
+        fitting.append(tool)
+    return fitting
+
+
 def make_offer(
     tools: Iterable[Tool],
     policy: Policy,
@@ -151,6 +166,7 @@ def make_offer(
         )
         for tool in tools
     ]
+    offered = _in_one_message(offered)
     said = {**facts(folder, sandbox), **placed}
     if not display.notice_program():
         said[NOTICES] = NO_NOTICES

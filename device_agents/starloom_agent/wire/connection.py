@@ -2,9 +2,9 @@
 
 Decides nothing about work. A hub that does not sign with the key pinned at joining is left before it is obeyed.
 
-All waiting frames leave as one message, so numbers and order hold. A message is handled in the turn in which it
-arrives, and its replies are sent in that turn if the line takes them at once; the writer sends everything else. The
-`Peer` handles the frames; `link` decides when to dial again. `Heartbeat` is pure: it knows no socket and no clock.
+`Outgoing` has the order in which waiting frames leave. A message is handled in the turn in which it arrives, and its
+replies are sent in that turn if the line takes them at once; the writer sends everything else. The `Peer` handles the
+frames; `link` decides when to dial again. `Heartbeat` is pure: it knows no socket and no clock.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import starloom_agent
 from starloom_agent.home.identity import Identity, KeyShare, signed_by
 from starloom_agent.wire.dialling import Route
 from starloom_agent.wire.line import Line
+from starloom_agent.wire.outgoing import Outgoing
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.channel import ChannelKeys, channel_keys, device_proof, hub_proof, transcript
 from starloom_protocol.wire.frames import (
@@ -31,7 +32,7 @@ from starloom_protocol.wire.frames import (
     Frame,
     Goaway,
     Hello,
-    LogChunk,
+    LeaseRef,
     Prove,
     Refuse,
     Renew,
@@ -74,10 +75,6 @@ class Heartbeat:
 
 OPEN_TIMEOUT_S: Final = 15.0
 """A line that takes longer for its handshake is given up and dialled again."""
-FRAMES_WAITING_MAX: Final = 2_000
-"""Output and figures of an agent without a line; what does not fit stays with its caller or is dropped."""
-_MESSAGE_BYTES: Final = 900 * 1024
-"""The hub refuses a message of more than 1 MiB; the rest is room for estimates that were too low."""
 _WRITE_BYTES: Final = 32 * 1024
 """Sending waits while the line has more than this to send."""
 _REFUSED_AGAIN_S: Final = 60.0
@@ -160,7 +157,7 @@ class Connection:
     clock: Callable[[], float]
     session: Session = field(default_factory=lambda: Session(Side.AGENT))
     channel: ChannelKeys | None = None
-    _waiting: list[Frame] = field(default_factory=list)
+    _outgoing: Outgoing = field(default_factory=Outgoing)
     _wake: asyncio.Event = field(default_factory=asyncio.Event)
     _sending: asyncio.Lock = field(default_factory=asyncio.Lock)
     _answering: bool = False
@@ -170,13 +167,12 @@ class Connection:
     _bye: Bye | None = None
     _held_back: list[Frame] = field(default_factory=list)
 
-    def push(self, frames: list[Frame]) -> bool:
-        """Queue frames that are not reports; False if too many wait: the caller may keep or drop them."""
-        if len(self._waiting) + len(frames) > FRAMES_WAITING_MAX:
-            return False
-        self._waiting += frames
-        self.wake()
-        return True
+    def push(self, frames: list[Frame], ended: LeaseRef | None = None) -> bool:
+        """Queue frames that are not reports, as `Outgoing.push`; False: the caller may keep or drop them."""
+        taken = self._outgoing.push(frames, ended)
+        if taken:
+            self.wake()
+        return taken
 
     def wake(self) -> None:
         """Wake the writer: there may be something to send."""
@@ -323,7 +319,7 @@ class Connection:
     async def _pump(self, line: Line, welcome: Welcome, proved_at: float) -> None:
         first, self._held_back = self._held_back, []
         self._heard_at = self.clock()
-        self._waiting[:0] = [*self.peer.welcomed(welcome, proved_at), self.peer.alive()]
+        self._outgoing.greet([*self.peer.welcomed(welcome, proved_at), self.peer.alive()])
         self._wake.set()
         if first:
             self.peer.received(first)
@@ -402,7 +398,8 @@ class Connection:
         """Return the next message there is to send. Its frames count as sent."""
         message, self._packed = self._packed, None
         if message is None:
-            frames = self._some_waiting() or self.peer.reports() or self._last_word()
+            waiting = self._outgoing
+            frames = waiting.before_reports() or self.peer.reports() or waiting.after_reports() or self._last_word()
             message = self.session.send(frames) if frames else None
         return message
 
@@ -417,17 +414,6 @@ class Connection:
                 raise ConnectionEnded(f"nothing was heard from the hub for {quiet_s:g} s")
             if beat.due(now, running=running):
                 self.push([*self.peer.beside_alive(), alive])
-
-    def _some_waiting(self) -> list[Frame]:
-        """Take the frames that fit one message; a chunk of log counts as if each character were escaped."""
-        room = _MESSAGE_BYTES
-        for index, frame in enumerate(self._waiting):
-            room -= 6 * len(frame.text) + 300 if isinstance(frame, LogChunk) else 1_000
-            if room < 0 and index:
-                taken, self._waiting = self._waiting[:index], self._waiting[index:]
-                return taken
-        taken, self._waiting = self._waiting, []
-        return taken
 
     def _last_word(self) -> list[Frame]:
         bye, self._bye = self._bye, None

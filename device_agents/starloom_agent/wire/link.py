@@ -11,7 +11,7 @@ from typing import Final
 
 from starloom_agent.wire.connection import Connection, ConnectionEnded
 from starloom_agent.wire.dialling import Route
-from starloom_protocol.wire.frames import Frame
+from starloom_protocol.wire.frames import Frame, LeaseRef
 
 RECONNECT_LEAST_S: Final = 0.2
 """A hub that was only restarted is back within a second, and its devices should be too."""
@@ -66,9 +66,9 @@ class Link:
         channel = self.connection.channel if self.connection is not None else None
         return channel.http.hex() if channel is not None else ""
 
-    def push(self, frames: list[Frame]) -> bool:
+    def push(self, frames: list[Frame], ended: LeaseRef | None = None) -> bool:
         """Queue frames that are not reports; False if there is no connection or it has too many waiting."""
-        return self.connection is not None and self.connection.push(frames)
+        return self.connection is not None and self.connection.push(frames, ended)
 
     def wake(self) -> None:
         """Wake the connection: there may be reports to send."""

@@ -10,21 +10,32 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from msgspec.structs import replace
+
 from starloom_agent.toolkit.messages import Ended, sendable
 from starloom_agent.work.ledger import Ledger, Report
 from starloom_protocol.vocabulary import EffectSeen
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, frame_bytes
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
 
 BATCH_BYTES: Final = 512 * 1024
 BATCH_FRAMES: Final = 1_000
+REPORT_BYTES_MOST: Final = MESSAGE_BYTES_MAX - 16 * 1024
+"""A longer report would end each connection that it is sent on, so its texts are cut. Facts take 700 KiB at most."""
+TEXT_CHARS_MOST: Final = 4_000
+"""A tool's sentence has half as many at most, and a line to type may stand behind it."""
 
 
-def weight(report: Report) -> int:
-    """Return about how many bytes a report takes in a message, rather too many than too few."""
-    if isinstance(report, ResultFrame):
-        texts = len(report.value or "") + len(report.tail) + len(report.detail)
-        return 400 + 2 * (texts + sum(len(text) + len(name) for name, text in report.facts.items()))
-    return 400
+def sendable_report(report: Report) -> tuple[Report, int]:
+    """Return a report as it may leave, and how many bytes it takes in a message."""
+    size = frame_bytes(report)
+    if size > REPORT_BYTES_MOST and isinstance(report, ResultFrame):
+        report = replace(report, detail=report.detail[:TEXT_CHARS_MOST], tail=report.tail[-TEXT_CHARS_MOST:])
+        if frame_bytes(report) > REPORT_BYTES_MOST:
+            # The pointers of the hub alone are too long; a pointer that is missing in both maps found nothing.
+            report = replace(report, facts={}, facts_too_big={})
+        size = frame_bytes(report)
+    return report, size
 
 
 class Outbox:
@@ -87,25 +98,24 @@ class Outbox:
 
     def unsent(self) -> list[Report]:
         """Return the next batch to send and count it as sent on this connection."""
-        batch: list[Report] = []
-        room = BATCH_BYTES
-        while self._again and room > 0:
-            report = self.pending.get(self._again.pop(0))
-            if report is not None:
-                batch.append(report)
-                room -= weight(report)
-        fresh: list[Report] = []
+        fresh: list[int] = []
         for number in reversed(self.pending):
             if number <= self._sent_up_to:
                 break
-            fresh.append(self.pending[number])
-        for report in reversed(fresh):
-            cost = weight(report)
-            if batch and (cost > room or len(batch) >= BATCH_FRAMES):
-                break
-            batch.append(report)
-            room -= cost
-            self._sent_up_to = report.report
+            fresh.append(number)
+        batch: list[Report] = []
+        room = BATCH_BYTES
+        for number in (*self._again, *reversed(fresh)):
+            if number in self.pending:
+                report, size = sendable_report(self.pending[number])
+                if batch and (size > room or len(batch) >= BATCH_FRAMES):
+                    break
+                batch.append(report)
+                room -= size
+            if number > self._sent_up_to:
+                self._sent_up_to = number
+            else:
+                self._again.remove(number)
         return batch
 
 
@@ -123,7 +133,7 @@ def report_end(outbox: Outbox, ledger: Ledger, at: LeaseRef, ended: Ended, *, du
             at=at,
             bytes=ended.bytes,
             code=ended.code,
-            detail=sendable(ended.detail),
+            detail=sendable(ended.detail)[:TEXT_CHARS_MOST],
             effect=ended.effect,
             facts=ended.facts,
             facts_too_big=ended.facts_too_big,

@@ -286,8 +286,8 @@ class Agent:
     def alive(self) -> Alive:
         return Alive(running=core.running_refs(self.state), sent_ms=int(processes.awake_clock_s() * 1000))
 
-    def _push(self, frames: list[Frame]) -> bool:
-        return self._link.push(frames)
+    def _push(self, frames: list[Frame], ended: LeaseRef | None = None) -> bool:
+        return self._link.push(frames, ended)
 
     def _on_event(self, frame: Any) -> None:
         self._do(frame)

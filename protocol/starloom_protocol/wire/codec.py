@@ -71,6 +71,11 @@ def tag_of(frame: type[Frame] | Frame) -> str:
     return str(frame.__struct_config__.tag)
 
 
+def frame_bytes(frame: Frame) -> int:
+    """Return how many bytes a frame takes in a message, with its comma; a peer of an older version gets no more."""
+    return len(_encoder.encode(frame)) + 1
+
+
 def encode(
     n: int,
     frames: Sequence[Frame],

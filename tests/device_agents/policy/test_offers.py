@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import starloom_agent
-from starloom_agent.policy.offers import build, facts, schema_of
+from starloom_agent.policy.offers import NO_ROOM, build, facts, make_offer, schema_of
+from starloom_agent.policy.policy import Policy
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.values import parse
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, frame_bytes
 
 
 def test_the_schemas_of_tools_do_not_depend_on_the_version_of_python() -> None:
@@ -33,6 +36,15 @@ def test_the_build_changes_with_the_code_and_with_nothing_else(tmp_path: Path, m
     (tmp_path / "__init__.py").write_text("a = 2")
     assert stamp() != first
     assert len(first) == 8
+
+
+def test_tools_that_one_message_does_not_hold_are_unavailable(tmp_path: Path) -> None:
+    own = all_tools()[0]
+    many = [replace(own, name=f"mcp.s.t{number}", schema=f'{{"d":"{"x" * 30_000}"}}') for number in range(200)]
+    frame = make_offer([own, *many], Policy(), slots=1, folder=tmp_path)
+    assert len(frame.offer.tools) == 201
+    assert frame_bytes(frame) < MESSAGE_BYTES_MAX
+    assert [NO_ROOM in (tool.unavailable or "") for tool in frame.offer.tools] == [False] * 22 + [True] * 179
 
 
 def _descriptions(schema: Any) -> Iterator[str]:

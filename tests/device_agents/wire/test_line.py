@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 
@@ -11,7 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed
 
-from starloom_agent.wire.line import Line
+from starloom_agent.wire.line import UNSENT_BYTES, Line
 
 
 class Peer:
@@ -112,3 +113,9 @@ async def test_nothing_is_written_to_a_line_that_is_not_free_or_has_ended() -> N
         with pytest.raises(ConnectionClosed):
             await line.read()
         assert not line.write_now(b"late")
+
+
+async def test_the_system_keeps_little_unsent() -> None:
+    async with a_line() as (line, _):
+        taken = line.transport.get_extra_info("socket")
+        assert taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT) == UNSENT_BYTES

@@ -34,6 +34,7 @@ class Application:
         self.may_read = asyncio.Event()
         self.over = asyncio.Event()
         self.send: Send
+        self.full: asyncio.Future[None] | None = None
         self._reads = reads
         self._fails = fails
 
@@ -48,7 +49,11 @@ class Application:
         if self._fails:
             raise ValueError("a fault of the application")
         await self.may_read.wait()
-        scope["extensions"][HOLD](lambda message: self.told.append(f"taken {message}"), self.ended)
+        scope["extensions"][HOLD](self.take, self.ended)
+
+    def take(self, message: str | bytes) -> asyncio.Future[None] | None:
+        self.told.append(f"taken {message!s}")
+        return self.full
 
     def ended(self, reason: str) -> None:
         self.told.append(f"ended {reason}")
@@ -103,6 +108,35 @@ async def test_messages_before_the_hold_come_first() -> None:
         app.may_read.set()
         await said(socket, "four")
     assert app.told == ["read one", "taken two", "taken three", "taken four", "ended "]
+
+
+async def test_t300_a_peer_is_read_no_further_until_there_is_room() -> None:
+    apps = [Application(), Application()]
+    served_by = iter(apps)
+
+    async def each(scope: Scope, receive: Receive, send: Send) -> None:
+        await next(served_by)(scope, receive, send)
+
+    for app in apps:
+        app.may_read.set()
+    async with served(each) as (server, url), connect(url, proxy=None) as flooding, connect(url, proxy=None) as other:
+        await said(flooding)
+        apps[0].full = full = asyncio.get_running_loop().create_future()
+        await flooding.send("one")
+        while not apps[0].told:
+            await said(other)
+        await flooding.send("two")
+        answered = await flooding.ping()
+        await said(other, "meanwhile")
+        sockets = cast("set[ServerWebsocket]", server.server_state.connections)
+        for each_socket in sockets:
+            each_socket.ask(1.0)
+        assert apps[0].told == ["taken one"]
+        # It would be cut off for an answer that is not read.
+        assert sorted(each_socket.asked_s for each_socket in sockets) == [0.0, 1.0]
+        full.set_result(None)
+        await answered
+        assert apps[0].told == ["taken one", "taken two"]
 
 
 async def test_a_peer_gone_before_the_hold_ends_it() -> None:

@@ -16,10 +16,12 @@ import msgspec
 from starlette.types import Receive, Scope, Send
 
 from starloom.core.state import inputs
+from starloom.core.state.inputs import AnyInput
 from starloom.edge.access.credentials import new_id
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
+from starloom.edge.agents.frame_bounds import frame_fault
 from starloom.edge.agents.handshake import Alarm, Handshake, NoCommonVersion, Proved, Refused
 from starloom.edge.agents.links import Link, Links
 from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
@@ -43,8 +45,8 @@ from starloom_protocol.wire.version import is_older
 HANDSHAKES_MAX = 512
 """Handshakes at the same time, each of about 30 KiB; a quarter of a large fleet, whose devices return together."""
 SCOPE = "device"
-CONDITION_CHARS_MOST: Final = 4_096
-"""The longest path of a file system is 4,096 bytes, and a folder is the longest fact of a condition."""
+PORTION_MOST: Final = 1_000
+"""The inputs that a device may have at a time where the engine cannot follow; a message may hold ten times as many."""
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 
@@ -213,10 +215,13 @@ class Connection:
         "_asked",
         "_count",
         "_endpoint",
+        "_full",
         "_link",
         "_over",
         "_parts",
+        "_posted",
         "_reports",
+        "_rest",
         "_socket",
         "_who",
     )
@@ -238,6 +243,9 @@ class Connection:
         self._link = Link(who.device, aip, socket, channel)
         self._over = False
         self._count = 0
+        self._posted = 0  # inputs since the engine was last waited for
+        self._rest: list[f.Frame] = []
+        self._full: asyncio.Future[None] | None = None  # done when the rest is handled
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
         self._reports = Limits(parts.monotonic_s, RATES)  # of this connection, with those that change nothing
@@ -306,14 +314,20 @@ class Connection:
         self._parts.links.open(link, [f.ResumePlan(entries=entries), *newer])
         _log.info("device %s (%s) connected, session %d", value["name"], self._device, link.session)
 
-    def _take(self, message: str | bytes) -> None:
-        """Handle a message in its turn; messages after one that ended the connection are ignored."""
+    def _take(self, message: str | bytes) -> asyncio.Future[None] | None:
+        """Handle a message in its turn; messages after one that ended the connection are ignored.
+
+        Return a future where the engine cannot follow: its device waits until then, and no other one.
+        """
         if self._over or self._link.closing:
-            return
+            return None
         try:
-            self._hear(message)
+            self._rest += self._aip.receive(message)
+            if self._full is None:
+                self._handle_rest()
         except Exception as error:
             self._end(error)
+        return self._full
 
     def _gone(self, reason: str) -> None:
         self._end(Gone(reason))
@@ -328,20 +342,51 @@ class Connection:
         if self._over:
             return
         self._over = True
+        self._read_on()
         self._link.stop()
         self._parts.links.remove(self._link)
         if self._link.session:
             self._disconnected()
 
-    def _hear(self, message: str | bytes) -> None:
-        for frame in self._aip.receive(message):
+    def _handle_rest(self) -> None:
+        """Handle the frames that were received, as many as the engine has room for."""
+        frames, self._rest = self._rest, []
+        for index, frame in enumerate(frames):
+            if wrong := frame_fault(frame):
+                raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
             self.handlers[type(frame)](self, frame)
+            if self._posted >= PORTION_MOST and (room := self._parts.inbox.room()) is not None:
+                self._posted = 0
+                self._rest = frames[index + 1 :]
+                self._full = self._full or room.get_loop().create_future()
+                room.add_done_callback(self._handle_on)
+                return
+        self._read_on()
+
+    def _handle_on(self, _room: asyncio.Future[None]) -> None:
+        if self._over or self._link.closing:
+            self._read_on()
+            return
+        try:
+            self._handle_rest()
+        except Exception as error:
+            self._end(error)
+
+    def _read_on(self) -> None:
+        """Have the device read again, if it waits."""
+        full, self._full = self._full, None
+        if full is not None:
+            full.set_result(None)
+
+    def _post(self, item: AnyInput) -> None:
+        self._posted += 1
+        self._parts.inbox.post(item)
 
     def _disconnected(self) -> None:
         link = self._link
         reason = link.closed_because or self._aip.closed_because or "the connection ended"
         _log.info("device %s disconnected, session %d: %s", self._device, link.session, reason)
-        self._parts.inbox.post(
+        self._post(
             inputs.DeviceDisconnected(
                 by=self._by,
                 device=self._device,
@@ -357,21 +402,15 @@ class Connection:
         return f"{self._who.device}/{self._link.http_token[:8]}/{self._count}{what}"
 
     def _started(self, frame: f.Started) -> None:
-        self._parts.inbox.post(
-            inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
-        )
+        self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _result(self, frame: f.ResultFrame) -> None:
         if self._parts.given.by_lease:
             frame = self._parts.given.result(frame)
-        self._parts.inbox.post(
-            inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
-        )
+        self._post(inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _receipt(self, frame: f.Receipt) -> None:
-        self._parts.inbox.post(
-            inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
-        )
+        self._post(inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _too_often(self, kind: Changing, frame: f.AsksFrame | f.ConditionFrame | f.OfferFrame) -> bool:
         device = self._device
@@ -381,9 +420,9 @@ class Connection:
         """Take an offer in its bounds; each change of it becomes an event."""
         if self._too_often(Changing.OFFER, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its offer changes more often than any device's does")
-        if wrong := offer_fault(frame.offer, frame.os):
+        if wrong := offer_fault(frame.offer):
             raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
-        self._parts.inbox.post(
+        self._post(
             inputs.OfferReceived(
                 by=self._by,
                 device=self._device,
@@ -401,10 +440,7 @@ class Connection:
         if self._too_often(Changing.CONDITION, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
         facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
-        if any(len(value) > CONDITION_CHARS_MOST for value in facts.values()):
-            reason = f"a part of its condition has more than {CONDITION_CHARS_MOST} characters"
-            raise ProtocolFault(Code.PROTOCOL_ERROR, reason)
-        self._parts.inbox.post(
+        self._post(
             inputs.ConditionReceived(
                 by=self._by,
                 device=self._device,
@@ -419,7 +455,7 @@ class Connection:
         """Take the questions to its owner; each change of them becomes an event with all that are open."""
         if self._too_often(Changing.ASKS, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its questions change more often than any device's do")
-        self._parts.inbox.post(
+        self._post(
             inputs.AsksReceived(
                 answers=frame.answers,
                 by=self._by,
@@ -433,7 +469,7 @@ class Connection:
 
     def _ledger(self, frame: f.LedgerReport) -> None:
         for entry in frame.entries:
-            self._parts.inbox.post(
+            self._post(
                 inputs.LedgerReported(
                     at=entry.at, by=self._by, device=self._device, id=self._id(), scope=SCOPE, state=entry.state
                 )
@@ -441,9 +477,7 @@ class Connection:
 
     def _facts(self, frame: f.FactsFrame) -> None:
         frame = self._parts.given.facts(frame)
-        self._parts.inbox.post(
-            inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE)
-        )
+        self._post(inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
 
     def _alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)
@@ -479,7 +513,7 @@ class Connection:
         """Tell the engine what a program reports, where a rule of its plan reads it."""
         report = self._parts.progress.take(frame)
         if report is not None:
-            self._parts.inbox.post(
+            self._post(
                 inputs.ProgressReported(
                     at=frame.at,
                     by=self._by,

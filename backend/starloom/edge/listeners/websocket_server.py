@@ -190,7 +190,8 @@ class ServerWebsocket(asyncio.Protocol):
 
     def ask(self, now_s: float) -> None:
         """Ask a peer that has been silent whether it is there."""
-        if self._asked_for and self._line.state is State.OPEN and not self._closing and not self._opening:
+        listened = self._asked_for and not self._opening and not self._read_paused
+        if listened and self._line.state is State.OPEN and not self._closing:
             self.asked_s = now_s
             self._line.send_ping(secrets.token_bytes(4))
             self._flush()
@@ -307,14 +308,12 @@ class ServerWebsocket(asyncio.Protocol):
         except UnicodeDecodeError:
             message = data
         if self._taker is not None:
-            self._taker(message)
+            self._read_later(self._taker(message))
         elif self._call is not None:
             kind = "text" if isinstance(message, str) else "bytes"
             self._call.put({"type": "websocket.receive", kind: message})
             # The application takes one message after the other, and the peer waits for it.
-            if not self._read_paused:
-                self._read_paused = True
-                self.transport.pause_reading()
+            self._pause_reading()
 
     def _close_heard(self) -> None:
         if self._closing:
@@ -346,16 +345,17 @@ class ServerWebsocket(asyncio.Protocol):
         the application has not read come first.
         """
         self._taker, self._ended = taker, ended
-        call = self._call
+        call, full = self._call, None
         while call is not None and call.events and self._taker is not None:
             event = call.events.pop(0)
             if event["type"] == "websocket.receive":
-                taker(cast("str | bytes", event["text"] if "text" in event else event["bytes"]))
+                full = taker(cast("str | bytes", event["text"] if "text" in event else event["bytes"])) or full
             elif event["type"] == "websocket.disconnect":
                 call.events.insert(0, event)
                 self._taker = self._ended = None
                 ended(str(event.get("reason", "")))
         self._read_on()
+        self._read_later(full)
 
     async def _receive(self) -> Message:
         call = self._call
@@ -365,6 +365,17 @@ class ServerWebsocket(asyncio.Protocol):
         if not call.events:
             self._read_on()
         return event
+
+    def _pause_reading(self) -> None:
+        if not self._read_paused:
+            self._read_paused = True
+            self.transport.pause_reading()
+
+    def _read_later(self, full: asyncio.Future[None] | None) -> None:
+        """Read a peer no further until the application has room for what it says."""
+        if full is not None:
+            self._pause_reading()
+            full.add_done_callback(lambda _: self._read_on())
 
     def _read_on(self) -> None:
         if self._read_paused:

@@ -14,8 +14,8 @@ from starlette.types import Receive, Send
 
 HOLD = "starloom.hold"
 """The ASGI extension by which an application holds its socket beyond its call: a `Hold`."""
-Taker = Callable[[str | bytes], object]
-"""Takes whole messages in the turn in which they come."""
+Taker = Callable[[str | bytes], "asyncio.Future[None] | None"]
+"""Takes whole messages in the turn in which they come. A future: the peer is read no further until it is done."""
 Ended = Callable[[str], object]
 """Hears why the peer is gone; not called where the application closes the socket."""
 Hold = Callable[[Taker, Ended], object]
@@ -52,7 +52,9 @@ class Socket:
             return
         try:
             while not self.closed:
-                taker(await self.read())
+                full = taker(await self.read())
+                if full is not None:
+                    await full
         except Gone as gone:
             self._gone(str(gone))
 

@@ -1,7 +1,7 @@
 """The engine's inbox: a bounded queue of inputs, each with or without a future for its answer.
 
 Requests are refused when the queue is long, the store does not answer or the history lags. Reports are never refused:
-their agents hold the only other copy and limit their own number.
+their agents hold the only other copy. A device with many of them is read no further until there is `room`.
 
 A failing history raises errors. One that is stopped, or behind a connection that drops everything, raises none, so its
 lag behind the commits (`Lag`) is also checked by the clock, not only when the history moves.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from starloom.core.state.inputs import AnyInput, ControlRequested, EditProposed, RequestReceived
 from starloom.engine.inputs.leases import Leases
@@ -28,6 +29,10 @@ BATCH_MOST = 256
 _NEW_WORK = (RequestReceived, EditProposed)
 _ALWAYS = (ControlRequested,)
 
+CROWDED: Final = 1_000
+"""A device with so many inputs is read no further while as many wait: four commits, worked off in a part of a second.
+An honest agent sends them only as it comes back with its reports."""
+
 Entry = tuple[AnyInput, "asyncio.Future[Reply] | None"]
 
 
@@ -39,6 +44,8 @@ class EngineInbox:
         self._owning = owning
         self._queue: deque[Entry] = deque()
         self._filled = asyncio.Event()
+        self._taken = 0
+        self._room: deque[tuple[int, asyncio.Future[None]]] = deque()
         self.refusing: Obstacle | None = None
         self.behind: Obstacle | None = None
         self.closed = False
@@ -64,6 +71,14 @@ class EngineInbox:
         """Queue an input without an answer."""
         self._put(item, None)
 
+    def room(self) -> asyncio.Future[None] | None:
+        """Return when all that waits now will have been taken (see `ports.Inbox`)."""
+        if len(self._queue) < CROWDED:
+            return None
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._room.append((self._taken + len(self._queue), future))
+        return future
+
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         """Renew leases at once, from memory."""
         renew, heard = self._leases.alive(device, running, sent_ms)
@@ -80,6 +95,7 @@ class EngineInbox:
         self.closed = True
         left = list(self._queue)
         self._queue.clear()
+        self._note_taken(len(left))
         return left
 
     def _put(self, item: AnyInput, future: asyncio.Future[Reply] | None) -> None:
@@ -89,6 +105,7 @@ class EngineInbox:
     def put_back(self, items: Sequence[AnyInput]) -> None:
         """Put reports of a failed batch back in front: acknowledgements rely on their order."""
         self._queue.extendleft((item, None) for item in reversed(items))
+        self._taken -= len(items)
         self._filled.set()
 
     def __len__(self) -> int:
@@ -103,7 +120,16 @@ class EngineInbox:
             self._filled.clear()
             await self._filled.wait()
         queue = self._queue
-        return [queue.popleft() for _ in range(min(len(queue), BATCH_MOST))]
+        batch = [queue.popleft() for _ in range(min(len(queue), BATCH_MOST))]
+        self._note_taken(len(batch))
+        return batch
+
+    def _note_taken(self, count: int) -> None:
+        self._taken += count
+        while self._room and self._room[0][0] <= self._taken:
+            future = self._room.popleft()[1]
+            if not future.done():
+                future.set_result(None)
 
     def wake(self) -> None:
         """Wake a waiting `batch`."""

@@ -123,6 +123,9 @@ class RemoteInbox:
         except Unavailable as error:
             log.warning("event=input_dropped input=%s reason=%s", type(item).__name__, error)
 
+    def room(self) -> asyncio.Future[None] | None:
+        raise TypeError("no device is connected here, so none is read")
+
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         raise TypeError(f"device {device} is not connected here ({len(running)} attempts at {sent_ms})")
 

@@ -52,6 +52,8 @@ from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.authors import who
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import MISSING, canonical, parse, point
+from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, frame_bytes
 from starloom_protocol.wire.frames import (
     ASKED_CHARS_MOST,
     Ack,
@@ -72,6 +74,8 @@ from starloom_protocol.wire.frames import (
 log = logging.getLogger("starloom.engine")
 DISPATCH_VALUES_BYTES_MAX = 256 * 1024
 """A message has a bound of 1 MiB, and escaping lengthens values; larger ones leave as artifacts."""
+DISPATCH_BYTES_MAX = MESSAGE_BYTES_MAX - 4 * 1024
+"""A longer order ends each connection that it is sent on; the rest is room for the message around it."""
 
 
 class Pump:
@@ -140,8 +144,7 @@ class Pump:
         if constellation is None or attempt is None or attempt.end is not None:
             return
         inputs = [self._input(constellation, item) for item in order.inputs]
-        size = sum(len(part.value or "") for item in inputs for part in item.parts) if inputs else 0
-        big = size + len(order.args) > DISPATCH_VALUES_BYTES_MAX
+        big = _size(order.args, inputs) > DISPATCH_VALUES_BYTES_MAX
         if big or order.secrets:
             task = asyncio.get_running_loop().create_task(self._dispatch_later(order, inputs, big=big))
             self._tasks.add(task)
@@ -201,7 +204,12 @@ class Pump:
             tool=order.tool,
             wants=order.wants,
         )
-        if self._sender.send(order.device, [frame]):
+        # Escaping at most doubles what is canonical text already, so no other order is written for its size alone.
+        large = _size(args, inputs) > DISPATCH_VALUES_BYTES_MAX
+        if large and (size := frame_bytes(frame)) > DISPATCH_BYTES_MAX:
+            detail = f"its arguments are filled to {size:,} bytes, and an order has at most {DISPATCH_BYTES_MAX:,}"
+            self._giving.end(order, Outcome.ERROR, Code.TOO_LARGE, detail)
+        elif self._sender.send(order.device, [frame]):
             self._leases.begin(order.at)
 
     def _asked(self, order: SendDispatch) -> tuple[str, str]:
@@ -234,6 +242,15 @@ class Pump:
             found = point(parse(text), source.output)
             return InputPart(value="null" if found is MISSING else canonical(found))
         return InputPart(value=text, output=source.output)
+
+
+def _size(args: str, inputs: list[DispatchInput]) -> int:
+    """Return the bytes of arguments and of the values that leave beside them."""
+    return _bytes(args) + sum(_bytes(part.value or "") for item in inputs for part in item.parts)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _fill(value: Any, item: Any) -> Any:

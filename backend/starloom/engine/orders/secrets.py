@@ -172,7 +172,11 @@ class SecretDelivery:
 
     def give_back(self, order: SendDispatch, detail: str, code: Code | None) -> None:
         """Report that the attempt never began: the task waits again, or fails with a hint for a person."""
-        frame = ResultFrame(at=order.at, code=code, detail=detail, outcome=Outcome.NEVER_STARTED, report=0)
+        self.end(order, Outcome.NEVER_STARTED, code, detail)
+
+    def end(self, order: SendDispatch, outcome: Outcome, code: Code | None, detail: str) -> None:
+        """Report to the engine how an attempt ended whose order cannot leave."""
+        frame = ResultFrame(at=order.at, code=code, detail=detail, outcome=outcome, report=0)
         self._count += 1
         identity = f"giving/{order.at.constellation}/{order.at.task}/{order.at.attempt}/{self._count}"
         self._inbox.post(ResultReported(by=ENGINE, device=order.device, frame=frame, id=identity, scope=ENGINE))

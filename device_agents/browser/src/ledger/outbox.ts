@@ -6,17 +6,15 @@
  */
 import { leaseKey } from "../agent/core.ts";
 import type { LeaseRef, Receipt, ReportFrame, ResultFrame } from "../generated/protocol.ts";
+import { utf8Length } from "../protocol/values.ts";
 import type { Ledger } from "./ledger.ts";
 
 const BATCH_BYTES = 512 * 1024;
 const BATCH_FRAMES = 1_000;
 
-/** About how many bytes a report takes in a message, rather too many than too few. */
+/** How many bytes a report takes in a message; a sign may take six. */
 export function weight(report: ReportFrame): number {
-  if (report.t !== "result") return 400;
-  const texts = (report.value ?? "").length + (report.tail ?? "").length + (report.detail ?? "").length;
-  const facts = Object.entries(report.facts ?? {}).reduce((sum, [name, text]) => sum + name.length + text.length, 0);
-  return 400 + 3 * (texts + facts);
+  return utf8Length(JSON.stringify(report)) + 1;
 }
 
 export class Outbox {

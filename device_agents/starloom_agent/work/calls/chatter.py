@@ -7,9 +7,8 @@ front, which the offsets show. Never waits for the connection.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from starloom_agent.toolkit.messages import Said
 from starloom_protocol.wire.frames import Frame, LeaseRef, LogChunk, Progress
@@ -28,10 +27,16 @@ class _Voice:
     progress: Said | None = None
 
 
-class Chatter:
-    """The logs and progress of one agent. `push` returns False if frames cannot be taken now."""
+class Push(Protocol):
+    """The way to the hub; False if frames cannot be taken now. `ended` names a call whose last output they are."""
 
-    def __init__(self, push: Callable[[list[Frame]], bool]) -> None:
+    def __call__(self, frames: list[Frame], ended: LeaseRef | None = None) -> bool: ...
+
+
+class Chatter:
+    """The logs and progress of one agent."""
+
+    def __init__(self, push: Push) -> None:
         self._push = push
         self._voices: dict[LeaseRef, _Voice] = {}
         self._something = asyncio.Event()
@@ -56,7 +61,7 @@ class Chatter:
         """Send the remaining output of an attempt, before its result is reported."""
         voice = self._voices.pop(at, None)
         if voice is not None:
-            self._push(_frames(at, voice))
+            self._push(_frames(at, voice), at)
 
     async def run(self) -> None:
         """Send a round whenever there is something to send, until cancelled."""
@@ -67,10 +72,16 @@ class Chatter:
             await asyncio.sleep(EVERY_S)
 
     def round(self) -> None:
-        for at, voice in self._voices.items():
+        """Send what there is, first of the calls that were taken the longest time ago: a slow line takes few."""
+        for at, voice in list(self._voices.items()):
             frames = _frames(at, voice)
-            if frames and self._push(frames):
+            if not frames:
+                continue
+            if self._push(frames):
+                del self._voices[at]
                 self._voices[at] = _Voice()
+            else:
+                self._something.set()  # the next round tries again, also where nothing more is said
 
 
 def _frames(at: LeaseRef, voice: _Voice) -> list[Frame]:

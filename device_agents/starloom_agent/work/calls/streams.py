@@ -33,9 +33,18 @@ from starloom_agent.toolkit.messages import (
 )
 from starloom_protocol.text.scrubbing import Scrubber, Stream
 
+PIECE_CHARS: Final = 64 * 1024
+"""A tool may say megabytes in one line; a piece of this length fits a message, however its signs are escaped."""
+
+NOTE_CHARS_MOST: Final = 200
+"""A note stands beside the bar of a task; the hub shows no more of it."""
+
 
 class Output:
-    """The text of a call: one numbering of bytes over all streams, capped, scrubbed, with its tail."""
+    """The text of a call: one numbering of bytes over all streams, capped, scrubbed, with its tail.
+
+    Bytes beyond the cap are counted in the numbering too, so that the hub sees where they are lost.
+    """
 
     def __init__(self, secrets: list[str]) -> None:
         self._scrubber = Scrubber(secrets)
@@ -57,18 +66,24 @@ class Output:
         if not text:
             return []
         self.tail = (self.tail + text)[-TAIL_BYTES:]
-        room = OUTPUT_BYTES_MAX - self.sent_bytes
-        size = len(text.encode())
-        if size > room:
-            self.lost_bytes += size
-            return []
-        offset = self.sent_bytes
-        self.sent_bytes += size
-        return [Said(stream=stream, offset=offset, text=text)]
+        found = []
+        for at in range(0, len(text), PIECE_CHARS):
+            piece = text[at : at + PIECE_CHARS]
+            offset, size = self._written_bytes, len(piece.encode())
+            if size > OUTPUT_BYTES_MAX - self.sent_bytes:
+                self.lost_bytes += size
+                continue
+            self.sent_bytes += size
+            found.append(Said(stream=stream, offset=offset, text=piece))
+        return found
+
+    @property
+    def _written_bytes(self) -> int:
+        return self.sent_bytes + self.lost_bytes
 
     def clean_note(self, said: Said) -> Said:
-        """Return a progress, which is not part of the output, without secrets."""
-        return msgspec.structs.replace(said, note=self._scrubber.text(said.note)) if self._scrubber else said
+        """Return a progress, which is not part of the output, without secrets and no longer than it is shown."""
+        return msgspec.structs.replace(said, note=self._scrubber.text(said.note)[:NOTE_CHARS_MOST])
 
     def clean_end(self, ended: Ended) -> Ended:
         """Return how the call ended without secrets in its sentence."""
@@ -79,7 +94,7 @@ class Output:
         found = [said for stream in ("out", "err", "log") for said in self.take(stream, b"", final=True)]
         if self.lost_bytes:
             text = f"\n[{self.lost_bytes} bytes of output were not kept: the limit is {OUTPUT_BYTES_MAX}]\n"
-            found.append(Said(stream="log", offset=self.sent_bytes, text=text))
+            found.append(Said(stream="log", offset=self._written_bytes, text=text))
             self.tail = (self.tail + text)[-TAIL_BYTES:]
         return found
 
