@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +32,17 @@ def modules() -> Iterator[Path]:
     """Yield every Python module of the repository."""
     for folder in PYTHON:
         yield from files(".py", under=folder)
+
+
+def parsed(path: Path) -> ast.Module:
+    """Return the syntax tree of one module."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """Return every node of one module of the product: several rules read each. Those of all tests would fill memory."""
+    return tuple(ast.walk(parsed(path)))
 
 
 def named(path: Path) -> str:

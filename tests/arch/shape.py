@@ -23,7 +23,7 @@ from typing import Any
 
 import grimp
 
-from tests.arch.checkout import ROOT, files, named
+from tests.arch.checkout import ROOT, files, named, nodes, parsed
 from tests.client.generated import ROUTES
 from tests.edge.contract import contract
 
@@ -131,7 +131,7 @@ def product() -> Iterator[Path]:
 def functions(paths: Iterable[Path]) -> Iterator[tuple[int, str]]:
     """Yield the lines of each function, without its docstring, and where it stands."""
     for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 first = node.body[1] if ast.get_docstring(node) and len(node.body) > 1 else node.body[0]
                 lines = (node.end_lineno or node.lineno) - first.lineno + 1
@@ -154,8 +154,7 @@ def private_uses() -> list[str]:
     """
     found = []
     for path in product():
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in nodes(path):
             if isinstance(node, ast.ImportFrom) and not (node.module or "").startswith(PACKAGES):
                 found += [
                     f"{named(path)}:{node.lineno} {node.module}.{one.name}"
@@ -242,7 +241,7 @@ def untyped_answers() -> list[str]:
     for path in (one for folder in CLIENTS for one in files(".py", under=folder)):
         if path == ROUTES:
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = parsed(path)
         places = [*paths_in_quotes(tree, collections)]
         if named(path).startswith(READ_BY_TYPE):
             places += names_of_anything(tree)
@@ -308,7 +307,7 @@ def bare_kinds(sources: Mapping[str, str]) -> list[str]:
     found = []
     for place, tree in trees.items():
         for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-            for at, name in takers.get(ast.unparse(call.func).rpartition(".")[2], ()):
+            for at, name in takers.get(getattr(call.func, "attr", getattr(call.func, "id", "")), ()):
                 given = [*call.args[at : at + 1], *(one.value for one in call.keywords if one.arg == name)]
                 found += [f"{place}:{call.lineno} {text!r}" for part in given for text in kinds_in(part)]
     return found
@@ -357,7 +356,7 @@ def accents() -> list[str]:
         text = path.read_text(encoding="utf-8")
         prose = [
             (node.lineno, node.value)
-            for node in ast.walk(ast.parse(text))
+            for node in nodes(path)
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value.split()) > 2
         ]
         prose += [(n, line.split("#", 1)[1]) for n, line in enumerate(text.splitlines(), 1) if line.lstrip()[:1] == "#"]

@@ -21,7 +21,7 @@ from starloom.planner.recipes.catalogue import built_in_folder
 from starloom.planner.recipes.pages import about
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import CODES
-from tests.arch.checkout import ROOT, files, named
+from tests.arch.checkout import ROOT, files, named, parsed
 
 RULES: dict[str, str] = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8"))
 ROOMS = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_protocol")
@@ -70,11 +70,11 @@ def _unread(tree: ast.AST) -> set[int]:
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    unread = _unread(tree)
-    inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+    tree = parsed(path)
+    passed_over = _unread(tree)
+    passed_over |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(tree):
-        if id(node) in unread | inner:
+        if id(node) in passed_over:
             continue
         if isinstance(node, ast.JoinedStr):
             said = _joined(node)

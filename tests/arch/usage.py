@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tests.arch.checkout import files, named
+from tests.arch.checkout import files, named, nodes, parsed
 
 PYTHON = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
 SCRIPT = ("frontend/src", "device_agents/browser/src")
@@ -30,17 +30,6 @@ class Uses:
 
 
 @cache
-def tree_of(path: Path) -> ast.Module:
-    """Return the syntax tree of one module."""
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
-def trees() -> dict[Path, ast.Module]:
-    """Return the syntax tree of every module of the product."""
-    return {path: tree_of(path) for path in _modules()}
-
-
 def _modules() -> list[Path]:
     return [path for room in PYTHON for path in files(".py", under=room)]
 
@@ -67,7 +56,7 @@ def vocabularies(*rooms: str) -> dict[str, dict[str, object]]:
     for path in _modules():
         if not named(path).startswith(rooms or PYTHON) or "Enum" not in path.read_text(encoding="utf-8"):
             continue
-        for node in ast.walk(tree_of(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef) and _ENUMS & {_name(base) for base in node.bases}:
                 assert node.name not in found, f"{node.name} stands twice, in {named(path)} too"
                 found[node.name] = {
@@ -82,8 +71,8 @@ def vocabularies(*rooms: str) -> dict[str, dict[str, object]]:
 def uses() -> Uses:
     """Return where members of enums stand, under their own name or another of their module."""
     found = Uses()
-    for tree in trees().values():
-        count(tree, found)
+    for path in _modules():
+        count(parsed(path), found)
     return found
 
 
@@ -143,28 +132,25 @@ def names(*rooms: str, of: str) -> set[str]:
 def _attributes() -> dict[Path, frozenset[tuple[str, str]]]:
     """Return the attributes of each module with the name before each: a walk costs more than all questions."""
     return {
-        path: frozenset((_name(node.value), node.attr) for node in ast.walk(tree) if isinstance(node, ast.Attribute))
-        for path, tree in trees().items()
+        path: frozenset((_name(node.value), node.attr) for node in nodes(path) if isinstance(node, ast.Attribute))
+        for path in _modules()
     }
 
 
-def calls() -> dict[str, int]:
+@cache
+def calls() -> Counter[str]:
     """Return how often each name is called in the product: a struct is made by its call."""
-    found: dict[str, int] = defaultdict(int)
-    for tree in trees().values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Call):
-                found[_name(node.func)] += 1
-    return found
+    return Counter(_name(node.func) for path in _modules() for node in nodes(path) if isinstance(node, ast.Call))
 
 
+@cache
 def looked_up(*rooms: str) -> set[str]:
     """Return the names that stand as a key of a table, a pattern or a type to compare with, in these rooms."""
     found: set[str] = set()
-    for path, tree in trees().items():
+    for path in _modules():
         if not named(path).startswith(rooms):
             continue
-        for node in ast.walk(tree):
+        for node in nodes(path):
             match node:
                 case ast.Dict(keys=keys):
                     found |= {_name(key) for key in keys if key is not None}

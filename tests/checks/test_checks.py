@@ -25,9 +25,10 @@ OF_PYTHON = {
     "types": [str(BIN / "mypy"), *CACHE, *PACKAGES, "scripts", "tests"],
     "format": [str(BIN / "ruff"), "format", "--check", *FOLDERS],
     "lint": [str(BIN / "ruff"), "check", *FOLDERS],
-    "import_rules": [str(BIN / "lint-imports")],
+    "import_rules": [str(BIN / "lint-imports"), "--no-cache"],
     "generated_types": [sys.executable, "-m", "starloom_protocol.export", "--check"],
     "generated_clients": [sys.executable, "-m", "tests.client.generated", "--check"],
+    "generated_states": [sys.executable, "-m", "tests.arch.states", "--check"],
     "generated_recipes": [sys.executable, "-m", "starloom.planner.recipes.pages", "--check"],
 }
 

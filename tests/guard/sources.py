@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from tests.arch.checkout import ROOT, named, parsed
+
 SHIPPED = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
 
 
 @cache
-def modules(*folders: str) -> list[tuple[str, ast.Module]]:
-    """Return (path, syntax) of every module in these folders, by default of all that is shipped."""
-    return [
-        (str(path.relative_to(ROOT)), ast.parse(path.read_text(encoding="utf-8")))
-        for folder in folders or SHIPPED
-        for path in sorted((ROOT / folder).rglob("*.py"))
-    ]
+def modules() -> list[tuple[str, ast.Module]]:
+    """Return (path, syntax) of every module that is shipped."""
+    return [(named(path), parsed(path)) for folder in SHIPPED for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
-def calls(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
-    """Yield every call with its dotted name, as far as it has one."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call):
-            yield ast.unparse(node.func), node
+@cache
+def calls(tree: ast.Module) -> list[tuple[str, ast.Call]]:
+    """Return every call with its dotted name, which begins with a dot where what is before it has no name."""
+    return [(_dotted(node.func), node) for node in ast.walk(tree) if isinstance(node, ast.Call)]
 
 
+def _dotted(called: ast.expr) -> str:
+    if isinstance(called, ast.Attribute):
+        return f"{_dotted(called.value)}.{called.attr}"
+    return called.id if isinstance(called, ast.Name) else ""
+
+
+@cache
 def imported(tree: ast.Module) -> set[str]:
     """Return the top and dotted names of every import."""
     found: set[str] = set()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 import pytest
 
 from starloom.process.computers import computer_name
-from tests.guard.squatter import Squatter
 from tests.installation import Installation, kill
 from tests.programs import ran_command
 from tests.waiting import until
@@ -18,6 +21,55 @@ from tests.waiting import until
 pytestmark = pytest.mark.test
 
 UNREACHABLE = 5
+
+
+def _listening(port: int) -> socket.socket | None:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+    except OSError:
+        listener.close()
+        return None
+    listener.listen()
+    return listener
+
+
+class Squatter:
+    """A stranger that holds a port of 127.0.0.1 while the body of a `with` runs, and answers nothing that is believed.
+
+    `heard` is what came, by connection.
+    """
+
+    def __init__(self, port: int) -> None:
+        self._listener: socket.socket = until(lambda: _listening(port), f"port {port} is free")
+        self.heard: list[bytes] = []
+        self._thread = threading.Thread(target=self._run)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._listener.close()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                opened, _ = self._listener.accept()
+            except OSError:
+                return
+            with opened:
+                opened.settimeout(2.0)
+                try:
+                    self.heard.append(opened.recv(64 * 1024))
+                    opened.sendall(b'HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{"items": []}'[:-1])
+                except OSError:
+                    self.heard.append(b"")
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from starloom_agent.owner.tool_pages import results
+from starloom_agent.owner.tool_pages import results, table
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy
 from starloom_agent.toolkit.result_schemas import schema_of_result
@@ -94,6 +94,10 @@ def test_a_result_that_a_tool_does_not_declare_is_a_fault(name: str) -> None:
 def test_the_schemas_that_both_ends_have_are_fresh() -> None:
     shipped = (ROOT / "protocol/starloom_protocol/tools" / SCHEMAS).read_text(encoding="utf-8")
     assert shipped == results(), "stale; run `make gen`"
+
+
+def test_the_table_of_tools_is_fresh() -> None:
+    assert (ROOT / "docs" / "tools.md").read_text(encoding="utf-8") == table(), "stale; run `make gen`"
 
 
 def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:

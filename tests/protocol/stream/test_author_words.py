@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from starloom_protocol.stream.authors import ENGINE, MODEL
+from tests.arch.checkout import files, named, parsed
 
 pytestmark = pytest.mark.quick
-ROOT = Path(__file__).parents[3]
 NAMED = frozenset({"author", "by"})
 
 
@@ -33,10 +32,10 @@ def written(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 def test_the_engine_and_the_model_are_named_by_their_constants() -> None:
     found = [
-        f"{path.relative_to(ROOT)}:{line} {word}"
+        f"{named(path)}:{line} {word}"
         for folder in ("backend/starloom", "protocol/starloom_protocol")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        for line, word in written(ast.parse(path.read_text(encoding="utf-8")))
+        for path in files(".py", under=folder)
+        for line, word in written(parsed(path))
     ]
     assert found == []
 
