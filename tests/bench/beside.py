@@ -1,7 +1,8 @@
 """The hub's CPU a task beside that of another checkout, in turn: `python -m tests.bench.beside FOLDER [--graph w2]`.
 
-Both trees need their `.venv`. Each runs its own hub, agents and client by its own `tests.bench`, so a tree is measured
-as it was; the runs take turns, so that the other work of the machine falls on both alike. Ends with one line of JSON.
+The other tree needs its `.venv`. Each runs its own hub, agents and client by its own `tests.bench`, so a tree is
+measured as it was; the runs take turns, so that the other work of the machine falls on both alike. Ends with one line
+of JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from tests.bench.stack import Stack
 from tests.bench.workloads import run
 
 HERE = Path(__file__).resolve()
-GRAPHS = {"w1": fan(1_000), "w2": chain(200)}
+OWN = HERE.parents[2]
+GRAPHS = {"w1": fan(1_000), "w2": chain(200), "small": fan(4)}
+WARM_UPS = 3
 AGENTS, SLOTS = 4, 8
 
 
@@ -32,8 +35,8 @@ async def _serve(graph: str) -> None:
             client = stack.client()
             await client.open()
             try:
-                for name in ("w2", "w1", graph):
-                    await run(stack, client, GRAPHS[name])
+                for _ in range(WARM_UPS):
+                    await run(stack, client, GRAPHS[graph])
                 print("ready", flush=True)
                 while await asyncio.to_thread(sys.stdin.readline):
                     print((await run(stack, client, GRAPHS[graph])).hub_us, flush=True)
@@ -41,8 +44,12 @@ async def _serve(graph: str) -> None:
                 await client.close()
 
 
+def _python(tree: Path) -> Path:
+    return Path(sys.executable) if tree == OWN else tree / ".venv/bin/python"
+
+
 def _start(tree: Path, graph: str) -> subprocess.Popen[str]:
-    argv = [str(tree / ".venv/bin/python"), "-W", "ignore", str(HERE), "--serve", "--graph", graph]
+    argv = [str(_python(tree)), "-W", "ignore", str(HERE), "--serve", "--graph", graph]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     process = subprocess.Popen(
         argv, cwd=tree, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -72,6 +79,18 @@ def measure(trees: list[Path], graph: str, runs: int) -> list[list[float]]:
     return found
 
 
+def figures(other: list[float], own: list[float]) -> dict[str, float]:
+    """Return the medians of both trees and their ratio, and that of the means of the best quarters."""
+    quarter = max(1, len(own) // 4)
+    best_other, best_own = (statistics.mean(sorted(kept)[:quarter]) for kept in (other, own))
+    return {
+        "other_us": round(statistics.median(other), 1),
+        "own_us": round(statistics.median(own), 1),
+        "median_ratio": round(statistics.median(own) / statistics.median(other), 3),
+        "best_quarter_ratio": round(best_own / best_other, 3),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", help="the other checkout")
@@ -84,16 +103,10 @@ def main() -> None:
         return
     if options.folder is None:
         parser.error("name the folder of the other checkout")
-    trees = [options.folder.resolve(), HERE.parents[2]]
-    other, own = (sorted(kept) for kept in measure(trees, options.graph, options.runs))
-    quarter = max(1, options.runs // 4)
-    figures = {
-        "other_us": round(statistics.median(other), 1),
-        "own_us": round(statistics.median(own), 1),
-        "median_ratio": round(statistics.median(own) / statistics.median(other), 3),
-        "best_quarter_ratio": round(statistics.mean(own[:quarter]) / statistics.mean(other[:quarter]), 3),
-    }
-    print(json.dumps(figures))
+    tree = options.folder.resolve()
+    if not _python(tree).exists():
+        parser.error(f"{tree} has no .venv; make it there: python3 scripts/environment.py --dev")
+    print(json.dumps(figures(*measure([tree, OWN], options.graph, options.runs))))
 
 
 if __name__ == "__main__":

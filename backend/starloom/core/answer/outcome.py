@@ -112,8 +112,13 @@ def _session_devices(constellation: Constellation) -> list[str]:
     The tool of a task that an edit removed is not known any more, so its device is among them.
     """
     specs = constellation.specs
-    found = ((specs.get(key.rpartition("/")[0]), attempt) for key, attempt in constellation.attempts.items())
-    return sorted({one.device for spec, one in found if spec is None or (spec.tool or "").startswith(_SESSION_TOOLS)})
+    return sorted(
+        {
+            attempt.device
+            for key, attempt in constellation.attempts.items()
+            if (spec := specs.get(key.rpartition("/")[0])) is None or (spec.tool or "").startswith(_SESSION_TOOLS)
+        }
+    )
 
 
 def _state_of(constellation: Constellation) -> ConstellationState:
@@ -164,7 +169,7 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
             continue
         counts = successor(constellation, task) if spec.superseded_by is not None else task
         record = constellation.record(counts)
-        if record.state == "succeeded" and not _nothing_came(constellation, counts):
+        if record.state == "succeeded" and not (counts in constellation.tally and _nothing_came(constellation, counts)):
             only_cancelled = False
             useful = useful or not (spec.optional or constellation.outgoing.get(task) or task in hollow)
             continue

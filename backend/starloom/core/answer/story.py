@@ -487,7 +487,9 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     again = []
     for task, record in constellation.tasks.items():
         # A hedge that lost was an attempt, but not a recovery.
-        tries = record.started - (record.hedge > record.attempt) + _fenced(constellation, task, record)
+        tries = record.started - (record.hedge > record.attempt)
+        if record.refusals:
+            tries += _fenced(constellation, task, record)
         spec = constellation.specs[task]
         if record.state is not _SUCCEEDED or (tries < 2 and not spec.instead_of):
             continue
@@ -501,8 +503,6 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
 
 def _fenced(constellation: Constellation, task: str, record: TaskRecord) -> int:
     """Return how many attempts ended by their fences, which used up no try."""
-    if not record.refusals:
-        return 0
     return sum(one.code is Code.FENCED for one in constellation.tried(task, record.attempt - 1, record.round))
 
 

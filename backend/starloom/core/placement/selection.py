@@ -111,7 +111,7 @@ def pick(
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
         if paced is None:
             return _least_busy(fleet, known, spec, demand, {})
-        if not turn.silent and paced.alike(len(known)):
+        if not turn.silent and (paced.alike(len(known)) or _has_no_choice(turn, constellation, demand, spec, paced)):
             # No device is worth a wait where all finish within the same moment, nor is one before another.
             return _least_busy(fleet, known, spec, demand, paced.known)
     homes = _homes(fleet, lying, demand.people) if lying else None
@@ -306,6 +306,14 @@ def _may_wait(turn: PlacementPass, constellation: Constellation, demand: Demand,
         return False
     line = demand.lines[constellation.name]
     return len(line) < WAITING_MOST or -line[0][0] < constellation.rank.get(spec.id, 0)
+
+
+def _has_no_choice(
+    turn: PlacementPass, constellation: Constellation, demand: Demand, spec: TaskSpec, paced: Paced
+) -> bool:
+    """Tell whether a task takes the only free device, whose pace is known, since it may wait for no other one."""
+    free = demand.free
+    return len(free) == 1 and free <= paced.known.keys() and not _may_wait(turn, constellation, demand, spec)
 
 
 def _better(turn: PlacementPass, expected: _Expected, free: int, avoid: Collection[str]) -> tuple[str, int, int] | None:

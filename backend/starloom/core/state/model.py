@@ -297,9 +297,9 @@ class Fleet(Stream):
     once for all devices that offer the same (`tool_sets`).
 
     `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
-    rises with every slot that becomes free; `slots_changed` has the devices of the newest changes of `used`, the last one
-    at its end, and `slots_number` counts them all; `holders` has, by device, the tasks that hold its
-    slots, each with the moment at which it should end (0: unknown); `pace_changed` has the number of the last change of
+    rises with every slot that becomes free; `slots_changed` has the devices of the newest changes of `used`, the
+    last one at its end, and `slots_number` counts them all; `holders` has, by device, the tasks that hold its slots,
+    each with the moment at which it should end (0: unknown); `pace_changed` has the number of the last change of
     each pace, in order of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace`
     makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits; `revision` rises
     with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
@@ -458,9 +458,9 @@ class Demand:
 
     `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner
     (`spares`: any is), and its rank while idle where nothing else distinguishes devices (`placement`), as of the
-    fleet's revision `fleet_seen`; `free` are the positions of those with a free slot, in no order, as of the fleet's
-    `slots_number` `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept by `queues`;
-    `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
+    fleet's revision `fleet_seen`; `free` are the positions of those with a free slot, in no order, as of the
+    fleet's `slots_number` `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept
+    by `queues`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
 
     `people` are those of whom the feasible devices are, `places` has the positions of these, `paced`, by size class,
     their expected times. While all of its
