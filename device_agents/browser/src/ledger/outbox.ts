@@ -12,7 +12,7 @@ const BATCH_BYTES = 512 * 1024;
 const BATCH_FRAMES = 1_000;
 
 /** About how many bytes a report takes in a message, rather too many than too few. */
-export function weight(report: ReportFrame): number {
+function weight(report: ReportFrame): number {
   if (report.t !== "result") return 400;
   const texts = (report.value ?? "").length + (report.tail ?? "").length + (report.detail ?? "").length;
   const facts = Object.entries(report.facts ?? {}).reduce((sum, [name, text]) => sum + name.length + text.length, 0);
