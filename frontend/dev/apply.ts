@@ -4,7 +4,7 @@
  */
 import type { Entity, StreamEvent } from "../src/model/types.ts";
 
-export function applyEvent(entities: Map<string, Entity>, event: StreamEvent): void {
+function applyEvent(entities: Map<string, Entity>, event: StreamEvent): void {
   for (const [key, entity] of Object.entries(event.puts)) {
     if (entity === null) entities.delete(key);
     else entities.set(key, entity);

@@ -31,7 +31,7 @@ export function recordText(value: unknown): string {
 }
 
 /** The share of one entity in the hash of its stream. */
-export function entityDigest(key: string, entity: Entity): bigint {
+function entityDigest(key: string, entity: Entity): bigint {
   const digest = sha256(encoder.encode(`${key}\0${recordText(entity)}`));
   let hex = "0x";
   for (const byte of digest) hex += byte.toString(16).padStart(2, "0");

@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Page, StorageState, expect
 
 from tests.browsers import lean_browser
 from tests.e2e.conftest import FLAGS, context_of, watched_page
+from tests.e2e.large import layered
 from tests.e2e.stack import Stack
 from tests.e2e.windows import clipped
 from tests.e2e.witness import Seen
@@ -19,6 +20,11 @@ PLACES = ("", "new", "recipes", "schedules", "inbox", "activity", "settings", "d
 FIELDS_MOST = 20
 LARGE_PX = 24
 HALF_A_PHONE = {"width": 195, "height": 422}
+ROWS = 12
+_IS_ON_TOP = """(one) => {
+  const box = one.getBoundingClientRect();
+  return one.contains(document.elementFromPoint(box.left + box.width / 2, box.top + box.height / 2));
+}"""
 _OVERLAPS = """() => {
   const parts = [...document.querySelectorAll(".bottombar > *, .bottombar > * > span")].filter((one) => {
     const {clipPath, display} = getComputedStyle(one);
@@ -83,6 +89,29 @@ def test_half_of_a_phone_keeps_launch_in_sight(page: Page) -> None:
         if last.evaluate("one => one === document.activeElement"):
             break
     expect(last).to_be_focused()
+
+
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
+def test_a_row_reached_by_tab_is_not_below_the_buttons(page: Page, stack: Stack) -> None:
+    made = stack.submit(layered(ROWS))
+    stack.until_state(made, "succeeded")
+    page.set_viewport_size(HALF_A_PHONE)  # type: ignore[arg-type]
+    page.goto(f"/constellations/{made}?lens=list")
+    page.locator(".taskrow").first.focus()
+    for at in range(1, ROWS):
+        page.keyboard.press("Tab")
+        row = page.locator(".taskrow:focus")
+        expect(row).to_have_count(1)
+        assert row.evaluate(_IS_ON_TOP), f"row {at}"
+
+
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
+def test_the_bar_below_a_sheet_is_not_reached(page: Page) -> None:
+    page.goto("/devices?add=1&way=line")
+    page.locator(".sheet").wait_for()
+    expect(page.locator(".bottombar")).to_be_hidden()
+    page.goto("/devices")
+    expect(page.locator(".bottombar")).to_be_visible()
 
 
 @pytest.mark.parametrize("width", ["wide", "phone"], indirect=True)

@@ -12,7 +12,7 @@ import { FakeHub, HUB_KEY } from "./fakeHub.ts";
 let stores = 0;
 
 /** Timers that fire when the test says that time has passed. */
-export class FakeTime {
+class FakeTime {
   now = 1_000_000;
   #timers = new Map<number, { due: number; act: () => void; every: number }>();
   #next = 0;

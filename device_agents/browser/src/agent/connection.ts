@@ -22,7 +22,7 @@ import { ProtocolFault } from "../protocol/faults.ts";
 import { Session } from "../protocol/session.ts";
 import type { Identity } from "./identity.ts";
 
-export const VERSION = "0.1.0";
+const VERSION = "0.1.0";
 const OPEN_TIMEOUT_S = 15;
 const FRAMES_WAITING_MAX = 2_000;
 const MESSAGE_BYTES = 900 * 1024;

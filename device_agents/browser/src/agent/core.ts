@@ -10,7 +10,7 @@ export const FENCES_KEPT = 20_000;
 export type Fence = readonly [incarnation: number, attempt: number];
 
 /** A lease held here. `fenceAt` null: no fence. `stopping` is why it is being ended, empty while it may go on. */
-export interface Held {
+interface Held {
   dispatch: Dispatch;
   running: boolean;
   fenceAt: number | null;

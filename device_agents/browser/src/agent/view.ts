@@ -5,7 +5,7 @@ import type { LinkState } from "./link.ts";
 import type { Policy } from "./policy.ts";
 import type { OpenQuestion } from "./questions.ts";
 
-export interface Notice {
+interface Notice {
   id: number;
   title: string;
   text: string;

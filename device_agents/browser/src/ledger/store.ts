@@ -6,7 +6,7 @@
  */
 
 export type Table = "meta" | "attempts" | "steps" | "reports" | "decisions";
-export const TABLES: readonly Table[] = ["meta", "attempts", "steps", "reports", "decisions"];
+const TABLES: readonly Table[] = ["meta", "attempts", "steps", "reports", "decisions"];
 
 /** `value` undefined removes the row. In `decisions` the key is given by the store. */
 export interface Write {

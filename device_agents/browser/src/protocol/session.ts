@@ -158,7 +158,7 @@ export class Session {
  * The highest version that the agent offers and the hub supports.
  * @throws ProtocolFault `agent_too_old` or `hub_too_old` naming the older side; `protocol_error` for an empty offer.
  */
-export function negotiate(offered: readonly number[], supported: readonly number[] = PROTOCOL_VERSIONS): number {
+function negotiate(offered: readonly number[], supported: readonly number[] = PROTOCOL_VERSIONS): number {
   const common = offered.filter((version) => supported.includes(version));
   if (common.length > 0) return Math.max(...common);
   if (offered.length === 0) throw fault("the agent offers no protocol version");

@@ -28,7 +28,7 @@ export interface Gate {
 }
 
 /** The list over which a row runs once an item; null for a row that runs once or on devices. */
-export interface Each {
+interface Each {
   from: string;
   output: string;
   /** The family whose list it shares; empty for a list of its own. */

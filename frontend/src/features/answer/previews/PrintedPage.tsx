@@ -27,7 +27,7 @@ const EMPTY = new Set(["hr", "br"]);
 const PICTURE = /^data:image\/(png|jpeg|gif|webp|avif);base64,[\w+/=\s]+$/;
 
 /** The part of a document that is drawn, and whether it is all of it. */
-export function drawn(text: string): { content: ReactNode; whole: boolean } {
+function drawn(text: string): { content: ReactNode; whole: boolean } {
   // The document is inert: nothing in it runs or is fetched.
   const page = new DOMParser().parseFromString(text, "text/html");
   let left = ELEMENTS_MAX;

@@ -9,7 +9,7 @@ import type { InspectorTab } from "../inspector/Inspector.tsx";
 /** What the address asks the answer to be when a person closed it. */
 export const HIDDEN = "none";
 
-export interface Change {
+interface Change {
   /** Another task, or none; left out, the task stays. */
   task?: string | null;
   /** Fields of the address by name; null or an empty text takes a field away. */

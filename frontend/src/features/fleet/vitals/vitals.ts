@@ -8,7 +8,7 @@ import type { DeviceWork, Vitals } from "../../../model/types.ts";
 const LINES_PAUSE_MS = 15_000;
 const WORK_PAUSE_MS = 10_000;
 /** The most that one answer of the hub holds. */
-export const ASKED_MAX = 100;
+const ASKED_MAX = 100;
 
 export function useVitals(devices: readonly string[]): Resource<Vitals> {
   const { hub } = useWorkspace();
