@@ -65,6 +65,7 @@ WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the 
 AnywayOption = Annotated[
     bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
 ]
+DeadlineOption = Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
 
@@ -84,30 +85,13 @@ def register(app: typer.Typer) -> None:
     hub_command(app, "result")(result)
 
 
-def read_plan(path: str) -> str:
-    """Return the text of a plan file; `-` is standard input.
-
-    Raises:
-        Problem: it cannot be read.
-    """
-    if path == "-":
-        return sys.stdin.read()
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
-        raise usage(
-            f"the plan {path} cannot be read: {why}", "Check the path; a plan is YAML or JSON in UTF-8."
-        ) from error
-
-
-def read_rows(path: str) -> list[Any]:
+def read_rows(run: Invocation, path: str) -> list[Any]:
     """Return the rows of a file: those of a CSV table by its titles, the list of a JSON file, or a value a line.
 
     Raises:
         Problem: it cannot be read, or holds no rows.
     """
-    text = read_plan(path)
+    text = run.read(path, "file of rows", _FORM_OF_ROWS)
     if path.lower().endswith(".csv"):
         table = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
         try:
@@ -121,7 +105,7 @@ def read_rows(path: str) -> list[Any]:
             _json_value(line, f"line {at} of {path}") for at, line in enumerate(text.splitlines(), 1) if line.strip()
         ]
     if not rows:
-        raise usage(f"{path} has no rows", "Write a CSV table, a JSON list, or a JSON value a line.")
+        raise usage(f"{path} has no rows", _FORM_OF_ROWS)
     return rows
 
 
@@ -129,10 +113,10 @@ def _json_value(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        hint = "Write a CSV table (FILE.csv), a JSON list, or a JSON value a line."
-        raise usage(f"{where} is no JSON: {error}", hint) from error
+        raise usage(f"{where} is no JSON: {error}", _FORM_OF_ROWS) from error
 
 
+_FORM_OF_ROWS = "Write a CSV table (FILE.csv), a JSON list, or a JSON value a line."
 _FORM_OF_AN_EDIT = (
     "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`; `starloom edit --editor` and docs/plans.md show the form."
 )
@@ -156,7 +140,9 @@ def edit_document(text: str) -> dict[str, Any]:
     return found
 
 
-def what_runs(request: str, file: str | None, recipe: str | None, param: list[str] | None) -> dict[str, Any]:
+def what_runs(
+    run: Invocation, request: str, file: str | None, recipe: str | None, param: list[str] | None
+) -> dict[str, Any]:
     """Return the members of a body that name the work: words, plan or recipe, with its parameters.
 
     Raises:
@@ -171,7 +157,7 @@ def what_runs(request: str, file: str | None, recipe: str | None, param: list[st
     if request:
         body["request"] = request
     if file:
-        body["plan"] = read_plan(file)
+        body["plan"] = run.read(file)
     if recipe:
         body["recipe"] = recipe
     if param:
@@ -191,7 +177,7 @@ def submit(
     approve: Annotated[
         str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
     ] = None,
-    deadline: Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")] = None,
+    deadline: DeadlineOption = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="At most N dollars for the model; then it pauses.")
     ] = None,
@@ -214,7 +200,7 @@ def submit(
             "a request is words, or -f plan.yaml, or -r recipe: exactly one",
             'For example: starloom submit "how are my machines"',
         )
-    body = what_runs(request, file, recipe, param)
+    body = what_runs(run, request, file, recipe, param)
     if preview:
         if budget is not None:
             body["budget"] = budget
@@ -337,7 +323,7 @@ def what_if(
         return
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
-    found = run.client.post(post_what_if(), what_runs(words, subject, recipe, param) | change)
+    found = run.client.post(post_what_if(), what_runs(run, words, subject, recipe, param) | change)
     if run.as_json:
         run.emit(found)
         return
@@ -349,7 +335,7 @@ def what_if(
 
 def _what_if_of_run(run: Invocation, chosen: str, change: dict[str, Any], edit: str | None) -> None:
     if edit:
-        document = edit_document(read_plan(edit))
+        document = edit_document(run.read(edit, "edit"))
         base = document.get("base_version", run.client.get(get_constellation(chosen))["version"])
         change = {**change, "edit": {"base_version": base, "operations": document["operations"]}}
     if any(change.values()):

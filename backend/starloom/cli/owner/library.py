@@ -15,10 +15,10 @@ from starloom.cli import completion
 from starloom.cli.constellations.asking import (
     PLAN_ENDINGS,
     AnywayOption,
+    DeadlineOption,
     ParamOption,
     PreviewOption,
     WaitOption,
-    read_plan,
     submit,
 )
 from starloom.cli.invocation import Invocation, finish, hub_command
@@ -136,10 +136,11 @@ def run_recipe(
     param: ParamOption = None,
     wait: WaitOption = False,
     preview: PreviewOption = False,
+    deadline: DeadlineOption = None,
     anyway: AnywayOption = False,
 ) -> None:
     """Run a recipe: the same as `submit -r NAME`."""
-    submit(run, recipe=name, param=param, wait=wait, preview=preview, anyway=anyway)
+    submit(run, recipe=name, param=param, wait=wait, preview=preview, deadline=deadline, anyway=anyway)
 
 
 def prove_recipe(
@@ -157,7 +158,7 @@ def prove_recipe(
     given = parameters(param) if param else {}
     # A recipe's name has neither a slash nor an ending, so either is meant as a file, also where there is none.
     if recipe == "-" or "/" in recipe or recipe.endswith(PLAN_ENDINGS) or Path(recipe).expanduser().is_file():
-        text = read_plan(recipe)
+        text = run.read(recipe, "recipe")
         examples = run.client.post(post_recipes_check(), {"recipe": text})["examples"]
     else:
         examples = []
@@ -219,7 +220,7 @@ def import_recipe(
     ] = None,
 ) -> None:
     """Save a recipe at the hub. Runs nothing; all faults are reported at once."""
-    body: dict[str, Any] = {"recipe": read_plan(file)}
+    body: dict[str, Any] = {"recipe": run.read(file, "recipe")}
     if over is not None:
         body["base_version"] = over
     try:
