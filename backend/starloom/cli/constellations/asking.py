@@ -513,10 +513,11 @@ def result(
     chosen = run.newest(identity)
     answer = run.client.get(get_constellation_result(chosen))
     saved: list[str] = []
+    lost: list[str] = []
     if save is not None:
         from starloom.cli.constellations.saving import save_items
 
-        saved = save_items(run.client, answer["items"], save)
+        saved, lost = save_items(run.client, answer["items"], save)
     if run.as_json:
         run.emit({**answer, "saved": saved} if save is not None else answer)
     else:
@@ -525,6 +526,8 @@ def result(
         _print(answer_lines(answer, run.client.names()))
         for path in saved:
             print(f"saved {path}")
+    for sentence in lost:
+        say(sentence, sys.stderr)
     shown = run.client.get(get_constellation(chosen))
     state = answer["constellation_state"]
     if not run.as_json and (fault := shown["fault"]):
