@@ -96,10 +96,21 @@ def test_words_in_another_order_are_answered_with_the_right_one(typed: str, mean
 
 
 def test_a_refusal_is_json_on_stderr_where_json_was_asked_for() -> None:
-    for words in (("ls", "--json", "--limit", "0"), ("show", "--json", "a", "b"), ("ls", "--nope", "--json")):
-        refused = ended(*words)
-        assert (refused.exit_code, refused.stdout) == (2, "")
+    of_a_command = ("ls --json --limit 0", "show --json a b", "ls --nope --json")
+    of_a_group = (
+        "frob --json",
+        "device frob --json",
+        "--json ls",
+        "--nope ls --json",
+        "devices nas --json",
+        "recipe --json",
+    )
+    for words in (*of_a_command, *of_a_group):
+        refused = ended(*words.split())
+        assert (refused.exit_code, refused.stdout) == (2, ""), words
         assert json.loads(refused.stderr)["problem"]["code"] == "usage"
+    assert "Did you mean `starloom devices`" in json.loads(ended("devicess", "--json").stderr)["problem"]["reason"]
+    assert ended("frob").stderr.startswith("Usage: starloom")
 
 
 def _agent_help(*words: str) -> str:

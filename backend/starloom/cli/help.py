@@ -6,6 +6,8 @@ Owns how the parser of typer speaks; no command does anything of its own for it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -143,6 +145,23 @@ def _row(param: Any, ctx: Context) -> tuple[str, str] | None:
     return name, _RANGE.sub(_range, text)
 
 
+@contextmanager
+def _refusing(ctx: Context, args: list[str]) -> Iterator[None]:
+    """Let a refusal of these words have the words of people; with `--json` among them it is JSON as well."""
+    as_json = "--json" in args
+    try:
+        yield
+    except typer.TyperException as refused:
+        if isinstance(refused, typer.BadParameter):
+            for words, plain in _REFUSALS:
+                refused.message = words.sub(plain, refused.message)
+        if not as_json:
+            raise
+        reason = " ".join(str(refused.format_message()).split())
+        show_problem(usage(reason, f"See `{ctx.command_path} --help`."), as_json=True)
+        raise typer.Exit(int(Exit.USAGE)) from refused
+
+
 class Command(TyperCommand):
     """A command whose help and refusals have the words of people."""
 
@@ -170,26 +189,9 @@ class Command(TyperCommand):
                 formatter.write("".join(f"  {root} {path} {line}".rstrip() + "\n" for line in EXAMPLES[path]))
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the words after the command; with `--json` among them a refusal is JSON as well."""
-        as_json = "--json" in args
-        try:
+        """Parse the words after the command."""
+        with _refusing(ctx, args):
             return super().parse_args(ctx, args)
-        except typer.BadParameter as refused:
-            for words, plain in _REFUSALS:
-                refused.message = words.sub(plain, refused.message)
-            if not as_json:
-                raise
-            self._refuse(ctx, refused)
-        except typer.TyperException as refused:
-            if not as_json:
-                raise
-            self._refuse(ctx, refused)
-        return args
-
-    def _refuse(self, ctx: Context, refused: Any) -> None:
-        reason = " ".join(str(refused.format_message()).split())
-        show_problem(usage(reason, f"See `{ctx.command_path} --help`."), as_json=True)
-        raise typer.Exit(int(Exit.USAGE)) from refused
 
 
 class Commands(TyperGroup):
@@ -211,12 +213,18 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the words; an option of the commands that stands before them is refused."""
-        if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
-            ctx.fail(f"{args[0].partition('=')[0]} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
-        return super().parse_args(ctx, args)
+        with _refusing(ctx, args):
+            if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
+                option = args[0].partition("=")[0]
+                ctx.fail(f"{option} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, object, list[str]]:  # type: ignore[override]
         """Return the command that the first word names, or end with what was probably meant."""
+        with _refusing(ctx, args):
+            return self._resolved(ctx, args)
+
+    def _resolved(self, ctx: Context, args: list[str]) -> tuple[str | None, object, list[str]]:
         typed, rest = (args[0], args[1:]) if args else ("", [])
         inside = {name: list(getattr(command, "commands", ())) for name, command in self.commands.items()}
         one = typed.removesuffix("s")

@@ -311,3 +311,11 @@ def test_a_recipe_gives_up_after_its_deadline(hub: StubHub) -> None:
     hub.answers[("POST", "/constellations")] = (202, {"id": "c-1", "state": "planning"})
     assert starloom(hub, "recipe", "run", "mine", "--deadline", "5m")[0] == 0
     assert [body["deadline_s"] for method, _, body in hub.asked if method == "POST"] == [300]
+
+
+def test_a_parameter_says_whose_value_it_has(hub: StubHub) -> None:
+    params = {"file": {"type": "file"}, "second": {"type": "file", "optional": True, "same_as": "file"}}
+    hub.answers[("GET", "/recipes/mine")] = (200, {"name": "mine", "title": "Mine", "params": params})
+    said = starloom(hub, "recipe", "show", "mine")[1]
+    assert "-p second=...   file  the same as file if not given\n" in said
+    assert said.count("the same as") == 1

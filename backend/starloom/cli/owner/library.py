@@ -101,6 +101,8 @@ def show_recipe(
     for key, about in (found.get("params") or {}).items():
         needed = "" if about.get("optional") else "  (needed)"
         default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
+        # A hub of an earlier release does not tell it.
+        default += f"  the same as {about['same_as']} if not given" if about.get("same_as") else ""
         kind = " or ".join(about.get("values") or [about.get("type", "text")])
         tell(f"  -p {key}=...   {kind}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
