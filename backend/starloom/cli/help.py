@@ -98,6 +98,7 @@ _EARLY: Final = ("--json", "--hub", "--home")
 _TYPE: Final = re.compile(r" <(.*)>(\.\.\.)?$")
 _RANGE: Final = re.compile(r"\b(?:(-?[\d.]+)<=)?x(?:(<=|>=)(-?[\d.]+))?")
 _REFUSALS: Final = (
+    (re.compile(r"^Got unexpected extra arguments?\(?s?\)? \((.*)\)$"), r"it takes no further words: \1"),
     (re.compile(r"^Value error, "), ""),
     (re.compile(r"^Input should be a valid integer.*"), "it is not a whole number"),
     (re.compile(r"^Input should be a valid number.*"), "it is not a number"),
@@ -152,9 +153,8 @@ def _refusing(ctx: Context, args: list[str]) -> Iterator[None]:
     try:
         yield
     except typer.TyperException as refused:
-        if isinstance(refused, typer.BadParameter):
-            for words, plain in _REFUSALS:
-                refused.message = words.sub(plain, refused.message)
+        for words, plain in _REFUSALS:
+            refused.message = words.sub(plain, refused.message or "")
         if not as_json:
             raise
         reason = " ".join(str(refused.format_message()).split())
@@ -233,7 +233,9 @@ class Commands(TyperGroup):
                 words = " ".join(rest if rest[0] in inside[one] else ["show", *rest])
                 ctx.fail(f"`{typed}` takes no words. Did you mean `{ctx.command_path} {one} {words}`?")
         elif typed and not typed.startswith("-") and typed not in self.commands and not ctx.resilient_parsing:
-            meant = meant_by(typed, inside)
+            # With a word behind it, it is no name of a thing to show.
+            shows = not rest or rest[0].startswith("-")
+            meant = [one for one in meant_by(typed, inside) if shows or one != f"show {typed}"]
             also = f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in meant)}?" if meant else ""
             ctx.fail(f"No such command '{typed}'.{also}")
         return super().resolve_command(ctx, args)

@@ -319,3 +319,13 @@ def test_a_parameter_says_whose_value_it_has(hub: StubHub) -> None:
     said = starloom(hub, "recipe", "show", "mine")[1]
     assert "-p second=...   file  the same as file if not given\n" in said
     assert said.count("the same as") == 1
+
+
+def test_a_plan_and_a_recipe_are_told_apart(hub: StubHub, file: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("# a comment\nstarloom: 1\ntasks: []\n")
+    code, said = starloom(hub, "recipe", "import", str(plan))
+    assert (code, f"{plan} is a plan, and no recipe" in said) == (2, True)
+    code, said = starloom(hub, "submit", "-f", str(file))
+    assert (code, f"{file} is a recipe, and no plan" in said) == (2, True)
+    assert hub.asked == []

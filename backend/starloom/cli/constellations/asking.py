@@ -70,6 +70,8 @@ PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the pl
 
 
 _ID = re.compile(r"c-[0-9a-z-]+")
+RECIPE_HEAD = re.compile(r"^[{ ]*\"?starloom_recipe\"? *:", re.MULTILINE)
+PLAN_HEAD = re.compile(r"^(?:\{\s*)?\"?starloom\"? *:", re.MULTILINE)
 PLAN_ENDINGS = (".yaml", ".yml", ".json")
 _TAPS_MOST = 5
 """So many constellations of a list are looked at for the device on which somebody has to tap."""
@@ -158,6 +160,9 @@ def what_runs(
         body["request"] = request
     if file:
         body["plan"] = run.read(file)
+        if RECIPE_HEAD.search(body["plan"]):
+            way = f"Look at it: starloom recipe test {shlex.quote(file)} - or keep it: starloom recipe import FILE"
+            raise usage(f"{file} is a recipe, and no plan", way)
     if recipe:
         body["recipe"] = recipe
     if param:
@@ -370,7 +375,10 @@ def _is_plan(subject: str) -> bool:
 
 def list_constellations(
     run: Invocation,
-    state: Annotated[str | None, typer.Option("--state", help="Only those in this state: active, failed ...")] = None,
+    state: Annotated[
+        ConstellationState | None,
+        typer.Option("--state", metavar="STATE", help="Only those in this state: active, failed ..."),
+    ] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
     of: Annotated[str | None, typer.Option("--of", help="Only those that a person of this name asked for.")] = None,
@@ -382,6 +390,9 @@ def list_constellations(
         run.emit({"items": items})
         return
     if not items:
+        names = run.client.names() if device else {}
+        if names and device not in (*names, *names.values()):
+            raise usage(f"no device is called {device}", "See `starloom devices`.")
         print("No such constellation." if state or text or device or of else "No constellation yet.")
         return
     from rich.table import Table

@@ -14,6 +14,8 @@ import typer
 from starloom.cli import completion
 from starloom.cli.constellations.asking import (
     PLAN_ENDINGS,
+    PLAN_HEAD,
+    RECIPE_HEAD,
     AnywayOption,
     DeadlineOption,
     ParamOption,
@@ -223,6 +225,9 @@ def import_recipe(
 ) -> None:
     """Save a recipe at the hub. Runs nothing; all faults are reported at once."""
     body: dict[str, Any] = {"recipe": run.read(file, "recipe")}
+    if PLAN_HEAD.search(body["recipe"]) and not RECIPE_HEAD.search(body["recipe"]):
+        way = f"Run it: starloom submit -f {quote(file)} - docs/recipes.md shows the head that makes a recipe of it"
+        raise usage(f"{file} is a plan, and no recipe", way)
     if over is not None:
         body["base_version"] = over
     try:

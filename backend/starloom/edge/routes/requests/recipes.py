@@ -185,7 +185,8 @@ class Recipes:
         One that schedules run is removed with `anyway` only: their firings fail from then on.
         """
         if not self._versions(name) and self._hub.planner.recipe(name) is not None:
-            raise Problem(Code.CONFLICT, f"{name} is built in; only recipes that were saved here can be removed")
+            reason = f"{name} is built in; only recipes that were saved here can be removed"
+            raise Problem(Code.CONFLICT, reason, hint="`starloom recipes` names those as yours.")
         caller = caller_of(request)
         asked = inputs.RecipeRemoved(
             anyway=anyway, approves=caller.approves, by=caller.by, id=new_id(), name=name, scope=caller.role
