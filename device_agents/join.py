@@ -90,7 +90,7 @@ def run(*argv):
 
 
 def main():
-    parser = argparse.ArgumentParser(description="Join this device to a hub.", epilog=f"further options: {MORE}")
+    parser = argparse.ArgumentParser(usage="join.py URL CODE [option ...]", epilog=f"further options: {MORE}")
     parser.add_argument("url", help="the hub's address, as it printed it")
     parser.add_argument("code", help="the code that the hub showed, within its time")
     parser.add_argument("--name", help="what this device is called")
@@ -98,7 +98,7 @@ def main():
     parser.add_argument("--home", default="~/.starloom-agent", help="where the agent lives (default %(default)s)")
     parser.add_argument("--pin", default="", help="the public key of the hub's certificate, sha256//...")
     parser.add_argument("--via", default="", help="HOST:PORT here where a tunnel to the hub ends")
-    parser.add_argument("--no-start", action="store_true", help="join, and leave the agent to be started by hand")
+    parser.add_argument("--start", action=argparse.BooleanOptionalAction, default=True, help="start the agent then")
     parser.add_argument("--dry-run", action="store_true", help="say what would be done and do nothing")
     options, others = parser.parse_known_args()
     if unknown := [word for word in others if word[:1] == "-" and word.split("=")[0] not in MORE.split()]:
@@ -107,12 +107,12 @@ def main():
         fail(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}")
     hub = Hub(options.url.rstrip("/"), options.pin, options.via)
     if hub.at.scheme not in ("http", "https") or (options.pin and hub.at.scheme == "http"):
-        fail(f"{hub.url} is not an address such as http://192.168.1.10:8470; a pin needs https")
+        fail(f"{hub.url} is no address as http://192.168.1.10:8470 (a pin needs https); URL and CODE stand first")
     home = Path(options.home).expanduser().resolve()
     python = home / "venv" / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
     given = [f"--{name}={vars(options)[name]}" for name in ("name", "pin", "via") if vars(options)[name]]
     join = [python, "-P", "-m", "starloom_agent", "join", hub.url, options.code, "--home", home, *given, *others]
-    join += ([] if options.no_start else ["--start"]) + (["--profile", *options.profile] if options.profile else [])
+    join += ["--start"] * options.start + (["--profile", *options.profile] if options.profile else [])
     listed = [item for item in json.loads(hub.get("/agent/wheels.json")) if not set(item["file"]) & set("/\\")]
     own = {item["name"]: item for item in listed if item["name"] in WANTED}
     if len(own) < len(WANTED):

@@ -86,6 +86,8 @@ def test_a_value_that_cannot_be_meant_is_refused_in_plain_words() -> None:
         ("device keller", "`starloom device show keller`"),
         ("person add", "`starloom person invite`"),
         ("config ls", "`starloom config show`"),
+        ("person ls ann", "it takes no further words: ann"),
+        ("ls --state foo", "'foo' is not one of 'planning', "),
         ("--json ls", "--json stands after the command"),
         ("--hub=nas ls", "--hub stands after the command"),
     ],
@@ -96,10 +98,26 @@ def test_words_in_another_order_are_answered_with_the_right_one(typed: str, mean
 
 
 def test_a_refusal_is_json_on_stderr_where_json_was_asked_for() -> None:
-    for words in (("ls", "--json", "--limit", "0"), ("show", "--json", "a", "b"), ("ls", "--nope", "--json")):
-        refused = ended(*words)
-        assert (refused.exit_code, refused.stdout) == (2, "")
+    of_a_command = ("ls --json --limit 0", "show --json a b", "ls --nope --json")
+    of_a_group = (
+        "frob --json",
+        "device frob --json",
+        "--json ls",
+        "--nope ls --json",
+        "devices nas --json",
+        "recipe --json",
+    )
+    for words in (*of_a_command, *of_a_group):
+        refused = ended(*words.split())
+        assert (refused.exit_code, refused.stdout) == (2, ""), words
         assert json.loads(refused.stderr)["problem"]["code"] == "usage"
+    assert "Did you mean `starloom devices`" in json.loads(ended("devicess", "--json").stderr)["problem"]["reason"]
+    assert ended("frob").stderr.startswith("Usage: starloom")
+
+
+def test_a_word_with_others_behind_it_is_no_name_to_show() -> None:
+    assert "Did you mean" not in ended("tools", "run", "fs.list").output
+    assert "`starloom tools show fs.list`" in ended("tools", "fs.list").output
 
 
 def _agent_help(*words: str) -> str:

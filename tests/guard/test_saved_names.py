@@ -41,6 +41,31 @@ def test_t235_a_name_of_a_device_keeps_no_file_of_an_answer_back(hub: StubHub, t
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+def test_the_files_that_a_value_names_are_saved_beside_it(hub: StubHub, tmp_path: Path) -> None:
+    def file(**more: object) -> dict[str, object]:
+        return {"artifact": BYTES, "bytes": 3, **more}
+
+    value = {
+        "catalogue": file(media="text/csv"),
+        "rows": [file(name="a.jpg"), file(name="../a.jpg"), file(name="a.jpg")],
+        "gone": {"artifact": "0" * 64, "name": "gone.jpg"},
+        "word": {"artifact": "clay"},
+    }
+    items = [{"title": "Sheet", "value": value}, {"title": "Mine", "value": "text"}]
+    answer = {"state": "final", "sentence": "Done.", "items": items, "constellation_state": "succeeded"}
+    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
+    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
+    hub.answers["GET", "/devices"] = (200, {"items": []})
+    hub.answers["GET", f"/artifacts/{BYTES}"] = (200, "x")
+    folder = tmp_path / "out"
+    code, said = starloom(hub, "result", "c-1", "--save", str(folder))
+    assert code == 0, said
+    saved = {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+    assert saved == {"Mine.txt", "Sheet.json", "Sheet/a-2.jpg", "Sheet/a.jpg", "Sheet/catalogue.csv"}
+    assert "gone.jpg is not saved: " in said
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 @pytest.mark.parametrize("size", ["x", None, [1], {}, "9" * 5_000, -1, 10**300, True])
 @pytest.mark.parametrize("save", [True, False], ids=["saved", "shown"])
 def test_t256_a_lie_about_a_size_keeps_no_answer_back(hub: StubHub, tmp_path: Path, size: object, save: bool) -> None:

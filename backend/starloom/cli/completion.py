@@ -1,4 +1,4 @@
-"""Names of the hub for the completion of a shell: devices, constellations, recipes, schedules.
+"""Names of the hub for the completion of a shell: devices, constellations, recipes, schedules, tools.
 
 A shell has no place for a problem: where no hub answers, nothing is completed. It is given only what it may type as it
 stands, and words that it cannot run, because both are chosen by others.
@@ -14,7 +14,7 @@ import typer
 
 from starloom.client.discovery import find
 from starloom.client.problems import Problem
-from starloom.client.routes import get_constellations, get_devices, get_recipes, get_schedules
+from starloom.client.routes import get_capabilities, get_constellations, get_devices, get_recipes, get_schedules
 
 if TYPE_CHECKING:
     from starloom.client.rest import Client
@@ -42,6 +42,10 @@ def recipes(context: typer.Context) -> Found:
 
 def schedules(context: typer.Context) -> Found:
     return _named(context, lambda hub: ((one["name"], one["cron"]) for one in hub.get(get_schedules())["items"]))
+
+
+def tools(context: typer.Context) -> Found:
+    return _named(context, lambda hub: ((one["tool"], one["title"]) for one in hub.get(get_capabilities())["items"]))
 
 
 def _named(context: typer.Context, read: Callable[[Client], Iterable[tuple[str, str]]]) -> Found:

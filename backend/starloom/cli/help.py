@@ -6,6 +6,8 @@ Owns how the parser of typer speaks; no command does anything of its own for it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -96,6 +98,7 @@ _EARLY: Final = ("--json", "--hub", "--home")
 _TYPE: Final = re.compile(r" <(.*)>(\.\.\.)?$")
 _RANGE: Final = re.compile(r"\b(?:(-?[\d.]+)<=)?x(?:(<=|>=)(-?[\d.]+))?")
 _REFUSALS: Final = (
+    (re.compile(r"^Got unexpected extra arguments?\(?s?\)? \((.*)\)$"), r"it takes no further words: \1"),
     (re.compile(r"^Value error, "), ""),
     (re.compile(r"^Input should be a valid integer.*"), "it is not a whole number"),
     (re.compile(r"^Input should be a valid number.*"), "it is not a number"),
@@ -143,6 +146,22 @@ def _row(param: Any, ctx: Context) -> tuple[str, str] | None:
     return name, _RANGE.sub(_range, text)
 
 
+@contextmanager
+def _refusing(ctx: Context, args: list[str]) -> Iterator[None]:
+    """Let a refusal of these words have the words of people; with `--json` among them it is JSON as well."""
+    as_json = "--json" in args
+    try:
+        yield
+    except typer.TyperException as refused:
+        for words, plain in _REFUSALS:
+            refused.message = words.sub(plain, refused.message or "")
+        if not as_json:
+            raise
+        reason = " ".join(str(refused.format_message()).split())
+        show_problem(usage(reason, f"See `{ctx.command_path} --help`."), as_json=True)
+        raise typer.Exit(int(Exit.USAGE)) from refused
+
+
 class Command(TyperCommand):
     """A command whose help and refusals have the words of people."""
 
@@ -170,26 +189,9 @@ class Command(TyperCommand):
                 formatter.write("".join(f"  {root} {path} {line}".rstrip() + "\n" for line in EXAMPLES[path]))
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
-        """Parse the words after the command; with `--json` among them a refusal is JSON as well."""
-        as_json = "--json" in args
-        try:
+        """Parse the words after the command."""
+        with _refusing(ctx, args):
             return super().parse_args(ctx, args)
-        except typer.BadParameter as refused:
-            for words, plain in _REFUSALS:
-                refused.message = words.sub(plain, refused.message)
-            if not as_json:
-                raise
-            self._refuse(ctx, refused)
-        except typer.TyperException as refused:
-            if not as_json:
-                raise
-            self._refuse(ctx, refused)
-        return args
-
-    def _refuse(self, ctx: Context, refused: Any) -> None:
-        reason = " ".join(str(refused.format_message()).split())
-        show_problem(usage(reason, f"See `{ctx.command_path} --help`."), as_json=True)
-        raise typer.Exit(int(Exit.USAGE)) from refused
 
 
 class Commands(TyperGroup):
@@ -211,12 +213,18 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the words; an option of the commands that stands before them is refused."""
-        if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
-            ctx.fail(f"{args[0].partition('=')[0]} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
-        return super().parse_args(ctx, args)
+        with _refusing(ctx, args):
+            if args and args[0].partition("=")[0] in _EARLY and not ctx.resilient_parsing:
+                option = args[0].partition("=")[0]
+                ctx.fail(f"{option} stands after the command, as in `{ctx.command_path} ls {args[0]}`.")
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, object, list[str]]:  # type: ignore[override]
         """Return the command that the first word names, or end with what was probably meant."""
+        with _refusing(ctx, args):
+            return self._resolved(ctx, args)
+
+    def _resolved(self, ctx: Context, args: list[str]) -> tuple[str | None, object, list[str]]:
         typed, rest = (args[0], args[1:]) if args else ("", [])
         inside = {name: list(getattr(command, "commands", ())) for name, command in self.commands.items()}
         one = typed.removesuffix("s")
@@ -225,7 +233,9 @@ class Commands(TyperGroup):
                 words = " ".join(rest if rest[0] in inside[one] else ["show", *rest])
                 ctx.fail(f"`{typed}` takes no words. Did you mean `{ctx.command_path} {one} {words}`?")
         elif typed and not typed.startswith("-") and typed not in self.commands and not ctx.resilient_parsing:
-            meant = meant_by(typed, inside)
+            # With a word behind it, it is no name of a thing to show.
+            shows = not rest or rest[0].startswith("-")
+            meant = [one for one in meant_by(typed, inside) if shows or one != f"show {typed}"]
             also = f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in meant)}?" if meant else ""
             ctx.fail(f"No such command '{typed}'.{also}")
         return super().resolve_command(ctx, args)

@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TextIO, get_type_hints
 
 import typer
@@ -55,6 +56,10 @@ class Invocation:
     hub: str | None = None
     chosen: str = ""
     """The constellation that the command is about, once it is known."""
+    written: str = field(default="", repr=False)
+    """The document that the command sends; a refusal names its lines."""
+    kind: str = "plan"
+    """The kind of that document."""
     _client: Client | None = field(default=None, repr=False)
 
     @property
@@ -69,6 +74,24 @@ class Invocation:
 
             self._client = Client(find(self.hub), patience_s=PATIENCE_S)
         return self._client
+
+    def read(self, path: str, kind: str = "plan", form: str = "") -> str:
+        """Return the text of a file that the caller named; `-` is standard input.
+
+        It is a document in YAML or JSON, unless `form` says how to write it.
+
+        Raises:
+            Problem: it cannot be read.
+        """
+        try:
+            text = sys.stdin.read() if path == "-" else Path(path).expanduser().read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
+            hint = form or f"Check the path; {'an' if kind[0] in 'aeiou' else 'a'} {kind} is YAML or JSON in UTF-8."
+            raise usage(f"the {kind} {path} cannot be read: {why}", hint) from error
+        if not form:
+            self.written, self.kind = text, kind
+        return text
 
     @property
     def has_client(self) -> bool:
@@ -176,7 +199,9 @@ def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, A
             # The hub's hint is for all its clients; without an ID the command would show another constellation.
             problem.hint = problem.hint.replace("`starloom show`", f"`starloom show {run.chosen}`")
             problem.document["hint"] = problem.hint
-        show_problem(problem, as_json=run.as_json)
+        if run.kind == "recipe":  # the hub's titles are for the plan in it
+            problem.title = problem.title.replace("The plan", "The recipe")
+        show_problem(problem, as_json=run.as_json, written=run.written)
         raise typer.Exit(int(problem.exit_code)) from problem
     except KeyboardInterrupt as stop:
         # A command that has not spoken with a hub has submitted nothing.
@@ -191,8 +216,21 @@ def _of_file(error: OSError) -> Exception:
     return usage(f"{os.fsdecode(error.filename)}: {error.strerror}", "Check the path, and who may write there.")
 
 
-def show_problem(problem: Problem, *, as_json: bool) -> None:
-    """Print a problem: a sentence, each fault with its place, the remedy; as JSON if asked for. Always on stderr."""
+def _line_in(written: str, place: str) -> str:
+    """Return the line of a place of a document, as the beginning of a sentence; nothing where it has none."""
+    if not written or not place:
+        return ""
+    from starloom_protocol.plan.language.document import line_of  # YAML costs a tenth of a start
+
+    line = line_of(written, place)
+    return f"line {line}: " if line else ""
+
+
+def show_problem(problem: Problem, *, as_json: bool, written: str = "") -> None:
+    """Print a problem: a sentence, each fault with its place, the remedy; as JSON if asked for. Always on stderr.
+
+    `written` is the document that the command has sent; its lines stand before the places.
+    """
     if as_json:
         _write({"problem": problem.document}, sys.stderr)
         return
@@ -202,14 +240,15 @@ def show_problem(problem: Problem, *, as_json: bool) -> None:
     apart = len(hints) > 1 and problem.hint in hints
     for place in problem.places:
         at = ", ".join(part for part in (place.code, place.place) if part)
+        line = _line_in(written, place.place)
         if place.reason == problem.reason and len(problem.places) == 1:
             # The title line has said the reason; a place within a document is all that is left.
             if place.place.startswith("line "):
                 lines.append(f"  {place.place}")
-            elif set("./[") & set(place.place):
-                lines.append(f"  {place.where} [{at}]")
+            elif line or set("./[") & set(place.place):
+                lines.append(f"  {line}{place.where} [{at}]")
             continue
-        where = f"{place.where}: " if place.where else ""
+        where = line + (f"{place.where}: " if place.where else "")
         own = place.hint not in ("", CODES[Code.PLAN_INVALID].hint) and (apart or place.hint != problem.hint)
         hint = f" - {place.hint}" if own else ""
         lines.append(f"  {where}{place.reason} [{at}]{hint}")

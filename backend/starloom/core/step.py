@@ -113,6 +113,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
         placed = _place(work, silent=silent)
         may_choose = shard.queued_now or shard.fleet.revision != shard.other_calls_revision
         took = may_choose and recovery.take_other_calls(work)
+        took = (bool(shard.queued_now) and waiting.leave_out(work)) or took
         if not took and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:

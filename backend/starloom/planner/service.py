@@ -91,8 +91,7 @@ class Planning:
         """Return the plan of a recipe with these values, or every fault."""
         recipe = self._catalogue.get(name)
         if recipe is None:
-            known = ", ".join(recipe.name for recipe in self._catalogue.all())
-            reason = f"there is no recipe {quoted(name[:64])}; there are {known}"
+            reason = f"there is no recipe {quoted(name[:64])}"
             near = difflib.get_close_matches(name, [recipe.name for recipe in self._catalogue.all()], n=1)
             hint = f"Did you mean `{near[0]}`?" if near else CODES[Code.UNKNOWN_RECIPE].hint
             return PlanCheck(faults=[Fault(code=Code.UNKNOWN_RECIPE, hint=hint, place="recipe", reason=reason)])

@@ -19,6 +19,7 @@ from starloom_protocol.plan.types.signatures import (
     signature_of,
     signatures_of,
     taken_by,
+    without_values,
 )
 
 __all__ = [
@@ -42,4 +43,5 @@ __all__ = [
     "signature_of",
     "signatures_of",
     "taken_by",
+    "without_values",
 ]

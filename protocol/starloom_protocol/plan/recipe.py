@@ -30,6 +30,8 @@ PHRASES_MOST: Final = 200
 """A request is compared with each while it is typed, and a check of a recipe reads each among all others."""
 PARAMS_MOST: Final = 100
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
+_FOREIGN: Final = re.compile(r"\$?\{+ *(inputs|params?)\.([\w-]+) *\}+")
+"""A value in the form of other tools, as `${inputs.rows}`."""
 
 
 def _param_type(value: str) -> str:
@@ -138,7 +140,8 @@ def read_recipe(
 ) -> RecipeCheck:
     """Read a recipe and check all that can be checked without values. Never raises for the content of the text.
 
-    A tool that is not among `known_tools` makes no recipe wrong: a device that joins later may have it.
+    A tool that is not among `known_tools` makes no recipe wrong: a device that joins later may have it. They are given
+    where a recipe is to be kept; only then are slips refused with which a kept one of an earlier hub still runs.
     """
     try:
         document = read_document(text)
@@ -149,6 +152,8 @@ def read_recipe(
     if recipe is None:
         return RecipeCheck(faults=found.faults)
     _check_head(recipe, found)
+    if known_tools is not None:
+        _note_slips(recipe, found)
     # With everything given, and with only what must be given: each kind of making shows its own faults.
     full = {name: _stand_in(name, param) for name, param in recipe.params.items()}
     least = {
@@ -290,13 +295,49 @@ def _check_head(recipe: Recipe, found: Found) -> None:
 
 def _slots_as_text(value: Any, place: str) -> Iterator[tuple[str, str]]:
     """Yield the texts of a plan that are a slot of a phrase and nothing else, each with its place."""
-    if isinstance(value, str):
-        slot = _SLOT.fullmatch(value.strip())
+    for where, text in _texts_in(value, place):
+        slot = _SLOT.fullmatch(text.strip())
         if slot is not None:
-            yield place, slot[1].strip()
+            yield where, slot[1].strip()
+
+
+def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield place, value
     elif isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _slots_as_text(item, joined(place, key))
+            yield from _texts_in(item, joined(place, key))
+
+
+def _note_slips(recipe: Recipe, found: Found) -> None:
+    """Note parameters without a use, and values in the form of other tools, which would stay as they are written."""
+    used = set(_params_in(recipe.plan))
+    for param in recipe.params.values():
+        offers = param.offers
+        used.update(filter(None, (param.true_when_named, param.same_as, param.not_same)))
+        used.update(filter(None, (offers.on, offers.root, offers.words) if offers is not None else ()))
+    for name in recipe.params:
+        if name not in used:
+            hint = f"Write `{{param: {name}}}` where its value belongs, or remove it."
+            found.add(Code.PLAN_INVALID, joined("params", name), f"nothing uses the parameter `{name}`", hint)
+    for place, text in _texts_in(recipe.plan, "plan"):
+        form = _FOREIGN.search(text) if "\n" not in text else None  # a program of several lines may mean its own
+        if form is not None:
+            kind, name = form[1], form[2]
+            hint = f"Write `{{param: {name}}}` as the whole value."
+            if kind == "inputs":
+                hint = "Write `inputs: {ARGUMENT: {from: TASK, output: /FIELD}}` at the task."
+            reason = f"`{form[0]}` is plain text in a plan, which has no slots"
+            found.add(Code.PLAN_INVALID, place, reason, hint)
+
+
+def _params_in(value: Any) -> Iterator[str]:
+    """Yield the parameters that a plan uses."""
+    if isinstance(value, dict) and len(value) == 1 and isinstance(value.get("param"), str):
+        yield value["param"]
+    elif isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _params_in(item)
 
 
 def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc, found: Found) -> None:

@@ -47,6 +47,8 @@ def test_a_recipe_runs_again_with_some_other_values(hub: StubHub) -> None:
     assert run(hub, "again", "c-1", "--with", "top:=9", "--with", "folder=Papers").exit_code == 0
     (body,) = [body for method, _, body in hub.asked if method == "POST"]
     assert (body["recipe"], body["params"]) == ("largest-files", {**kept, "top": 9, "folder": "Papers"})
+    assert run(hub, "again", "c-1", "--deadline", "2m").exit_code == 0
+    assert [body.get("deadline_s") for method, _, body in hub.asked if method == "POST"] == [None, 120]
 
 
 def test_a_run_of_no_recipe_has_no_values_to_change(hub: StubHub) -> None:

@@ -76,14 +76,18 @@ def test_a_name_that_is_taken_says_how_to_go_over_it(hub: StubHub, file: Path) -
 
 def test_every_fault_of_a_file_is_told(hub: StubHub, file: Path) -> None:
     faults = [
-        {"place": "plan.tasks[0].tol", "reason": "there is no field `tol` here", "code": "unknown_field"},
-        {"place": "title", "reason": "`title` is missing", "code": "plan_invalid"},
+        {"place": "plan.tasks[0].tool", "reason": "there is no field `tol` here", "code": "unknown_field"},
+        {"place": "params.nope", "reason": "nothing is there", "code": "plan_invalid"},
+        {"place": "headline", "reason": "`headline` is missing", "code": "plan_invalid"},
     ]
     hub.answers[("POST", "/recipes/check")] = (422, {"title": "The plan has faults", "errors": faults})
     code, said = starloom(hub, "recipe", "test", str(file))
     assert code == 2
-    assert "plan.tasks[0].tol" in said
-    assert "`title` is missing" in said
+    lines = said.splitlines()
+    assert lines[0].startswith("The recipe has faults")
+    assert lines[1].startswith("  line 6: plan.tasks[0].tool: there is no field")
+    assert lines[2].startswith("  line 5: params.nope: nothing is there")
+    assert lines[3].startswith("  headline: `headline` is missing")
 
 
 def test_a_proof_previews_with_defaults_and_starts_nothing(hub: StubHub, file: Path) -> None:
@@ -217,7 +221,8 @@ def test_a_proof_refuses_the_same_device_twice_where_a_run_does(hub: StubHub) ->
 def test_a_file_that_is_not_there_is_said_to_be_missing(hub: StubHub, name: str) -> None:
     code, said = starloom(hub, "recipe", "test", name)
     assert code == 2
-    assert f"{name} cannot be read: No such file or directory" in said
+    assert f"the recipe {name} cannot be read: No such file or directory" in said
+    assert "a recipe is YAML or JSON" in said
     assert hub.asked == []
 
 
@@ -300,3 +305,27 @@ def test_a_recipe_of_an_assistant_says_who_saved_it(hub: StubHub) -> None:
         assert (code, f"Tidy  ({whose}, version 2)" in said) == (0, True)
     hub.answers[("GET", "/recipes")] = (200, {"items": [own], "next": None})
     assert "(yours, version 2)" in starloom(hub, "recipes")[1], "a hub of an earlier release does not tell it"
+
+
+def test_a_recipe_gives_up_after_its_deadline(hub: StubHub) -> None:
+    hub.answers[("POST", "/constellations")] = (202, {"id": "c-1", "state": "planning"})
+    assert starloom(hub, "recipe", "run", "mine", "--deadline", "5m")[0] == 0
+    assert [body["deadline_s"] for method, _, body in hub.asked if method == "POST"] == [300]
+
+
+def test_a_parameter_says_whose_value_it_has(hub: StubHub) -> None:
+    params = {"file": {"type": "file"}, "second": {"type": "file", "optional": True, "same_as": "file"}}
+    hub.answers[("GET", "/recipes/mine")] = (200, {"name": "mine", "title": "Mine", "params": params})
+    said = starloom(hub, "recipe", "show", "mine")[1]
+    assert "-p second=...   file  the same as file if not given\n" in said
+    assert said.count("the same as") == 1
+
+
+def test_a_plan_and_a_recipe_are_told_apart(hub: StubHub, file: Path, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("# a comment\nstarloom: 1\ntasks: []\n")
+    code, said = starloom(hub, "recipe", "import", str(plan))
+    assert (code, f"{plan} is a plan, and no recipe" in said) == (2, True)
+    code, said = starloom(hub, "submit", "-f", str(file))
+    assert (code, f"{file} is a recipe, and no plan" in said) == (2, True)
+    assert hub.asked == []

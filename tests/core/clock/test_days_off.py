@@ -36,6 +36,8 @@ def shown(moments: list[int]) -> list[str]:
         ("24 December until 2 January 2027", ["2026-12-24/2027-01-02"]),
         ("2026-12-24/2027-01-02, 2026-12-24/2027-01-02", ["2026-12-24/2027-01-02"]),
         ("29 February", ["02-29"]),
+        ("Christmas Day, New Year's Eve", ["12-25", "12-31"]),
+        ("24 December to New Year's Day", ["12-24/01-01"]),
     ],
 )
 def test_days_are_read_as_people_write_them(text: str, kept: list[str]) -> None:
@@ -49,7 +51,9 @@ def test_days_are_read_as_people_write_them(text: str, kept: list[str]) -> None:
     [
         ("31 April", "no calendar has"),
         ("29 February 2027", "no calendar has"),
-        ("Christmas", "is no day"),
+        ("Christmas", "does not know which days are Christmas where you live"),
+        ("Easter Monday", "does not know which days are Easter Monday"),
+        ("Shrove Tuesday", "is no day"),
         ("weekends", "'weekends' is of the week, .* such as Monday to Friday"),
         ("25 December, Sundays", "'Sundays' is of the week"),
         ("25 Brumaire", "is no month"),
@@ -120,6 +124,10 @@ def test_missed_moments_of_days_off_do_not_count() -> None:
         ("every day at 8, but not from 24 December to 2 January", "every day at 8", "24 December to 2 January"),
         ("every Friday at 17:00 not on 25 December", "every Friday at 17:00", "25 December"),
         ("every Friday except public holidays", "every Friday", "public holidays"),
+        ("every Friday but not at Christmas", "every Friday", "Christmas"),
+        ("every Friday except Christmas and 1 May", "every Friday", "Christmas and 1 May"),
+        ("every Friday except on Christmas Eve", "every Friday", "Christmas Eve"),
+        ("copy all without Christmas pictures", "copy all without Christmas pictures", ""),
         ("copy all but not the films", "copy all but not the films", ""),
         ("every Friday", "every Friday", ""),
     ],
@@ -134,6 +142,7 @@ def test_words_name_the_days_behind_an_except(words: str, before: str, days: str
         (" except on 25 December how are they", "25 December", "how are they"),
         (", except 24 December to 2 January, how are they", "24 December to 2 January", "how are they"),
         (" except public holidays how are they", "public holidays", "how are they"),
+        (" except Christmas how are they", "Christmas", "how are they"),
         (" except the films", "", "except the films"),
         (" how are they", "", "how are they"),
         ("", "", ""),

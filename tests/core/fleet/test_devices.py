@@ -220,7 +220,9 @@ def test_rename_drain_label_and_what_is_refused() -> None:
     assert driver.sent == [CloseDevice(device="d-one", code="", reason="it is called büro from now on")]
     assert not control(driver, "rename", value="büro").faults
     assert driver.sent == []
-    assert control(driver, "rename", value="two").faults[0].code is Code.CONFLICT
+    taken = control(driver, "rename", value="two").faults[0]
+    assert (taken.code, taken.reason) == (Code.CONFLICT, "the name is taken: the device d-two is called two")
+    assert "`starloom device rename d-two NAME`" in taken.hint
     assert control(driver, "rename", value=" ").faults[0].code is Code.BAD_REQUEST
     assert control(driver, "explode").faults[0].code is Code.BAD_REQUEST
     assert control(driver, "drain", device="d-no").faults[0].code is Code.UNKNOWN_DEVICE

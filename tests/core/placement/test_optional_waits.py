@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+from msgspec.structs import replace
+
 from starloom.core.answer.why import explain
 from starloom.core.state import inputs as i
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom_protocol.records.entities import Check, ForEach, Selector, VerifyCall
 from starloom_protocol.vocabulary import Attention, Op, Outcome, Reason, Repeatability, TaskState
-from tests.builders import MAYBE, Driver, edge, plan, task
+from tests.builders import MAYBE, TOOLS, Driver, edge, plan, task
 
 LACKING = "t.lacking"
 
@@ -42,10 +45,42 @@ def test_an_optional_task_without_a_device_is_skipped_and_the_rest_counts() -> N
     assert (record.state, record.reason) == (TaskState.SKIPPED, Reason.NO_CAPABLE_DEVICE)
     assert (made.head.state, made.head.attention) == ("succeeded", [])
     said = made.tables["answer"][""].sentence
-    assert said == "test is done: 1 task on one. Skipped because no device could do it in time: tell."
+    assert said == "test is done: 1 task on one. Skipped because no device could do it: tell."
     assert explain(driver.shard, "c1", "tell").sentence == (
-        "tell was skipped: it is optional, and no device could begin it in its time."
+        "tell was skipped: it is optional, and no device could do it."
     )
+
+
+def test_an_optional_task_whose_device_cannot_do_it_is_skipped_at_once() -> None:
+    tell = task("tell", tool=LACKING, device="one", optional=True)
+    driver, made = submitted(task("work"), tell, task("next", optional=True), edge("work>tell"), edge("tell>next"))
+    finish(driver)
+    record = made.tasks["tell"]
+    assert (record.state, record.reason) == (TaskState.SKIPPED, Reason.NO_CAPABLE_DEVICE)
+    assert (made.tasks["next"].state, made.head.state, made.head.attention) == (TaskState.SKIPPED, "succeeded", [])
+    assert [event.note for event in driver.events if event.kind == "task_skipped" and event.about == "tell"] == [
+        "one does not offer t.lacking, and it is optional"
+    ]
+    assert explain(driver.shard, "c1", "tell").sentence == (
+        "tell was skipped: it is optional, and one does not offer t.lacking."
+    )
+    assert not driver.control("retry", "tell").faults
+    assert made.tasks["tell"].state is TaskState.READY, "a person has asked for it"
+
+
+@pytest.mark.parametrize("case", ["away", "absent", "other", "grant", "needed"])
+def test_an_optional_task_that_may_still_be_done_waits(case: str) -> None:
+    device = Selector(any=[Selector(name="one"), Selector(os="linux")]) if case == "other" else Selector(name="one")
+    device = Selector(name="nobody") if case == "absent" else device
+    tell = task("tell", tool="t.granted" if case == "grant" else LACKING, device=device, optional=True)
+    driver = Driver()
+    driver.add_device("one", tools=[*TOOLS, replace(TOOLS[0], grant="x:y", name="t.granted")])
+    if case == "away":
+        gone = i.DeviceDisconnected(by="device:d-one", device="d-one", id=driver.ident(), reason="cut", session=1)
+        driver.do(gone)
+    made = driver.submit(plan(task("work"), tell, *([edge("tell>work")] if case == "needed" else [])))
+    assert made.tasks["tell"].state is TaskState.READY
+    assert made.head.attention
 
 
 def test_work_after_it_goes_on_where_it_needs_no_result_of_it() -> None:

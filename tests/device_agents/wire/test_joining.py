@@ -200,6 +200,21 @@ def test_join_py_is_short_and_a_dry_run_changes_nothing(hub: Hub, tmp_path: Path
     assert not (tmp_path / "home").exists()
 
 
+@pytest.mark.parametrize(("word", "starts"), [("--start", True), ("--no-start", False)])
+def test_join_py_starts_the_agent_unless_it_is_not_to(hub: Hub, tmp_path: Path, word: str, starts: bool) -> None:
+    wheels = [{"name": f"starloom_{name}", "file": "x.whl", "sha256": "0" * 64} for name in ("protocol", "agent")]
+    hub.answers = [(200, wheels), (200, "")]
+    argv = [sys.executable, "-I", str(JOIN_PY), hub.url, "CODE", "--home", str(tmp_path / "home"), "--dry-run", word]
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)
+    assert ("--start" in done.stdout) is starts
+
+
+def test_an_option_before_the_address_is_told_its_place() -> None:
+    argv = [sys.executable, "-I", str(JOIN_PY), "--label", "gpu", "http://127.0.0.1:9", "CODE"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert (done.returncode, "URL and CODE stand first" in done.stderr) == (1, True)
+
+
 def test_the_help_of_join_py_names_the_options_of_the_agent() -> None:
     argv = [sys.executable, "-I", str(JOIN_PY), "--help"]
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=PATIENCE_S)

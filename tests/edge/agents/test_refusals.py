@@ -142,7 +142,8 @@ async def test_a_name_that_is_taken_gets_a_number_and_both_sides_see_it(world: W
         shown = (await owner.get(f"/api/v1/enrollments/{answer['enrollment']}")).json()
         assert answer["name"] == shown["name"] == "box-2"
         refused = await owner.patch(f"/api/v1/devices/{(await world.join('other')).id}", json={"name": "box"})
-    assert (refused.status_code, refused.json()["reason"]) == (409, "another device is called box")
+    assert refused.status_code == 409
+    assert refused.json()["reason"].startswith("the name is taken: the device d-")
 
 
 async def test_a_revoked_device_is_cut_at_once_and_told_why_when_it_comes_back(world: World) -> None:

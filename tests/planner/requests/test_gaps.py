@@ -170,3 +170,26 @@ def test_a_name_that_another_device_has_is_no_revoked_one() -> None:
         said = "how is the weather on oldbox or phone"
         assert "revoked" not in refused(match_all(said, CATALOGUE, view), view).reason
     assert not fleet(device("laptop"), msgspec.structs.replace(GONE, forgotten=True)).gone
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "who is in a.txt and not in b.txt",
+        "which lines of a.txt are not in b.txt",
+        "what is in a.txt on nas but not in b.txt on laptop",
+    ],
+)
+def test_lines_of_one_file_alone_are_told_with_requests_that_run(words: str) -> None:
+    gap = match_all(words, CATALOGUE, FLEET).gap
+    one, other = ("nas", "laptop") if "nas" in words else ("Große Kiste", "laptop")
+    for request in (f"compare a.txt on {one} with b.txt on {other}", f"run grep -vxFf b.txt a.txt on {one}"):
+        assert f"*{request}*" in gap
+        assert match_all(request, CATALOGUE, FLEET).outcome is Match.EXACT
+
+
+def test_a_question_without_a_colon_is_told_its_form() -> None:
+    asked = match_all("ask my phone have you eaten?", CATALOGUE, FLEET)
+    assert (asked.outcome, "*ask my phone: is dinner ready?*" in asked.gap) == (Match.NONE, True)
+    for words in ("ask laptop for the newest picture", "ask Ann have you eaten?"):
+        assert "colon" not in match_all(words, CATALOGUE, FLEET).gap

@@ -251,3 +251,18 @@ def test_a_slot_of_a_phrase_in_a_plan_is_told_its_form() -> None:
             "Write `{param: often}` without quotes.",
         )
     ]
+
+
+def test_a_recipe_to_keep_has_no_idle_parameter_and_no_foreign_form() -> None:
+    script = "for x in y:\n    print(f'{params.x}')"
+    args = {"to": ["x ${params.often}"], "p": "{{ inputs.rows }}", "code": script}
+    tasks = [{"id": "a", "tool": "lab.echo", "device": {"param": "where"}, "args": args}]
+    text = json.dumps({**HEAD, "plan": {"starloom": 1, "tasks": tasks}})
+    assert read_recipe(text).faults == [], "one that is kept goes on"
+    faults = read_recipe(text, known_tools={}).faults
+    assert [(fault.place, fault.hint) for fault in faults] == [
+        ("params.often", "Write `{param: often}` where its value belongs, or remove it."),
+        ("params.loud", "Write `{param: loud}` where its value belongs, or remove it."),
+        ("plan.tasks[0].args.to[0]", "Write `{param: often}` as the whole value."),
+        ("plan.tasks[0].args.p", "Write `inputs: {ARGUMENT: {from: TASK, output: /FIELD}}` at the task."),
+    ]

@@ -65,10 +65,13 @@ WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the 
 AnywayOption = Annotated[
     bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
 ]
+DeadlineOption = Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
 
 _ID = re.compile(r"c-[0-9a-z-]+")
+RECIPE_HEAD = re.compile(r"^[{ ]*\"?starloom_recipe\"? *:", re.MULTILINE)
+PLAN_HEAD = re.compile(r"^(?:\{\s*)?\"?starloom\"? *:", re.MULTILINE)
 PLAN_ENDINGS = (".yaml", ".yml", ".json")
 _TAPS_MOST = 5
 """So many constellations of a list are looked at for the device on which somebody has to tap."""
@@ -84,30 +87,13 @@ def register(app: typer.Typer) -> None:
     hub_command(app, "result")(result)
 
 
-def read_plan(path: str) -> str:
-    """Return the text of a plan file; `-` is standard input.
-
-    Raises:
-        Problem: it cannot be read.
-    """
-    if path == "-":
-        return sys.stdin.read()
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
-        raise usage(
-            f"the plan {path} cannot be read: {why}", "Check the path; a plan is YAML or JSON in UTF-8."
-        ) from error
-
-
-def read_rows(path: str) -> list[Any]:
+def read_rows(run: Invocation, path: str) -> list[Any]:
     """Return the rows of a file: those of a CSV table by its titles, the list of a JSON file, or a value a line.
 
     Raises:
         Problem: it cannot be read, or holds no rows.
     """
-    text = read_plan(path)
+    text = run.read(path, "file of rows", _FORM_OF_ROWS)
     if path.lower().endswith(".csv"):
         table = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")), strict=True)
         try:
@@ -121,7 +107,7 @@ def read_rows(path: str) -> list[Any]:
             _json_value(line, f"line {at} of {path}") for at, line in enumerate(text.splitlines(), 1) if line.strip()
         ]
     if not rows:
-        raise usage(f"{path} has no rows", "Write a CSV table, a JSON list, or a JSON value a line.")
+        raise usage(f"{path} has no rows", _FORM_OF_ROWS)
     return rows
 
 
@@ -129,10 +115,10 @@ def _json_value(text: str, where: str) -> Any:
     try:
         return json.loads(text)
     except ValueError as error:
-        hint = "Write a CSV table (FILE.csv), a JSON list, or a JSON value a line."
-        raise usage(f"{where} is no JSON: {error}", hint) from error
+        raise usage(f"{where} is no JSON: {error}", _FORM_OF_ROWS) from error
 
 
+_FORM_OF_ROWS = "Write a CSV table (FILE.csv), a JSON list, or a JSON value a line."
 _FORM_OF_AN_EDIT = (
     "Write `operations: [{add_task: {id: ID, tool: TOOL}}]`; `starloom edit --editor` and docs/plans.md show the form."
 )
@@ -156,7 +142,9 @@ def edit_document(text: str) -> dict[str, Any]:
     return found
 
 
-def what_runs(request: str, file: str | None, recipe: str | None, param: list[str] | None) -> dict[str, Any]:
+def what_runs(
+    run: Invocation, request: str, file: str | None, recipe: str | None, param: list[str] | None
+) -> dict[str, Any]:
     """Return the members of a body that name the work: words, plan or recipe, with its parameters.
 
     Raises:
@@ -171,7 +159,10 @@ def what_runs(request: str, file: str | None, recipe: str | None, param: list[st
     if request:
         body["request"] = request
     if file:
-        body["plan"] = read_plan(file)
+        body["plan"] = run.read(file)
+        if RECIPE_HEAD.search(body["plan"]):
+            way = f"Look at it: starloom recipe test {shlex.quote(file)} - or keep it: starloom recipe import FILE"
+            raise usage(f"{file} is a recipe, and no plan", way)
     if recipe:
         body["recipe"] = recipe
     if param:
@@ -191,7 +182,7 @@ def submit(
     approve: Annotated[
         str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
     ] = None,
-    deadline: Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")] = None,
+    deadline: DeadlineOption = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="At most N dollars for the model; then it pauses.")
     ] = None,
@@ -214,7 +205,7 @@ def submit(
             "a request is words, or -f plan.yaml, or -r recipe: exactly one",
             'For example: starloom submit "how are my machines"',
         )
-    body = what_runs(request, file, recipe, param)
+    body = what_runs(run, request, file, recipe, param)
     if preview:
         if budget is not None:
             body["budget"] = budget
@@ -337,7 +328,7 @@ def what_if(
         return
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
-    found = run.client.post(post_what_if(), what_runs(words, subject, recipe, param) | change)
+    found = run.client.post(post_what_if(), what_runs(run, words, subject, recipe, param) | change)
     if run.as_json:
         run.emit(found)
         return
@@ -349,7 +340,7 @@ def what_if(
 
 def _what_if_of_run(run: Invocation, chosen: str, change: dict[str, Any], edit: str | None) -> None:
     if edit:
-        document = edit_document(read_plan(edit))
+        document = edit_document(run.read(edit, "edit"))
         base = document.get("base_version", run.client.get(get_constellation(chosen))["version"])
         change = {**change, "edit": {"base_version": base, "operations": document["operations"]}}
     if any(change.values()):
@@ -384,7 +375,10 @@ def _is_plan(subject: str) -> bool:
 
 def list_constellations(
     run: Invocation,
-    state: Annotated[str | None, typer.Option("--state", help="Only those in this state: active, failed ...")] = None,
+    state: Annotated[
+        ConstellationState | None,
+        typer.Option("--state", metavar="STATE", help="Only those in this state: active, failed ..."),
+    ] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
     of: Annotated[str | None, typer.Option("--of", help="Only those that a person of this name asked for.")] = None,
@@ -396,6 +390,9 @@ def list_constellations(
         run.emit({"items": items})
         return
     if not items:
+        names = run.client.names() if device else {}
+        if names and device not in (*names, *names.values()):
+            raise usage(f"no device is called {device}", "See `starloom devices`.")
         print("No such constellation." if state or text or device or of else "No constellation yet.")
         return
     from rich.table import Table
@@ -527,10 +524,11 @@ def result(
     chosen = run.newest(identity)
     answer = run.client.get(get_constellation_result(chosen))
     saved: list[str] = []
+    lost: list[str] = []
     if save is not None:
         from starloom.cli.constellations.saving import save_items
 
-        saved = save_items(run.client, answer["items"], save)
+        saved, lost = save_items(run.client, answer["items"], save)
     if run.as_json:
         run.emit({**answer, "saved": saved} if save is not None else answer)
     else:
@@ -539,6 +537,8 @@ def result(
         _print(answer_lines(answer, run.client.names()))
         for path in saved:
             print(f"saved {path}")
+    for sentence in lost:
+        say(sentence, sys.stderr)
     shown = run.client.get(get_constellation(chosen))
     state = answer["constellation_state"]
     if not run.as_json and (fault := shown["fault"]):

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from starloom.cli.constellations.asking import read_plan
 from starloom.cli.constellations.standing import tell_accepted
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.client.exits import Exit, exit_of_plan
@@ -70,7 +69,9 @@ def _write_brief(run: Invocation, request: str) -> None:
 
 def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str | None) -> None:
     try:
-        found = run.client.post(post_brief(), {"answer": read_plan(answer)})
+        found = run.client.post(
+            post_brief(), {"answer": run.read(answer, "answer", "Check the path; an answer is text in UTF-8.")}
+        )
     except Problem as problem:
         reply = problem.document.get("reply")
         if run.as_json or not isinstance(reply, str):

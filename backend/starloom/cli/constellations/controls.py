@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from starloom.cli.constellations.asking import edit_document, read_plan, read_rows
+from starloom.cli.constellations.asking import edit_document, read_rows
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import Chosen, stop_chosen
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
@@ -365,9 +365,9 @@ def edit(
     chosen = run.newest(identity)
     snapshot = run.client.get(get_constellation(chosen))
     if add_rows:
-        document = _rows_added(snapshot, add_rows, to)
+        document = _rows_added(run, snapshot, add_rows, to)
     else:
-        document = edit_document(read_plan(file) if file else _from_editor(_template(snapshot)))
+        document = edit_document(run.read(file, "edit") if file else _from_editor(_template(snapshot)))
     if not document["operations"]:
         raise usage("the edit has no operations", "Nothing was changed.")
     document.setdefault("base_version", base if base is not None else snapshot["version"])
@@ -378,13 +378,13 @@ def edit(
     _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
 
 
-def _rows_added(snapshot: SnapshotJson, path: str, to: str | None) -> dict[str, Any]:
+def _rows_added(run: Invocation, snapshot: SnapshotJson, path: str, to: str | None) -> dict[str, Any]:
     """Return the edit that adds the rows of a file to a list."""
     lists = [row["id"] for row in snapshot["tasks"] if (row["spec"].get("for_each") or {}).get("source")]
     if to is None and len(lists) != 1:
         named = few(lists, 5) if lists else "none"
         raise usage(f"{snapshot['id']} has {counted(len(lists), 'list')} that take rows: {named}", "Add: --to LIST")
-    return {"operations": [{"add_items": {"to": to or lists[0], "items": read_rows(path)}}]}
+    return {"operations": [{"add_items": {"to": to or lists[0], "items": read_rows(run, path)}}]}
 
 
 def priority(

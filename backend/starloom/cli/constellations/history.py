@@ -12,6 +12,7 @@ import typer
 
 from starloom.cli.constellations.asking import (
     AnywayOption,
+    DeadlineOption,
     PreviewOption,
     WaitOption,
     print_preview,
@@ -67,6 +68,7 @@ def again(
     ] = None,
     wait: WaitOption = False,
     preview: PreviewOption = False,
+    deadline: DeadlineOption = None,
     anyway: AnywayOption = False,
 ) -> None:
     """Run the recipe of a constellation again, with the same values or with others, as a new constellation."""
@@ -76,7 +78,7 @@ def again(
         raise usage(f"{found['id']} was made from no recipe, so it has no values to change", hint)
     values = {**found["params"], **parameters(given or [])}
     param = [f"{name}:={canonical(value)}" for name, value in values.items()]
-    submit(run, recipe=found["recipe"], param=param, wait=wait, preview=preview, anyway=anyway)
+    submit(run, recipe=found["recipe"], param=param, wait=wait, preview=preview, deadline=deadline, anyway=anyway)
 
 
 def fork(

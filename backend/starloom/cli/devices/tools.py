@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypedDict
 
 import typer
 
+from starloom.cli import completion
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import get_capabilities, get_device
@@ -16,7 +17,9 @@ from starloom_protocol.tools.arguments import about_in, arguments_in, example_of
 from starloom_protocol.tools.results import fields_of
 from starloom_protocol.values import canonical
 
-ToolArgument = Annotated[str, typer.Argument(metavar="TOOL", help="A tool's name, such as disk.usage.")]
+ToolArgument = Annotated[
+    str, typer.Argument(metavar="TOOL", help="A tool's name, such as disk.usage.", autocompletion=completion.tools)
+]
 
 
 class _Version(TypedDict):

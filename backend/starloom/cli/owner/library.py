@@ -14,11 +14,13 @@ import typer
 from starloom.cli import completion
 from starloom.cli.constellations.asking import (
     PLAN_ENDINGS,
+    PLAN_HEAD,
+    RECIPE_HEAD,
     AnywayOption,
+    DeadlineOption,
     ParamOption,
     PreviewOption,
     WaitOption,
-    read_plan,
     submit,
 )
 from starloom.cli.invocation import Invocation, finish, hub_command
@@ -101,6 +103,8 @@ def show_recipe(
     for key, about in (found.get("params") or {}).items():
         needed = "" if about.get("optional") else "  (needed)"
         default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
+        # A hub of an earlier release does not tell it.
+        default += f"  the same as {about['same_as']} if not given" if about.get("same_as") else ""
         kind = " or ".join(about.get("values") or [about.get("type", "text")])
         tell(f"  -p {key}=...   {kind}{default}{needed}")
     print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
@@ -136,10 +140,11 @@ def run_recipe(
     param: ParamOption = None,
     wait: WaitOption = False,
     preview: PreviewOption = False,
+    deadline: DeadlineOption = None,
     anyway: AnywayOption = False,
 ) -> None:
     """Run a recipe: the same as `submit -r NAME`."""
-    submit(run, recipe=name, param=param, wait=wait, preview=preview, anyway=anyway)
+    submit(run, recipe=name, param=param, wait=wait, preview=preview, deadline=deadline, anyway=anyway)
 
 
 def prove_recipe(
@@ -157,7 +162,7 @@ def prove_recipe(
     given = parameters(param) if param else {}
     # A recipe's name has neither a slash nor an ending, so either is meant as a file, also where there is none.
     if recipe == "-" or "/" in recipe or recipe.endswith(PLAN_ENDINGS) or Path(recipe).expanduser().is_file():
-        text = read_plan(recipe)
+        text = run.read(recipe, "recipe")
         examples = run.client.post(post_recipes_check(), {"recipe": text})["examples"]
     else:
         examples = []
@@ -219,7 +224,10 @@ def import_recipe(
     ] = None,
 ) -> None:
     """Save a recipe at the hub. Runs nothing; all faults are reported at once."""
-    body: dict[str, Any] = {"recipe": read_plan(file)}
+    body: dict[str, Any] = {"recipe": run.read(file, "recipe")}
+    if PLAN_HEAD.search(body["recipe"]) and not RECIPE_HEAD.search(body["recipe"]):
+        way = f"Run it: starloom submit -f {quote(file)} - docs/recipes.md shows the head that makes a recipe of it"
+        raise usage(f"{file} is a plan, and no recipe", way)
     if over is not None:
         body["base_version"] = over
     try:

@@ -12,7 +12,7 @@ import typer
 from tzlocal import get_localzone_name
 
 from starloom.cli import completion
-from starloom.cli.constellations.asking import ParamOption, read_plan, what_runs
+from starloom.cli.constellations.asking import ParamOption, what_runs
 from starloom.cli.invocation import Invocation, finish, hub_command
 from starloom.cli.text.schedule_text import gone_devices, gone_lines
 from starloom.client.exits import exit_of_plan
@@ -120,7 +120,7 @@ def add(
         )
     if not cron and not request:
         raise usage("a schedule needs a clock", 'Give --cron "every night at 2", or --cron "0 2 * * *".')
-    body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(request, file, recipe, param)}
+    body = {"cron": cron, "zone": zone or get_localzone_name() or "", **what_runs(run, request, file, recipe, param)}
     if but or but_file:
         body["except_days"] = _days_off(run, but, but_file, body["zone"])
     if repeat:
@@ -199,7 +199,7 @@ def edit(
     request = " ".join(words or [])
     if sum(1 for given in (request, file, recipe) if given) > 1:
         raise usage("what runs is words, or -r recipe, or -f plan.yaml: at most one", "Give the one that is to run.")
-    body = {**what_runs(request, file, recipe, param)}
+    body = {**what_runs(run, request, file, recipe, param)}
     if param and not (request or file or recipe):
         kept = run.client.get(get_schedule(schedule))["params"]
         body["params"] = (kept if isinstance(kept, dict) else {}) | body["params"]
@@ -294,9 +294,8 @@ def _days_off(run: Invocation, but: list[str] | None, file: str | None, zone: st
     """Return the days of both options as the hub writes them, so that the line to approve has them in short."""
     given = [", ".join(but or [])]
     if file:
-        shown = run.client.post(
-            post_schedule_preview(), {"cron": "@daily", "zone": zone, "except_days": read_plan(file)}
-        )
+        days = run.read(file, "calendar", "Check the path; a calendar is a text in UTF-8.")
+        shown = run.client.post(post_schedule_preview(), {"cron": "@daily", "zone": zone, "except_days": days})
         given.append(shown["except_days"])
     return ", ".join(filter(None, given))
 

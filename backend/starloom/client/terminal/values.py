@@ -25,7 +25,7 @@ def parameters(given: list[str]) -> dict[str, Any]:
         as_json = name.endswith(":")
         name = name.removesuffix(":")
         if not equals or not name:
-            raise usage(f"{quoted(item)} is not k=v", "Write -p folder=Pictures, or -p count:=3 for a number.")
+            raise usage(f"{quoted(item)} is not k=v", "Write folder=Pictures, or count:=3 for a number.")
         if name in found:
             raise usage(f"the parameter {name} is given twice", "Give it once.")
         if not as_json:

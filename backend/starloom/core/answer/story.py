@@ -577,7 +577,7 @@ def _skip_words(constellation: Constellation, fleet: Fleet, task: str) -> str:
         case Reason.SKIPPED_BY_PERSON:
             return "by a person"
         case Reason.NO_CAPABLE_DEVICE:
-            return "because no device could do it in time"
+            return "because no device could do it"
         case Reason.LEFT_OUT:
             return "to end in time, as its plan says"
         case Reason.NOT_CHOSEN if before := skipped_by_person(constellation, task):

@@ -19,6 +19,7 @@ from starloom.core.placement.feasible import OUTSIDE, Candidate, judge_device, n
 from starloom.core.placement.pace import PaceIndex, index_of, is_comparable, slow_at, slow_words
 from starloom.core.placement.queue_position import Position
 from starloom.core.placement.selection import HOLD_MS, full, is_strange, why_then
+from starloom.core.placement.waiting import unable_words
 from starloom.core.plan import review
 from starloom.core.rights.call_effects import FILES_WRITE
 from starloom.core.run import hedging, verification
@@ -725,7 +726,8 @@ def _ended(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str, 
             return f"{task} was left out, because the chance to end in time had become small.", ways
         case TaskState.SKIPPED if record.reason is Reason.NO_CAPABLE_DEVICE:
             ways = _ways_of_a_skipped(constellation, task)
-            return f"{task} was skipped: it is optional, and no device could begin it in its time.", ways
+            unable = unable_words(fleet, constellation.specs[task]) or "no device could do it"
+            return f"{task} was skipped: it is optional, and {unable}.", ways
         case TaskState.SKIPPED if record.reason is Reason.SKIPPED_BY_PERSON:
             return f"{task} was skipped by a person.", _ways_of_a_skipped(constellation, task)
         case TaskState.SKIPPED:

@@ -34,10 +34,23 @@ _DAY_FIRST: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?([A-Za-z]{
 _MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?: (\d{4}))?")
 _SPAN: Final = re.compile(r" (?:to|until|till|through|bis) | ?[/\u2013] ?| - ")
 _BETWEEN: Final = re.compile(r"[,;] ?(?:and )?| and ")
+_FIXED: Final = {
+    "christmas day": (12, 25),
+    "christmas eve": (12, 24),
+    "boxing day": (12, 26),
+    "new year's day": (1, 1),
+    "new year's eve": (12, 31),
+}
+"""Names of days that are the same date everywhere. Christmas itself has one, two or three days, by the place."""
 _BEGIN: Final = re.compile(r"(?:on|from|the) ", re.IGNORECASE)
-_EXCEPT: Final = re.compile(r",? (?:except|but not|not|without)(?: (?:on|from|for))? ", re.IGNORECASE)
-_HOLIDAYS_FIRST: Final = re.compile(r"(?:(?:on|the|all|public|bank|school|legal) )*holidays?\b", re.IGNORECASE)
-_HOLIDAYS: Final = re.compile(rf"{_HOLIDAYS_FIRST.pattern}.*", re.IGNORECASE)
+_EXCEPT: Final = re.compile(r",? (?:except|but not|not|without)(?: (?:on|from|for|at|over))? ", re.IGNORECASE)
+_KINDS: Final = r"(?:(?:on|the|all|public|bank|school|legal|christmas|easter|summer) )*"
+_FEAST: Final = (
+    rf"(?!{'|'.join(_FIXED)})(?:christmas|easter|whitsun|pentecost|thanksgiving|good friday|new year)"
+    r"(?: (?:sun|mon)day| week)?\b(?!')"
+)
+_HOLIDAYS_FIRST: Final = re.compile(rf"{_KINDS}(?:holidays?\b|{_FEAST})", re.IGNORECASE)
+_HOLIDAYS: Final = re.compile(rf"{_KINDS}(?:holidays?\b.*|{_FEAST}(?:(?:,| and ).*)?)", re.IGNORECASE)
 _OF_THE_WEEK: Final = re.compile(
     r"(?:(?:every|each|all) )?(?:week ?(?:end|day)|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?", re.IGNORECASE
 )
@@ -189,8 +202,11 @@ def _covering(spans: Iterable[_Span], day: date) -> tuple[_Span | None, date | N
 def _span(text: str) -> _Span:
     parts = _SPAN.split(_BEGIN.sub("", text, count=1))
     if _HOLIDAYS.fullmatch(text):
-        hint = "Name their days, or give a calendar file that has them (`--except-file FILE.ics`)."
-        raise BadClock(PLACE, "this hub does not know which days are holidays", hint)
+        hint = "Name their days, such as 24 December to 26 December, or give a calendar file that has them "
+        named = "holidays" if "holiday" in text.casefold() else text
+        raise BadClock(
+            PLACE, f"this hub does not know which days are {named} where you live", f"{hint}(`--except-file FILE.ics`)."
+        )
     if len(parts) > 2:
         raise BadClock(PLACE, f"{quoted(text[:80])} is no day and no span of days", _EXAMPLE)
     first, last = _day(parts[0]), _day(parts[-1])
@@ -207,6 +223,8 @@ def _span(text: str) -> _Span:
 
 def _day(text: str) -> _Day:
     text = _BEGIN.sub("", text.strip(), count=1)
+    if fixed := _FIXED.get(text.casefold()):
+        return (None, *fixed)
     if iso := _ISO.fullmatch(text):
         return (int(iso[1]) if iso[1] else None, int(iso[2]), int(iso[3]))
     if said := _DAY_FIRST.fullmatch(text):

@@ -283,7 +283,10 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         others = (known for known in fleet.by_name if known != device.name and look_of(known) == look)
         alike = next(others, item.value)
         looks = f", and {item.value} looks like it" if alike != item.value else ""
-        raise Refusal(fault(Code.CONFLICT, f"another device is called {alike}{looks}", "name"))
+        holder = fleet.by_name[alike]
+        hint = f"Choose another name, or first give that device another one: `starloom device rename {holder} NAME`."
+        reason = f"the name is taken: the device {holder} is called {alike}{looks}"
+        raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
     former = [old for old in dict.fromkeys((device.name, *device.former_names)) if old != item.value]
     also: list[Put] = []
     other = fleet.devices.get(fleet.by_former_name.get(item.value, device.id))

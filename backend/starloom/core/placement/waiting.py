@@ -1,17 +1,18 @@
 """Ready tasks that no device can take: when they ask for a person's attention, and when that ends.
 
 Waiting for a busy device is normal and asks for none. No capable device or a missing grant asks for attention at once,
-a device that is away after `schedule_to_start_s`. An optional task is skipped then, unless work needs it.
+a device that is away after `schedule_to_start_s`. An optional task is skipped then, unless work needs it, and at once
+where the devices that it names are here and cannot do it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from starloom.core.placement.absent_devices import gone
 from starloom.core.placement.device_groups import off_devices
 from starloom.core.placement.feasible import is_able, is_named, judge_device, nearest, offering
-from starloom.core.state.model import Constellation
+from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
 from starloom.core.state.task_needs import missing, needs_in, set_line
@@ -20,6 +21,7 @@ from starloom.core.state.work import Work, attend, change_task, moved, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import few
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
     FINAL_TASK_STATES,
@@ -31,6 +33,7 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
+_TOLD_MOST = 3
 # A browser tab sleeps until a person opens it, so it asks for attention.
 _ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
 
@@ -138,13 +141,66 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
     if paused or record.reason is not None or is_able(work.shard, constellation, spec) or _asleep(work, spec):
         work.order(too_long(constellation, spec, record, work.at_ms))
         return
-    if is_optional_part(spec) and is_unbegun(record) and not is_needed(constellation, spec.id):
-        note = f"no device could begin it within {spec.timeouts.schedule_to_start_s} s, and it is optional"
-        skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.NO_CAPABLE_DEVICE, cause="not_chosen")
-        change_task(work, constellation, spec.id, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)
+    if _may_go(constellation, spec, record):
+        _skip(work, constellation, spec.id, f"no device could begin it within {spec.timeouts.schedule_to_start_s} s")
         granted(work, constellation)
         return
     attend(work, constellation, Attention.WAITS_LONG, note=f"{spec.id} has waited for its device longer than it may")
+
+
+def leave_out(work: Work) -> bool:
+    """Skip the optional tasks that joined a queue in this step and that no device they name can do; True for any."""
+    shard, went = work.shard, False
+    for name, task in list(shard.queued_now):
+        constellation = shard.constellations.get(name)
+        record = constellation.tasks.get(task) if constellation is not None else None
+        if constellation is None or record is None or constellation.head.state is not ConstellationState.ACTIVE:
+            continue
+        spec = constellation.specs[task]
+        if spec.optional and queueable(record) and _may_go(constellation, spec, record):
+            unable = unable_words(shard.fleet, spec)
+            if unable:
+                _skip(work, constellation, task, unable)
+                went = True
+    return went
+
+
+def unable_words(fleet: Fleet, spec: TaskSpec) -> str:
+    """Return why no device that a task names can do its call, where all of them are here; else nothing.
+
+    A grant or a secret that is missing is no such obstacle, nor a device that is away: these pass without the plan.
+    """
+    if spec.any_of or spec.for_each is not None:
+        return ""
+    found = []
+    for part in _each(spec.device or ANY):
+        device = fleet.devices.get(part.id) if part.id is not None else fleet.named(part.name or "")
+        if device is None or device.link is not DeviceLink.ONLINE or device.id not in fleet.offers:
+            return ""
+        judged = judge_device(fleet, device, spec.tool or "", part)
+        if judged.reason is not Reason.NO_CAPABLE_DEVICE:
+            return ""
+        found.append(f"{device.name} {judged.words}")
+    return few(found, _TOLD_MOST)
+
+
+def _each(selector: Selector) -> Iterator[Selector]:
+    """Yield the choices of a selector."""
+    if not selector.any:
+        yield selector
+    for part in selector.any:
+        yield from _each(part)
+
+
+def _may_go(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+    return is_optional_part(spec) and is_unbegun(record) and not is_needed(constellation, spec.id)
+
+
+def _skip(work: Work, constellation: Constellation, task: str, why: str) -> None:
+    record = constellation.tasks[task]
+    skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.NO_CAPABLE_DEVICE, cause="not_chosen")
+    note = f"{why}, and it is optional"
+    change_task(work, constellation, task, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)
 
 
 def _asleep(work: Work, spec: TaskSpec) -> bool:

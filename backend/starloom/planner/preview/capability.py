@@ -15,6 +15,7 @@ from typing import Final
 import msgspec
 
 from starloom.core.placement.feasible import Candidate, able
+from starloom.core.placement.waiting import unable_words
 from starloom.core.state.model import Fleet
 from starloom.planner.fleet import FleetSnapshot
 from starloom_protocol.api.previews import PreviewFault
@@ -280,4 +281,5 @@ def dispensable(plan: LoweredPlan) -> frozenset[str]:
 def skipped_words(fleet: Fleet, spec: TaskSpec, unable: Iterable[Candidate]) -> str:
     """Return the sentence for an optional task that no device of now can begin."""
     told = few([f"{fleet.devices[item.device].name} {item.words}" for item in unable], _NAMED_MOST)
-    return f"{spec.id} is optional and will be skipped after {spec.timeouts.schedule_to_start_s} s: {told}."
+    when = "" if unable_words(fleet, spec) else f" after {spec.timeouts.schedule_to_start_s} s"
+    return f"{spec.id} is optional and will be skipped{when}: {told}."

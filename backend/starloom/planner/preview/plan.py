@@ -348,6 +348,9 @@ def core_fleet(fleet: FleetSnapshot) -> Fleet:
     """Return the fleet in the form that placement reads; all slots are free, because nothing runs yet."""
     made = Fleet("fleet")
     made.devices.update(fleet.records)
+    here = {name: device for name, device in fleet.records.items() if not device.revoked}
+    made.by_name.update({device.name: name for name, device in here.items()})
+    made.by_former_name.update({old: name for name, device in here.items() for old in device.former_names})
     made.standing.update(fleet.standing)
     made.recipes.update(fleet.recipes)
     made.offers.update(fleet.offers)

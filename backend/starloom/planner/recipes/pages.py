@@ -65,6 +65,7 @@ plan:
 ```
 
 `{param: NAME}` stands for a whole value; a text `"{NAME}"` in a plan is refused, because only phrases have slots.
+Each parameter has a use, and each argument is one that some device's version of the tool takes; else it is not kept.
 The phrases of the built-in recipes are English. A recipe of your own may have phrases in another language.
 A slot of a phrase that stands in quotes, as in `send "{text}" to {phone}`, takes only words in quotes. Where a phrase
 begins as another one and goes on with a further slot, these words may follow every phrase that ends with the same slot.

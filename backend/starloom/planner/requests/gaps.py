@@ -62,6 +62,14 @@ _SKIP: Final = re.compile(
     r"(?:copy|send|put|collect|bring)\b.*\b(?:(?:skip|leave out|ignore|leave)\b.*"
     r"\b(?:it|them|those|existing|exists?|there|ones|same)\b|(?:not|never|don't|without) (?:over)?writ(?:e|ing)\b)"
 )
+_FILE_NAME: Final = r"(?:the (?:file|list) )?(?P<{}>[^\s,*`\"{{}}]{{1,80}}\.\w{{1,8}}|\"[^\"*`{{}}]{{1,80}}\")"
+_ONLY_IN_ONE: Final = re.compile(
+    r"(?:who|what|which|everyone|everybody|everything|all|the|show|list|find)\b.*?\b(?:in|of|from) "
+    rf"{_FILE_NAME.format('first')}(?: (?:of|on) [^\s,]+)?(?:,? (?:and|but))?(?: (?:is|are))? (?:not|missing)"
+    rf"(?: listed| there)? (?:in|from) {_FILE_NAME.format('second')}",
+    re.IGNORECASE,
+)
+_ASK: Final = r"ask (?:(?:the|my) )?(?:phone|tablet|laptop|computer|{})\b(?! (?:if|whether|for)\b)"
 _WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
 _WATCH_DISK: Final = re.compile(rf"{_WATCH.pattern}.*\b(?:full|(?:no|little|out of) (?:space|room))\b")
 _WATCH_FOLDER: Final = re.compile(
@@ -84,7 +92,7 @@ class _Way:
     """A request that works here on devices that may do what it needs.
 
     `{one}` is one of them, `{two}` are two. `{other}` is another one, which has to offer `other_needs`. `{folder}` is
-    the folder or file of the words, and `{bare}` the same without quotes.
+    the folder or file of the words, and `{bare}` the same without quotes; `{first}` and `{second}` are two files.
     """
 
     words: str
@@ -144,6 +152,12 @@ def _renames(said: str, fleet: FleetSnapshot) -> bool:
 def _compares(said: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
     return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
+
+
+def _asks(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words ask somebody at a device something, with neither quotes nor a colon around it."""
+    names = "|".join(re.escape(device.name.casefold()) for device in fleet.devices)
+    return '"' not in said and re.match(_ASK.format(names), said) is not None
 
 
 _SEARCH: Final = ("fs.find", "fs.hash")
@@ -314,6 +328,30 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
+        _like(_ONLY_IN_ONE),
+        "no recipe lists the lines that only one of two files has",
+        (
+            _Way(
+                "*compare {first} on {one} with {second} on {other}* shows the lines that only one of two devices has "
+                "in its file",
+                ("fs.find", "fs.read"),
+                ("fs.find", "fs.read"),
+            ),
+            _Way(
+                "*run grep -vxFf {second} {first} on {one}* lists them where both files are on one device and its "
+                "owner has granted that command",
+                _COMMAND,
+            ),
+        ),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _asks,
+        "a question of its own stands behind a colon or in quotes, as in *ask my phone: is dinner ready?*, and is "
+        "answered with yes or no",
+        (),
+    ),
+    _Gap(
         lambda said, fleet: _like(_PROGRAMS)(said, fleet) or _like(_RUNNING)(said, fleet),
         "no recipe lists programs",
         (
@@ -341,21 +379,24 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
         return ""
     for gap in _GAPS:
         if (gap.of_a_clause or not of_a_clause) and gap.fits(said, fleet):
-            folder = _folder_in(words, fleet)
-            ways = ", and ".join(filter(None, (_way(way, said, fleet, folder) for way in gap.ways)))
+            named = _named_in(words, fleet)
+            ways = ", and ".join(filter(None, (_way(way, said, fleet, named) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
 
-def _folder_in(words: str, fleet: FleetSnapshot) -> str:
-    """Return the folder that words are about, as it was written; an example where they name none."""
+def _named_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
+    """Return the folder and the two files that words are about, as they were written; examples for what they lack."""
     said = " ".join(words.split())
-    found = _FOLDER.search(said) or _FOLDER_IN.search(said)
+    found, two = _FOLDER.search(said) or _FOLDER_IN.search(said), _ONLY_IN_ONE.search(said)
     named = found is not None and found["folder"].casefold() not in fleet.by_name
-    return found["folder"] if found is not None and named else "Documents"
+    folder = found["folder"] if found is not None and named else "Documents"
+    first, second = (two["first"], two["second"]) if two is not None else ("a.txt", "b.txt")
+    bare = folder.strip('"')  # within the quotes of a command
+    return {"folder": folder, "bare": bare, "first": first, "second": second}
 
 
-def _way(way: _Way, said: str, fleet: FleetSnapshot, folder: str) -> str:
+def _way(way: _Way, said: str, fleet: FleetSnapshot, named: dict[str, str]) -> str:
     """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
     ordered = sorted(fleet.devices, key=lambda one: (_place(one, said), one.demo, not one.online, one.name))
     able = [device for device in ordered if device.may(way.needs)]
@@ -364,8 +405,7 @@ def _way(way: _Way, said: str, fleet: FleetSnapshot, folder: str) -> str:
         return ""
     two = " and ".join(device.name for device in able[:2])
     other = others[0].name if others else ""
-    bare = folder.strip('"')  # within the quotes of a command
-    return way.words.format(one=able[0].name, other=other, two=two, folder=folder, bare=bare)
+    return way.words.format(one=able[0].name, other=other, two=two, **named)
 
 
 def _place(device: DeviceSnapshot, said: str) -> int:

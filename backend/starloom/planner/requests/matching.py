@@ -7,6 +7,7 @@ filled and missing values; a near match never starts anything. None: the nearest
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -60,6 +61,8 @@ _RHYTHM_WORDS_MOST = 60
 CANDIDATES_MOST = 3
 _NEAR_SCORE = 0.5
 """The part of a phrase that the words must share for its recipe to be offered."""
+_COLON = re.compile(r"^((?:please )?ask [^\":,]{1,80}?) ?: +([^\":]*[^\":\s])\s*$", re.IGNORECASE)
+"""A question behind a colon is as sure as one in quotes."""
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 _LOOKING = word_set("find show list search which what where look")
 """Words that a request begins with which only looks."""
@@ -173,6 +176,7 @@ def match(
     """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
     if len(words.split()) > WORDS_MOST + _RHYTHM_WORDS_MOST:
         return Matched(Match.NONE, ())
+    words = _COLON.sub(r'\1 "\2"', words)
     rhythm = rhythm_in(words)
     if rhythm is not None:
         once = match(rhythm.rest, recipes, fleet, params=params)

@@ -13,7 +13,7 @@ const BATCH_BYTES = 512 * 1024;
 const BATCH_FRAMES = 1_000;
 
 /** How many bytes a report takes in a message; a sign may take six. */
-export function weight(report: ReportFrame): number {
+function weight(report: ReportFrame): number {
   return utf8Length(JSON.stringify(report)) + 1;
 }
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any, Final
 
 import yaml
@@ -170,6 +171,37 @@ def _read_yaml(source: str) -> Any:
         raise DocumentRefused(f"this is not YAML: {what}", _line(mark), hint=hint) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise DocumentRefused(f"this is not YAML: {error}") from error
+
+
+def line_of(text: str, place: str) -> int:
+    """Return the line of a place (`tasks[3].args.path`) in a text, or of the nearest part around it; 0 if it has none.
+
+    The text was refused, so it may be no document at all.
+    """
+    try:
+        node = yaml.compose(text, Loader=yaml.CSafeLoader)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return 0
+    line = 0
+    while place:
+        for step, mark, inner in _steps(node):
+            rest = place.removeprefix(step)
+            if rest != place and rest[:1] in ("", ".", "["):
+                node, line, place = inner, mark.line + 1, rest.removeprefix(".")
+                break
+        else:
+            break
+    return line
+
+
+def _steps(node: Any) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the parts of a node: how a place names it, where it begins, and its own node."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield str(key.value), key.start_mark, value
+    elif isinstance(node, yaml.SequenceNode):
+        for at, value in enumerate(node.value):
+            yield f"[{at}]", value.start_mark, value
 
 
 def _line(mark: Any) -> str:

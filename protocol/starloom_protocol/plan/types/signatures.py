@@ -112,6 +112,11 @@ def built_in_results() -> Mapping[str, Signature]:
     return MappingProxyType({tool: Signature(gives=shape_of(schema)) for tool, schema in built_in().items()})
 
 
+def without_values(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
+    """Return signatures with the names of arguments alone: the values of parameters are not known yet."""
+    return {tool: Signature(names=signature.names, gives=signature.gives) for tool, signature in signatures.items()}
+
+
 def results_alone(signatures: Mapping[str, Signature]) -> dict[str, Signature]:
     """Return signatures without arguments."""
     return {tool: Signature(gives=signature.gives) for tool, signature in signatures.items()}

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
 from starloom_protocol.plan import read_document
+from starloom_protocol.values import canonical
 from tests.edge.world import World, an_offer, chain
 from tests.planner.fleets import device, fleet
 
@@ -118,6 +120,26 @@ async def test_every_fault_is_told_and_nothing_is_kept(planned: World) -> None:
         assert {"phrases[0]", "plan.tasks[0].tol"} <= places
     assert planned.hub.fleet.recipes == {}
     assert (await call(planned, "POST", f"{R}/check", {"recipe": TEXT}))[1]["params"]["folder"]["type"] == "path"
+    assert planned.hub.fleet.recipes == {}
+
+
+async def test_names_that_nothing_takes_or_uses_are_refused(planned: World) -> None:
+    takes = {"additionalProperties": False, "properties": {"names": {"type": "array"}, "root": {"type": "string"}}}
+    offer = an_offer("fs.find")
+    offer = replace(offer, tools=[replace(tool, args=canonical(takes)) for tool in offer.tools])
+    await (await planned.join("laptop")).connect(planned, offer=offer)
+    slip = TEXT.replace("{root: {param: folder}}", '{rot: {param: folder}, names: ["{inputs.x}"]}')
+    slip = slip.replace("params:\n", "params:\n  idle: {type: text, default: no}\n")
+    for path in (R, f"{R}/check"):
+        status, refused = await call(planned, "POST", path, {"recipe": slip})
+        assert (status, {fault["place"]: fault["reason"] for fault in refused["errors"]}) == (
+            422,
+            {
+                "params.idle": "nothing uses the parameter `idle`",
+                "plan.tasks[0].args.names[0]": "`{inputs.x}` is plain text in a plan, which has no slots",
+                "plan.tasks[0].args.rot": "`fs.find` takes no `rot`",
+            },
+        )
     assert planned.hub.fleet.recipes == {}
 
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from starloom_protocol.plan import DocumentRefused, read_document
-from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
+from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX, line_of
 from starloom_protocol.vocabulary import Code
 
 
@@ -105,3 +105,23 @@ def test_any_text_gives_a_map_or_a_fault(text: str) -> None:
     except DocumentRefused as refused:
         found = {"fault": refused.fault}
     assert isinstance(found, dict)
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("tasks[1].args.path", 5),
+        ("tasks[1].args.pattern", 4),
+        ("tasks[1]", 3),
+        ("tasks[0].id", 2),
+        ("tasks[7].id", 1),
+        ("name", 6),
+        ("names", 0),
+        ("line 2, column 4", 0),
+        ("", 0),
+    ],
+)
+def test_a_place_has_the_line_of_its_nearest_part(place: str, line: int) -> None:
+    text = "tasks:\n  - {id: a}\n  - id: b\n    args:\n      path: x\nname: n\n"
+    assert line_of(text, place) == line
+    assert line_of("[", place) == 0

@@ -40,7 +40,7 @@ from starloom_protocol.api.recipes import (
     RecipeWhole,
 )
 from starloom_protocol.api.service import Items
-from starloom_protocol.plan import Recipe, built_in_results, read_recipe, results_alone
+from starloom_protocol.plan import Recipe, built_in_results, read_recipe, without_values
 from starloom_protocol.plan.lowering.parts import nodes
 from starloom_protocol.records.entities import RecipeVersion
 from starloom_protocol.stream.authors import who
@@ -185,7 +185,8 @@ class Recipes:
         One that schedules run is removed with `anyway` only: their firings fail from then on.
         """
         if not self._versions(name) and self._hub.planner.recipe(name) is not None:
-            raise Problem(Code.CONFLICT, f"{name} is built in; only recipes that were saved here can be removed")
+            reason = f"{name} is built in; only recipes that were saved here can be removed"
+            raise Problem(Code.CONFLICT, reason, hint="`starloom recipes` names those as yours.")
         caller = caller_of(request)
         asked = inputs.RecipeRemoved(
             anyway=anyway, approves=caller.approves, by=caller.by, id=new_id(), name=name, scope=caller.role
@@ -219,7 +220,7 @@ class Recipes:
             Problem: with every fault.
         """
         text = given if isinstance(given, str) else _text_of(given)
-        known = {**built_in_results(), **results_alone(self._hub.fleet.signatures())}
+        known = {**built_in_results(), **without_values(self._hub.fleet.signatures())}
         tools = self._hub.fleet.known_tools()
         found = await self._hub.computing.run(
             request,
