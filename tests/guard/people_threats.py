@@ -125,4 +125,12 @@ PEOPLE_THREATS = (
         "strangers, and callers that are known, have so many lines a minute each",
         ("tests/guard/test_flooded_refusals.py::test_t275_",),
     ),
+    Threat(
+        "T299",
+        "a device or a program reports that a call saved or replaced a file which it did not, or somebody puts a link,"
+        " another file or nothing where it lies or lay, and the undo takes or gives back something else",
+        "the device takes back a file in its folders alone, as the call wrote it and through no link, and gives back"
+        " only what its own trash has for that very place; else it moves nothing and says why",
+        ("tests/guard/test_undone_saves.py::test_t299_",),
+    ),
 )
