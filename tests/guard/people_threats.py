@@ -97,20 +97,20 @@ PEOPLE_THREATS = (
         ("tests/guard/test_read_pictures.py::test_t298_",),
     ),
     Threat(
-        "T310",
+        "T303",
         "a plan, also of an assistant that nobody was asked about, gives `python.run` files of equal names from a"
         " device called like a path, and they lie anywhere on the device: code of the agent is written over",
         "the names of files that are laid out for a program lead to no other folder, whatever their origin is called,"
         " and no device is called like a path",
-        ("tests/guard/test_names_of_given_files.py::test_t310_",),
+        ("tests/guard/test_names_of_given_files.py::test_t303_",),
     ),
     Threat(
-        "T311",
+        "T304",
         "whoever chooses the arguments of two calls gives both questions to the owner the same short name, has the"
         " harmless one allowed, and the device carries out the other",
         "an answer counts for the tool, the arguments and the task that were asked about; another call of this name"
         " waits, and no line is named for it",
-        ("tests/guard/test_questions_of_one_name.py::test_t311_",),
+        ("tests/guard/test_questions_of_one_name.py::test_t304_",),
     ),
     Threat(
         "T291",
@@ -166,5 +166,13 @@ PEOPLE_THREATS = (
         " times: the order is longer than a message, and ends each connection of that device for good",
         "an order that no message holds does not leave: its task fails with the size, and its device stays online",
         ("tests/guard/test_filled_orders.py::test_t301_",),
+    ),
+    Threat(
+        "T302",
+        "a device or a program reports that a call saved or replaced a file which it did not, or somebody puts a link,"
+        " another file or nothing where it lies or lay, and the undo takes or gives back something else",
+        "the device takes back a file in its folders alone, as the call wrote it and through no link, and gives back"
+        " only what its own trash has for that very place; else it moves nothing and says why",
+        ("tests/guard/test_undone_saves.py::test_t302_",),
     ),
 )

@@ -1,4 +1,4 @@
-"""T310: no name of a device, by which files are told apart, leads out of the folder of a program."""
+"""T303: no name of a device, by which files are told apart, leads out of the folder of a program."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAYS = "import json, os; json.dump(sorted(n for n in os.listdir('.') if n.endswi
 
 
 @pytest.mark.parametrize("origin", ["../../../../escape", "{root}/absolute", "..", ".", "/", "C:\\escape", "a/../../b"])
-def test_t310_files_of_equal_names_stay_in_the_folder_of_their_program(
+def test_t303_files_of_equal_names_stay_in_the_folder_of_their_program(
     device: Device, origin: str, tmp_path: Path
 ) -> None:
     of_agent = tmp_path / "site-packages"
@@ -30,12 +30,12 @@ def test_t310_files_of_equal_names_stay_in_the_folder_of_their_program(
     assert not [path for path in tmp_path.rglob("*p.sh") if path.name not in found]
 
 
-def test_t310_a_name_that_is_nothing_but_an_origin_is_refused(device: Device) -> None:
+def test_t303_a_name_that_is_nothing_but_an_origin_is_refused(device: Device) -> None:
     given = [{**device.store.take(b"1", name=name), "device": "a"} for name in ("..", "/")]
     with pytest.raises(ToolFailed, match="may not be named"):
         device.call("python.run", code=SAYS, files=given)
 
 
 @pytest.mark.parametrize("name", ["../../escape", "a/b", "a\\b"])
-def test_t310_no_device_is_called_by_a_path(name: str) -> None:
+def test_t303_no_device_is_called_by_a_path(name: str) -> None:
     assert "path" in (called_fault(name, most=63) or "")

@@ -1,4 +1,4 @@
-"""T311: the answer to a question of a device allows no other call, though both have the same short name."""
+"""T304: the answer to a question of a device allows no other call, though both have the same short name."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def colliding() -> Always:
     raise AssertionError("the names of questions are made in another way; look for another pair")
 
 
-def test_t311_an_answer_counts_for_the_call_that_was_asked_about(tmp_path: Path) -> None:
+def test_t304_an_answer_counts_for_the_call_that_was_asked_about(tmp_path: Path) -> None:
     asks, name, harmful = Asks(tmp_path), ask_id(HARMLESS, TASK), colliding()
     asks.settle(ASKED, name, HARMLESS, TASK)
     asks.answer(name, "allow")
@@ -34,7 +34,7 @@ def test_t311_an_answer_counts_for_the_call_that_was_asked_about(tmp_path: Path)
     assert [ask.args for ask in asks.open()] == [harmful.args]
 
 
-def test_t311_no_line_for_one_call_answers_another(tmp_path: Path) -> None:
+def test_t304_no_line_for_one_call_answers_another(tmp_path: Path) -> None:
     asks, name, harmful = Asks(tmp_path), ask_id(HARMLESS, TASK), colliding()
     asks.settle(ASKED, name, harmful, TASK)
     asked = asks.settle(ASKED, name, HARMLESS, TASK)

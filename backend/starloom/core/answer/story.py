@@ -27,7 +27,7 @@ from starloom.core.state.tasks.roles import (
 )
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import counted, few, found_by, listed
-from starloom_protocol.tools.ways_back import way_back
+from starloom_protocol.tools.ways_back import ADDED, way_back
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
@@ -38,6 +38,7 @@ _GROUPED_FROM = 3
 """The fewest failures that are grouped by cause. A first failure often leads to a second one, so two are not."""
 _NUMBER = re.compile(r"\d+")
 _NOTICE = "notify"
+_REPLACED = '"replaced":'
 _ENDED_AS = {
     ConstellationState.CANCELLED: "was cancelled and",
     ConstellationState.FAILED: "failed and was",
@@ -97,7 +98,8 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_checks(checked))
     stands = [task for task in done if task not in undone]
     parts.extend(_folders(constellation, fleet, stands))
-    parts.extend(undone_files.replaced(constellation, fleet, stands))
+    if replacing := _may_have_replaced(constellation, stands):
+        parts.extend(undone_files.replaced(constellation, fleet, replacing))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_findings_taken(constellation, fleet))
     parts.extend(_judged_or_ended_by(constellation))
@@ -110,6 +112,16 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts.extend(_cancelled(constellation, fleet))
     parts.extend(_skips(constellation, fleet))
     return " ".join(parts)
+
+
+def _may_have_replaced(constellation: Constellation, tasks: list[str]) -> list[str]:
+    """Return the tasks whose results have the word for a replaced file; few do, and the others are not parsed."""
+    attempts = ((task, constellation.last_attempt(task)) for task in tasks)
+    return [
+        task
+        for task, attempt in attempts
+        if attempt is not None and _REPLACED in (attempt.facts.get(ADDED) or attempt.value or "")
+    ]
 
 
 def _judged_or_ended_by(constellation: Constellation) -> list[str]:

@@ -26,8 +26,6 @@ _DEVICES_NAMED: Final = 3
 _TASKS_NAMED: Final = 3
 _PATH_CHARS_MOST: Final = 200
 """A device writes the path; a name of a file is shorter."""
-_REPLACED: Final = '"replaced":'
-"""A text without it names no replaced file. Few results do, and they are not all parsed for an answer."""
 
 
 @dataclass
@@ -69,10 +67,8 @@ def replaced(constellation: Constellation, fleet: Fleet, done: Iterable[str]) ->
     """Return a sentence for each of the first devices on which calls replaced files, and one for the rest."""
     found: dict[str, dict[str, None]] = {}
     for task in done:
-        device, attempt = constellation.tasks[task].device, constellation.last_attempt(task)
-        if device is None or attempt is None or not tells_added(constellation.specs[task]):
-            continue
-        if _REPLACED in (attempt.facts.get(ADDED) or attempt.value or ""):
+        device = constellation.tasks[task].device
+        if device is not None and tells_added(constellation.specs[task]):
             added = fact(constellation, task, ADDED)
             items = [item for item in added if isinstance(item, dict)] if isinstance(added, list) else []
             paths = dict.fromkeys(_paths([item for item in items if isinstance(item.get("replaced"), str)]))

@@ -52,6 +52,10 @@ _TIME: Final = either([TEXT, of_value(1), of_value(1.5)])
 _NUMBER: Final = either([of_value(1), of_value(1.5)])
 _NUMBERED: Final = map_of({"number": of_value(1)})
 _FILE: Final = either([TEXT, map_of({"artifact": TEXT}, open_ended=True)])
+_SAVED: Final = map_of(
+    {"added": listed(map_of(dict.fromkeys(("path", "replaced", "wrote"), TEXT) | {"folder": of_value(True)}))}
+)
+"""The part of a result that a device adds for the files that its task saves."""
 _EXIT_CODE: Final = "/exit_code"
 
 Hole = Callable[[str, Any], Shape | None]
@@ -195,7 +199,7 @@ class Flow:
         if spec.undo is not None:
             at_undo = joined(place, "undo")
             outputs = {
-                name: self._resolved(self.gives(spec.id), output, joined(at_undo, "outputs", name), spec.tool)
+                name: self._given_by(spec, output, joined(at_undo, "outputs", name))
                 for name, output in spec.undo.outputs.items()
             }
             self._call(spec.undo.tool, spec.undo.args, outputs, self._others, at_undo, "outputs")
@@ -287,12 +291,18 @@ class Flow:
 
     def _pointed(self, task: str, output: str, place: str) -> Shape:
         spec = self._specs.get(task)
-        found = self._resolved(self.gives(task), output, place, spec.tool if spec is not None else None)
-        if spec is None or not spec.any_of:
+        if spec is None:
+            return self._resolved(self.gives(task), output, place, None)
+        found = self._given_by(spec, output, place)
+        if not spec.any_of:
             return found
         # A reader gets the result of the call that was taken, so each call must give what it points into.
         others = [self._resolved(self._of(call.tool).gives, output, place, call.tool) for call in spec.any_of]
         return either([found, *others])
+
+    def _given_by(self, spec: TaskSpec, output: str, place: str) -> Shape:
+        saved = spec.files_out and _SAVED.missing(output) is None and output
+        return self._resolved(_SAVED if saved else self.gives(spec.id), output, place, spec.tool)
 
     def _delivered(self, spec: TaskSpec, item: Input, place: str) -> Shape:
         """Return the shape that an input gives an argument."""

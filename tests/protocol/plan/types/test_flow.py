@@ -88,6 +88,15 @@ def test_every_place_of_a_task_is_judged(task: dict[str, Any], place: str) -> No
     assert [found[:2] for found in told({**LIST, **task})] == [("unknown_output", place)]
 
 
+def test_a_task_that_saves_files_gives_the_list_of_them() -> None:
+    saves = {**LIST, "files_out": [{"output": "/file", "to": "x"}]}
+    assert told(saves, take(inputs={"text": {"from": "list", "output": "/added/0/path"}})) == []
+    assert told(saves, take(inputs={"text": {"from": "list", "output": "/added/0/pat"}})) != []
+    own = {"undo": {"tool": "x.take", "outputs": {"paths": "/added"}}}
+    assert told({**saves, **own}) == []
+    assert told({**LIST, **own})[0][:2] == ("unknown_output", "tasks[0].undo.outputs.paths")
+
+
 def test_gates_results_and_rules_are_judged() -> None:
     gate = {"from": "list", "to": "take", "when": {"output": "/enough", "op": "eq", "value": False}}
     assert told(LIST, take(), dependencies=[gate])[0][:2] == ("unknown_output", "dependencies[0].when.output")
