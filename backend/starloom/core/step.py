@@ -49,7 +49,7 @@ from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
 from starloom.core.state import invariants
 from starloom.core.state.inputs import AnyInput, TimerFired
-from starloom.core.state.model import Constellation
+from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import Answer
 from starloom.core.state.queues import queueable
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
@@ -113,7 +113,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
         placed = _place(work, silent=silent)
         may_choose = shard.queued_now or shard.fleet.revision != shard.other_calls_revision
         took = may_choose and recovery.take_other_calls(work)
-        took = (bool(shard.queued_now) and waiting.leave_out(work)) or took
+        took = (_optional_queued(shard) and waiting.leave_out(work)) or took
         if not took and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:
@@ -129,6 +129,14 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     shard.settled.clear()
     shard.touched.clear()
     _watch_attention(work, {event.stream: None for event in work.events[first:]})
+
+
+def _optional_queued(shard: Shard) -> bool:
+    """Tell whether an optional task joined a queue in this step; few plans have one."""
+    live = shard.constellations
+    return any(
+        name in live and task in live[name].specs and live[name].specs[task].optional for name, task in shard.queued_now
+    )
 
 
 def _watch_queued(work: Work) -> None:

@@ -50,7 +50,7 @@ def save_items(client: Client, items: Sequence[AnswerPart], folder: Path) -> Sav
     return saved
 
 
-def _save_named(client: Client, value: Any, beside: Path, saved: Saved) -> None:
+def _save_named(client: Client, value: object, beside: Path, saved: Saved) -> None:
     """Save the files that a value names into a folder beside it."""
     named = dict.fromkeys(_files_in(value, beside.stem))
     if not named:
@@ -70,7 +70,7 @@ def _save_named(client: Client, value: Any, beside: Path, saved: Saved) -> None:
             saved.paths.append(str(target))
 
 
-def _files_in(value: Any, called: str) -> Iterator[tuple[str, str, str]]:
+def _files_in(value: object, called: str) -> Iterator[tuple[str, str, str]]:
     """Yield each file that a value names: its artifact, its name or that of the field, its media."""
     if isinstance(value, dict):
         artifact, name = value.get("artifact"), value.get("name")
