@@ -230,8 +230,7 @@ def _index_task(
     elif was_is & _DOUBT:
         constellation.unknown.pop(key, None)
     if either & _QUEUES:
-        if changed & _QUEUES:
-            constellation.ready += 1 if now_is & _QUEUES else -1
+        constellation.ready += bool(now_is & _QUEUES) - bool(was_is & _QUEUES)
         if was_is & _QUEUES:
             if was.reason is None:
                 _dequeue(shard, constellation, key, spec)
