@@ -225,18 +225,15 @@ def _index_task(
             constellation.tapped.pop(key, None)
         if now.reason is _TAP:  # a running task alone
             constellation.tapped[key] = None
-    if either & _DOUBT:
-        if was_is & _DOUBT:
-            constellation.unknown.pop(key, None)
-        if now_is & _DOUBT:
-            constellation.unknown[key] = None
+    if now_is & _DOUBT:
+        constellation.unknown[key] = None
+    elif was_is & _DOUBT:
+        constellation.unknown.pop(key, None)
     if either & _QUEUES:
-        if changed & _QUEUES:
-            constellation.ready += 1 if now_is & _QUEUES else -1
+        constellation.ready += bool(now_is & _QUEUES) - bool(was_is & _QUEUES)
         if was_is & _QUEUES:
             if was.reason is None:
-                dequeue(shard, constellation, key, spec)
-                shard.queued_now.pop((name, key), None)
+                _dequeue(shard, constellation, key, spec)
             elif was.reason is _MOMENT:
                 constellation.moments.pop(key, None)
         if now_is & _QUEUES:
@@ -498,6 +495,11 @@ def _index_rule(
         constellation.rules_by_task[old.task].pop(key, None)
     if new is not None:
         constellation.rules_by_task.setdefault(new.task, {})[key] = None
+
+
+def _dequeue(shard: Shard, constellation: Constellation, key: str, spec: TaskSpec | None) -> None:
+    dequeue(shard, constellation, key, spec)
+    shard.queued_now.pop((constellation.name, key), None)
 
 
 def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
