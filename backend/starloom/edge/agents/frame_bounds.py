@@ -7,15 +7,11 @@ same report on the next connection. Frames of the handshake are held by the limi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import Any, Final
-
-from msgspec import inspect
+from collections.abc import Mapping
+from typing import Final
 
 from starloom_protocol.values import FACT_LIST_ITEMS_MAX, INLINE_VALUE_BYTES_MAX
-from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, tag_of
-from starloom_protocol.wire.frames import Frame
+from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, Lengths
 
 CHARS_MOST: Final = 4_096
 """The longest path of a file system, which a fact, a grant or a reason may name."""
@@ -97,73 +93,5 @@ BOUNDS: Final[Mapping[str, int]] = {
 """By struct and field; `key`, `value` and `item` are those of a map or a list. Facts, output and notes are not kept as
 they come, and the limit of their message is enough."""
 
-_Check = Callable[[Any], str]
-_FITS: Final = ""
-
-
-def frame_fault(frame: Frame) -> str:
-    """Return why a frame is refused, for the device; empty if all of it is within its bounds."""
-    check = _check_of(type(frame))
-    place = check(frame) if check is not None else _FITS
-    return f"`{tag_of(frame)}`: {place} has more than {BOUNDS[place]}" if place else _FITS
-
-
-@cache
-def _check_of(struct: type) -> _Check | None:
-    kind = inspect.type_info(struct)
-    return _check(kind, struct.__name__)
-
-
-def _check(kind: inspect.Type, place: str) -> _Check | None:
-    """Return a function that returns the place of a value of this kind that is too long; None if none can be."""
-    match kind:
-        case inspect.StructType():
-            return _of_struct(kind)
-        case inspect.StrType(max_length=None):
-            return _longer_than(BOUNDS[place], place)
-        case inspect.ListType():
-            return _of_many(place, [(lambda found: found, _check(kind.item_type, f"{place}.item"))])
-        case inspect.DictType():
-            keys, values = _check(kind.key_type, f"{place}.key"), _check(kind.value_type, f"{place}.value")
-            return _of_many(place, [(lambda found: found, keys), (lambda found: found.values(), values)])
-        case inspect.UnionType():
-            some = [check for part in kind.types if (check := _check(part, place)) is not None]
-            return _unless_none(some[0]) if some else None
-        case _:
-            return None
-
-
-def _longer_than(most: int, place: str) -> _Check:
-    return lambda found: place if len(found) > most else _FITS
-
-
-def _unless_none(check: _Check) -> _Check:
-    return lambda found: _FITS if found is None else check(found)
-
-
-def _of_many(place: str, parts: list[tuple[Callable[[Any], Iterable[Any]], _Check | None]]) -> _Check:
-    size = _longer_than(BOUNDS[place], place)
-    checked = [(items, check) for items, check in parts if check is not None]
-
-    def check_all(found: Any) -> str:
-        if not found:
-            return _FITS
-        return size(found) or next(
-            (at for items, check in checked for one in items(found) if (at := check(one))), _FITS
-        )
-
-    return check_all
-
-
-def _of_struct(kind: inspect.StructType) -> _Check | None:
-    name = kind.cls.__name__
-    fields = [(field.name, _check(field.type, f"{name}.{field.name}")) for field in kind.fields]
-    checked = [(field, check) for field, check in fields if check is not None]
-
-    def check_all(found: Any) -> str:
-        for field, check in checked:
-            if at := check(getattr(found, field)):
-                return at
-        return _FITS
-
-    return check_all if checked else None
+frame_fault: Final = Lengths(BOUNDS).fault
+"""Returns why a frame is refused, for the device; empty if all of it is within its bounds."""
