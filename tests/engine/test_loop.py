@@ -13,7 +13,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.core.state.work import Work
-from starloom.engine import loop
+from starloom.core.step import step as real_step
 from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
@@ -248,19 +248,17 @@ async def test_a_tab_reads_who_asks_and_their_words(os: str, request_words: str,
 async def test_a_result_whose_step_fails_ends_its_task_and_is_not_lost_without_a_word(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    real = loop.step
-
     def step(work: Work, item: i.AnyInput) -> None:
         if isinstance(item, i.ResultReported) and item.frame.outcome is Outcome.OK:
-            real(work, item)
+            real_step(work, item)
             raise RuntimeError("a fault of the hub")
-        real(work, item)
+        real_step(work, item)
 
     async with hub() as found:
         await found.join("one")
         await found.submit(plan(task("a")))
         await settle()
-        monkeypatch.setattr(loop, "step", step)
+        monkeypatch.setattr("starloom.engine.loop.step", step)
         found.result(found.wires.dispatches()[-1])
         await settle()
         ended = found.engine.shard.constellations["c1"]
