@@ -1,13 +1,11 @@
-"""Reads parameters, kind and path of each endpoint once in a test process: FastAPI reads them again for each hub.
+"""Reads the parameters of each endpoint once for all hubs of a test process: FastAPI reads them again for each hub.
 
 A hub of a test lives for some requests, and half of its start was this reading. The endpoints stay those of each hub.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import cache
 from typing import Any
 from unittest.mock import patch
 
@@ -29,14 +27,6 @@ def _analysed_once(*, path: str, call: Any, **more: Any) -> Dependant:
     return replace(found, call=call, dependencies=list(found.dependencies))
 
 
-def _by_function(classify: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return the question asked of a method's function: FastAPI remembers answers by the method, which each hub has."""
-    return lambda call: classify(getattr(call, "__func__", call))
-
-
 def share() -> None:
     """Let every application that is built from now on use what was read before."""
     patch.object(routing, "get_dependant", _analysed_once).start()
-    patch.object(routing, "compile_path", cache(routing.compile_path)).start()
-    for name in ("_is_gen_callable", "_is_async_gen_callable", "_is_coroutine_callable"):
-        patch.object(routing, name, _by_function(getattr(routing, name))).start()
