@@ -20,6 +20,7 @@ from starloom_protocol.records.entities import Offer
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.codec import Side, decode
 from starloom_protocol.wire.frames import ProtocolFault
+from tests.arch.checkout import ROOT
 from tests.cost import GROWTH_MOST, calls
 from tests.edge.test_guard import METHODS, concrete
 from tests.edge.world import Agent, World, an_offer, chain, settle
@@ -47,7 +48,7 @@ def test_every_row_has_tests_that_exist_or_says_why_not() -> None:
         assert bool(shown) != bool(row.beyond), row.id
         for name in row.tests:
             path, _, test = name.partition("::")
-            assert f"def {test}" in _text(sources.ROOT / path), name
+            assert f"def {test}" in _text(ROOT / path), name
     assert len({row.id for row in THREATS}) == len(THREATS)
 
 
