@@ -85,20 +85,19 @@ def register(app: typer.Typer) -> None:
 
 
 def read_plan(path: str) -> str:
-    """Return the text of a plan file; `-` is standard input.
+    """Return the text of a file with a plan, a recipe, an edit, an answer or days; `-` is standard input.
 
     Raises:
         Problem: it cannot be read.
     """
-    if path == "-":
-        return sys.stdin.read()
     try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode("utf-8")
         return Path(path).expanduser().read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
-        raise usage(
-            f"the plan {path} cannot be read: {why}", "Check the path; a plan is YAML or JSON in UTF-8."
-        ) from error
+        hint = "Check the path, or the pipe; the file is text in UTF-8, and a plan is YAML or JSON."
+        raise usage(f"{'stdin' if path == '-' else path} cannot be read: {why}", hint) from error
 
 
 def read_rows(path: str) -> list[Any]:
@@ -566,6 +565,7 @@ def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> N
     from starloom.cli.text.screen import Screen
     from starloom.client.watching import follow, outcome
 
+    run.chosen = identity
     view = _empty_view(identity)
     if from_now:
         _read_on(run, view)
