@@ -157,10 +157,13 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
 
 
 def _show_in_force(home: AgentHome, policy: Policy, title: str, held_title: str = "not in force") -> None:
-    """Print the grants that count, and those that the join code of this device forbids, with the way out."""
+    """Print the device, the grants that count, and those that its join code forbids, with the way out.
+
+    Several agents may run on one computer, and a line that was pasted may mean another of them.
+    """
     most = home.profile_most()
     held = sorted(grant for grant in policy.allowed if not is_within(grant, most))
-    show(f"{title}: {', '.join(sorted(policy.allowed - set(held))) or 'nothing beyond observe'}")
+    show(f"{title} on {home.device()}: {', '.join(sorted(policy.allowed - set(held))) or 'nothing beyond observe'}")
     if held:
         show(f"{held_title}: {', '.join(held)}: {held_back_words(most, home.joined().name)}")
 
