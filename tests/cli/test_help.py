@@ -102,6 +102,11 @@ def test_a_refusal_is_json_on_stderr_where_json_was_asked_for() -> None:
         assert json.loads(refused.stderr)["problem"]["code"] == "usage"
 
 
+def test_a_refusal_names_every_option_that_is_missing() -> None:
+    assert "Missing options '--role' and '--ttl'." in ended("token", "create").stderr
+    assert "Missing option '--ttl'." in ended("token", "create", "--role=owner").stderr
+
+
 def _agent_help(*words: str) -> str:
     said = io.StringIO()
     with pytest.raises(SystemExit) as refused, contextlib.redirect_stdout(said):

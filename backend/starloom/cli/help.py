@@ -15,6 +15,7 @@ from starloom.cli.invocation import show_problem
 from starloom.cli.nearest import meant_by
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
+from starloom_protocol.text.wording import listed
 
 if TYPE_CHECKING:
     from typer import Context, Typer
@@ -173,6 +174,7 @@ class Command(TyperCommand):
         """Parse the words after the command; with `--json` among them a refusal is JSON as well."""
         as_json = "--json" in args
         try:
+            self._refuse_lacking(ctx, args)
             return super().parse_args(ctx, args)
         except typer.BadParameter as refused:
             for words, plain in _REFUSALS:
@@ -185,6 +187,14 @@ class Command(TyperCommand):
                 raise
             self._refuse(ctx, refused)
         return args
+
+    def _refuse_lacking(self, ctx: Context, args: list[str]) -> None:
+        """Refuse a command that lacks several options, with all of them; the parser names the first alone."""
+        given = {word.partition("=")[0] for word in args}
+        needed: list[Any] = [one for one in self.params if one.param_type_name == "option" and one.required]
+        lacking = [one.opts[0] for one in needed if given.isdisjoint(one.opts)]
+        if len(lacking) > 1 and "--help" not in given and not ctx.resilient_parsing:
+            ctx.fail(f"Missing options {listed(list(map(repr, lacking)))}.")
 
     def _refuse(self, ctx: Context, refused: Any) -> None:
         reason = " ".join(str(refused.format_message()).split())

@@ -125,7 +125,7 @@ class EventRoutes:
         return found is not None and found[0].state in FINAL_CONSTELLATION_STATES
 
     async def _has_attempt(self, constellation: str, task: str, attempt: int) -> None:
-        """Refuse the name of an attempt that there is not; it reads every entity, so it is asked for an empty log alone."""
+        """Refuse an attempt that is not there; it reads every entity, so it is asked for an empty log alone."""
         found = await self._hub.reads.entities(constellation)
         entities = found[1] if found else {}
         if f"attempt/{task}/{attempt}" in entities:
