@@ -322,7 +322,7 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.TOO_LARGE: CodeInfo(_P, 413, "What was sent is too large", "Send at most the size named."),
     Code.BAD_REQUEST: CodeInfo(_P, 422, "The request has faults", "Mend each listed place and send it again."),
-    Code.CONFLICT: CodeInfo(_P, 409, "It conflicts with what exists", "See the reason."),
+    Code.CONFLICT: CodeInfo(_P, 409, "It conflicts with what exists", "Look at what is there now, then ask again."),
     Code.OVERLOADED: CodeInfo(
         _T, 503, "The hub cannot take new work now", "Try again after the time named; nothing was accepted."
     ),

@@ -210,9 +210,9 @@ class Commands(TyperGroup):
         names = self.list_commands(ctx)
         panels = {"Commands": tuple(names)} if ctx.parent is not None else PANELS
         width = max(map(len, names)) + 2
-        for title, listed in panels.items():
+        for title, inside in panels.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width - 2), self._shortly(name)) for name in listed])
+                formatter.write_dl([(name.ljust(width - 2), self._shortly(name)) for name in inside])
 
     def _shortly(self, name: str) -> str:
         """Return the first part of what a command does, whole."""

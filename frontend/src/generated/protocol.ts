@@ -1603,7 +1603,7 @@ export const CODES: Record<Code, CodeInfo> = {
   pruned: {"code_class": "permanent", "status": 410, "title": "It was pruned from the history", "hint": "The settings `history_keep_days` and `history_keep_mb` say how much of the history is kept."},
   too_large: {"code_class": "permanent", "status": 413, "title": "What was sent is too large", "hint": "Send at most the size named."},
   bad_request: {"code_class": "permanent", "status": 422, "title": "The request has faults", "hint": "Mend each listed place and send it again."},
-  conflict: {"code_class": "permanent", "status": 409, "title": "It conflicts with what exists", "hint": "See the reason."},
+  conflict: {"code_class": "permanent", "status": 409, "title": "It conflicts with what exists", "hint": "Look at what is there now, then ask again."},
   overloaded: {"code_class": "transient", "status": 503, "title": "The hub cannot take new work now", "hint": "Try again after the time named; nothing was accepted."},
   store_unavailable: {"code_class": "transient", "status": 503, "title": "The hub's store does not answer", "hint": "Run `starloom doctor`; nothing was accepted."},
   disk_full: {"code_class": "transient", "status": 503, "title": "The disk of the hub is full", "hint": "Free some space in the named folder; the hub then goes on without a restart."},
