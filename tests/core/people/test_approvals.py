@@ -140,7 +140,9 @@ def test_question_tells_devices_that_can_from_those_that_could_later() -> None:
     driver = fleet("one")
     for name in ("two", "three"):
         driver.add_device(name, tools=[*TOOLS, replace(RESTART, unavailable="python:run is not granted")])
-    assert asked(driver.submit(risky())).text == "Run Restart? It may change on one, and on three and two once they can."
+    assert (
+        asked(driver.submit(risky())).text == "Run Restart? It may change on one, and on three and two once they can."
+    )
     only = driver.submit(risky(of={"device": "two"}), "c2")
     assert asked(only).text == "Run Restart? It may change on two once it can."
 
