@@ -27,7 +27,7 @@ _CYCLE_SHOWN_MAX: Final = 12
 
 
 class Placed(msgspec.Struct, frozen=True, gc=False):
-    """A spec and where it stands in the document; a `plain` one is an id and a tool, which were judged as it was read."""
+    """A spec and where it stands in the document; a `plain` one is an id and a tool, judged as it was read."""
 
     spec: TaskSpec
     place: str
