@@ -12,7 +12,6 @@ from pathlib import Path
 from starloom_agent.home.directory import AgentHome, NotJoined
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.install import background, linking, service
-from starloom_agent.owner import mcp
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.file import read_policy, seal_key
 from starloom_agent.toolkit.beneath import TRASH, Beneath
@@ -100,7 +99,7 @@ def _tell(home: AgentHome, say: Say) -> None:
 def _kept(home: AgentHome) -> list[Path]:
     """Return the agent's remaining files; a workspace with files in it belongs to the owner."""
     ledger = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm")
-    names = (*ledger, mcp.FILE, mcp.KNOWN, "agents.toml", "asks", "venv")
+    names = (*ledger, "mcp.toml", "mcp_known.json", "agents.toml", "asks", "venv")
     found = [home.root / name for name in names]
     found += sorted(home.root.glob("venv-*"))
     if home.workspace.is_dir():
