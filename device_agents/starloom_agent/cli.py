@@ -1,6 +1,7 @@
 """`starloom-agent`: the commands of this device's owner. Every change of the policy happens here, on the device.
 
-Exit codes: 0 done, 1 it did not work, 2 usage, 3 the hub refuses this device for good, 141 nobody read the output.
+Exit codes: 0 done, 1 it did not work, 2 usage, 3 the hub refuses this device for good, 74 a file or the output
+could not be written, 141 nobody read the output.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import errno
 import itertools
 import os
 import re
@@ -62,6 +64,9 @@ from starloom_protocol.vocabulary import Courtesy, Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
 EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED, EXIT_INTERRUPTED = 1, 2, service.EXIT_REFUSED, 130
+EXIT_OUTPUT_LOST = 74
+"""The code that `sysexits.h` has for output that could not be written, as on a full disk."""
+_LOST: Final = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
 EXIT_READER_GONE = 141
 """The code that a shell shows for a program which a closed pipe has ended."""
 
@@ -152,10 +157,13 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
 
 
 def _show_in_force(home: AgentHome, policy: Policy, title: str, held_title: str = "not in force") -> None:
-    """Print the grants that count, and those that the join code of this device forbids, with the way out."""
+    """Print the device, the grants that count, and those that its join code forbids, with the way out.
+
+    Several agents may run on one computer, and a line that was pasted may mean another of them.
+    """
     most = home.profile_most()
     held = sorted(grant for grant in policy.allowed if not is_within(grant, most))
-    show(f"{title}: {', '.join(sorted(policy.allowed - set(held))) or 'nothing beyond observe'}")
+    show(f"{title} on {home.device()}: {', '.join(sorted(policy.allowed - set(held))) or 'nothing beyond observe'}")
     if held:
         show(f"{held_title}: {', '.join(held)}: {held_back_words(most, home.joined().name)}")
 
@@ -596,6 +604,8 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
 
 def main(argv: list[str] | None = None) -> int:
     """Run one command and return its exit code; one whose output nobody reads any more ends quietly."""
+    if sys.stdout is None:  # closed by the caller, as with `>&-`; a file in its place refuses each write as that does
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")
     try:
         try:
             return _carried_out(argv)
@@ -605,6 +615,12 @@ def main(argv: list[str] | None = None) -> int:
         if not hasattr(select, "poll") or not _reader_is_gone():
             raise
         return EXIT_READER_GONE
+    except OSError as error:
+        if error.filename is not None or error.errno not in _LOST:
+            raise
+        print(f"starloom-agent: a file, or the output, could not be written: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # drops the rest
+        return EXIT_OUTPUT_LOST
 
 
 def _reader_is_gone() -> bool:

@@ -255,6 +255,11 @@ def name_twice(pairs: Sequence[tuple[str, Any]]) -> str:
     return ""
 
 
+def composed(name: str) -> str:
+    """Return a name for people as it is kept: some systems type and paste an accent apart from its letter."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 def name_fault(name: str, *, most: int = 128) -> str | None:
     """Return why a name for people is refused (NFC, no control, bidi or surrogate characters), or None."""
     if not name.strip():

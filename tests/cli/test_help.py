@@ -120,6 +120,11 @@ def test_a_word_with_others_behind_it_is_no_name_to_show() -> None:
     assert "`starloom tools show fs.list`" in ended("tools", "fs.list").output
 
 
+def test_a_refusal_names_every_option_that_is_missing() -> None:
+    assert "Missing options '--role' and '--ttl'." in ended("token", "create").stderr
+    assert "Missing option '--ttl'." in ended("token", "create", "--role=owner").stderr
+
+
 def _agent_help(*words: str) -> str:
     said = io.StringIO()
     with pytest.raises(SystemExit) as refused, contextlib.redirect_stdout(said):

@@ -245,6 +245,19 @@ def test_a_read_has_a_minute_of_patience() -> None:
     assert (caught.value.code, 50 < hub.s <= 60) == ("hub_unreachable", True)
 
 
+def test_an_address_with_tls_for_a_hub_without_is_answered_with_the_right_one() -> None:
+    address = HubAddress("https://127.0.0.1:8470", "slt_a_b", "test")
+    refused = httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1016)")
+
+    def handle(_: httpx.Request) -> httpx.Response:
+        raise refused
+
+    with pytest.raises(Problem) as caught:
+        Client(address, transport=httpx.MockTransport(handle)).get("/devices")
+    assert "answers without TLS" in caught.value.reason
+    assert "http://127.0.0.1:8470" in caught.value.hint
+
+
 def test_only_a_hub_that_was_heard_is_waited_for() -> None:
     hub = Patience(httpx.ConnectError("refused"), httpx.ConnectError("refused"))
     asking = hub.client()

@@ -55,6 +55,7 @@ async def test_t182_no_other_method_gets_anything(world: World) -> None:
             for method in METHODS:
                 answer = await owner.request(method, url)
                 assert answer.status_code == 405, (method, url)
+                assert answer.headers["allow"], url
                 assert "access-control-allow-origin" not in answer.headers
             if url.startswith("/api"):
                 assert (await nobody.head(url)).status_code in (401, 404), url

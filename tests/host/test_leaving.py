@@ -66,6 +66,7 @@ def test_leaving_tells_the_hub_and_removes_everything(service: Installation, tmp
     home = tmp_path / "agent"
     device = joined(service, home, "box")
     (home / "workspace" / "mine.txt").write_text("of the owner")
+    (home / "mcp_known.json").write_text("{}")
     record = tunnels.Record(
         destination="box", remote_port=1, hub_host="127.0.0.1", hub_port=service.port, home=str(home), device="box"
     )

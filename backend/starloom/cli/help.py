@@ -17,6 +17,7 @@ from starloom.cli.invocation import show_problem
 from starloom.cli.nearest import meant_by
 from starloom.client.exits import Exit
 from starloom.client.problems import usage
+from starloom_protocol.text.wording import listed
 
 if TYPE_CHECKING:
     from typer import Context, Typer
@@ -191,7 +192,16 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the words after the command."""
         with _refusing(ctx, args):
+            self._refuse_lacking(ctx, args)
             return super().parse_args(ctx, args)
+
+    def _refuse_lacking(self, ctx: Context, args: list[str]) -> None:
+        """Refuse a command that lacks several options, with all of them; the parser names the first alone."""
+        given = {word.partition("=")[0] for word in args}
+        needed: list[Any] = [one for one in self.params if one.param_type_name == "option" and one.required]
+        lacking = [one.opts[0] for one in needed if given.isdisjoint(one.opts)]
+        if len(lacking) > 1 and "--help" not in given and not ctx.resilient_parsing:
+            ctx.fail(f"Missing options {listed(list(map(repr, lacking)))}.")
 
 
 class Commands(TyperGroup):
@@ -202,9 +212,9 @@ class Commands(TyperGroup):
         names = self.list_commands(ctx)
         panels = {"Commands": tuple(names)} if ctx.parent is not None else PANELS
         width = max(map(len, names)) + 2
-        for title, listed in panels.items():
+        for title, inside in panels.items():
             with formatter.section(title):
-                formatter.write_dl([(name.ljust(width - 2), self._shortly(name)) for name in listed])
+                formatter.write_dl([(name.ljust(width - 2), self._shortly(name)) for name in inside])
 
     def _shortly(self, name: str) -> str:
         """Return the first part of what a command does, whole."""

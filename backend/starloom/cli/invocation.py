@@ -24,7 +24,7 @@ from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import get_constellation, get_constellations
 from starloom.client.terminal.escaping import document_text
-from starloom.client.terminal.typed import say
+from starloom.client.terminal.typed import say, typed
 from starloom_protocol.vocabulary import CODES, Code
 
 if TYPE_CHECKING:
@@ -84,7 +84,8 @@ class Invocation:
             Problem: it cannot be read.
         """
         try:
-            text = sys.stdin.read() if path == "-" else Path(path).expanduser().read_text(encoding="utf-8")
+            raw = sys.stdin.buffer.read() if path == "-" else Path(path).expanduser().read_bytes()
+            text = raw.decode("utf-8")
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
             hint = form or f"Check the path; {'an' if kind[0] in 'aeiou' else 'a'} {kind} is YAML or JSON in UTF-8."
@@ -186,12 +187,19 @@ def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any
     except BrokenPipeError as closed:
         # The reader of a pipe (`head`) closed it; output that was not read does not count as success.
         raise typer.Exit(int(Exit.READER_GONE)) from closed
+    except OSError as error:
+        if run.chosen:
+            error.add_note(typed(f"The work goes on at the hub: starloom show {run.chosen}"))
+        raise
 
 
 def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
     try:
         try:
-            command(run, **given)
+            try:
+                command(run, **given)
+            finally:
+                sys.stdout.flush()  # a fault of the output is met while the work is known
         except OSError as error:
             raise _of_file(error) from error
     except Problem as problem:

@@ -23,6 +23,8 @@ class Exit(IntEnum):
     UNREACHABLE = 5
     CANCELLED = 6
     INTERRUPTED = 130
+    OUTPUT_LOST = 74
+    """Output could not be written, as on a full disk: the code of `sysexits.h` for it. It says nothing of the work."""
     READER_GONE = 141
     """Output was not read to its end: the code that a shell shows for a program which a closed pipe has ended."""
 

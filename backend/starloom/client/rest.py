@@ -405,6 +405,12 @@ class Client:
                 )
             start = f"starloom up --home {shlex.quote(str(own.home))}"
             return unreachable(ended, f"Start it with `{start}`, or name another hub with --hub.")
+        if "WRONG_VERSION_NUMBER" in what:
+            plain = self.address.url.replace("https://", "http://", 1)
+            return unreachable(
+                f"{self.address.url} (from {self.address.source}) answers without TLS",
+                f"On the hub's own computer take {plain}; elsewhere the https address that `starloom up --lan` prints.",
+            )
         return unreachable(
             f"{self.address.url} (from {self.address.source}) does not answer: {what}",
             "Start the hub with `starloom up`, or name another with --hub.",

@@ -47,6 +47,19 @@ def usual_home() -> Path:
     return _whole(Path("~/.starloom-agent"))
 
 
+def _account_folders() -> set[Path]:
+    """Return the folders that `~` means in shells of this account: one may have HOME set to another than the system's.
+
+    A line that is typed there must not reach the agent of the other folder.
+    """
+    folders = {Path("~").expanduser()}
+    with contextlib.suppress(ImportError, KeyError):  # Windows has no such table, and a container may lack the row
+        import pwd
+
+        folders.add(Path(pwd.getpwuid(os.getuid()).pw_dir))
+    return folders
+
+
 def home_of_owner() -> Path:
     """Return the usual home; where nothing has joined there, that of the agent which the hub of this computer runs.
 
@@ -177,7 +190,7 @@ class AgentHome:
     def line_parts(self) -> dict[str, str]:
         """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""
         script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
-        usual = Path("~/.starloom-agent").expanduser().resolve() == self.root
+        usual = all((folder / ".starloom-agent").resolve() == self.root for folder in _account_folders())
         found = {"program": str(script)} if script.exists() else {}
         return found if usual else {**found, "home": str(self.root)}
 
@@ -278,6 +291,10 @@ class AgentHome:
     def stopped(self) -> Path:
         """The mark that the owner has stopped the agent, and that a hub behind a tunnel leaves it so."""
         return self.run / "stopped-by-owner"
+
+    def device(self) -> str:
+        """Return the name of the device whose agent this is, or its folder where it has not joined."""
+        return self.joined().name if self.hub.exists() else str(self.root)
 
     def joined(self) -> Joined:
         """Read the record of the hub.

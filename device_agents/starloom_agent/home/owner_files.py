@@ -47,6 +47,11 @@ def read_owner_file(path: Path, most_bytes: int = BYTES_MOST) -> bytes | None:
     return data
 
 
+def may_be_read_by_others(path: Path) -> bool:
+    """Return whether accounts other than the owner's may read a file that is there."""
+    return os.name != "nt" and bool(path.stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
+
+
 def parsed_toml(path: Path, data: bytes) -> dict[str, Any]:
     """Return what a file of the owner says.
 

@@ -23,7 +23,7 @@ def approvals(home: AgentHome, show: Show) -> int:
     if waiting:
         show("Allow one once: starloom-agent approve ID; for good, with these arguments: add --always; else deny ID")
     else:
-        show("nothing waits for an answer here")
+        show(f"nothing waits for an answer on {home.device()}")
     if read_policy(home.policy).answers == ANSWERS_HUB:
         show("A person at the hub may answer too; to end that: starloom-agent policy --answers here")
     return 0
@@ -36,14 +36,14 @@ def approve(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
         policy = read_policy(home.policy)
         action = Always(ask.tool, ask.args)
         write_policy(home.policy, replace(policy, always=tuple(dict.fromkeys((*policy.always, action)))))
-    show(f"allowed {'from now on' if options.always else 'once'}: {_told(ask)}")
+    show(f"allowed {'from now on' if options.always else 'once'} on {home.device()}: {_told(ask)}")
     return 0
 
 
 def deny(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
     """Refuse one call; the reason goes back to the author of the request."""
     ask = Asks(home.asks).answer(options.id, "deny", options.reason)
-    show(f"denied: {_told(ask)}")
+    show(f"denied on {home.device()}: {_told(ask)}")
     return 0
 
 

@@ -98,7 +98,8 @@ def _tell(home: AgentHome, say: Say) -> None:
 
 def _kept(home: AgentHome) -> list[Path]:
     """Return the agent's remaining files; a workspace with files in it belongs to the owner."""
-    names = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm", "mcp.toml", "agents.toml", "asks", "venv")
+    ledger = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm")
+    names = (*ledger, "mcp.toml", "mcp_known.json", "agents.toml", "asks", "venv")
     found = [home.root / name for name in names]
     found += sorted(home.root.glob("venv-*"))
     if home.workspace.is_dir():

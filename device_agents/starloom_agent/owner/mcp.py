@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom_agent.home.directory import write_private
-from starloom_agent.home.owner_files import OwnerFileFault, parsed_toml, read_owner_file
+from starloom_agent.home.owner_files import OwnerFileFault, may_be_read_by_others, parsed_toml, read_owner_file
 from starloom_agent.toolkit.clients.http_streams import address_fault, header_fault
 from starloom_agent.toolkit.clients.mcp.conversation import ServerFault
 from starloom_agent.toolkit.clients.mcp.keeping import Keep
@@ -176,6 +176,8 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
         return ()
     if not servers:
         return ()
+    if may_be_read_by_others(home / FILE):
+        say(f"{home / FILE} may be read by others, and `env` and `headers` hold keys; type: chmod 600 {home / FILE}")
     with ThreadPoolExecutor(max_workers=len(servers)) as pool:
         asked = {name: pool.submit(_listed, server, workspace) for name, server in servers.items()}
     tools: list[Tool] = []

@@ -56,6 +56,14 @@ def test_hourly_work_goes_by_elapsed_time_over_a_change(zone: str, midnight: str
     assert {after - before for before, after in pairwise(moments)} == {3_600_000}
 
 
+@pytest.mark.parametrize(
+    ("cron", "said"), [("every 7 minutes", "7 does not divide an hour"), ("every 5 hours", "5 does not divide a day")]
+)
+def test_steps_that_are_not_even_are_refused_with_the_reason(cron: str, said: str) -> None:
+    with pytest.raises(BadClock, match=said):
+        following(cron, VIENNA, 0)
+
+
 def test_a_moment_follows_itself_never_and_its_millisecond_before_always() -> None:
     (moment,) = following("0 9 * * MON-FRI", VIENNA, at("2026-11-21T08:00", VIENNA))
     assert shown([moment], VIENNA) == ["2026-11-23T09:00:00+01:00"]

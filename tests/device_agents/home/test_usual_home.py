@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pwd
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -58,3 +60,14 @@ def test_the_usual_home_comes_before_the_hub_s_own_agent(person: Path) -> None:
     joined(person / "code/.starloom/agents/desk")
     usual = joined(person / ".starloom-agent")
     assert AgentHome.of_owner(None).root == usual
+
+
+def test_a_printed_line_names_the_home_where_another_shell_of_the_account_means_another(
+    person: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual = AgentHome(person / ".starloom-agent")
+    account = SimpleNamespace(pw_dir=str(person))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: account)
+    assert "home" not in usual.line_parts()
+    account.pw_dir = str(person / "account")
+    assert usual.line_parts()["home"] == str(usual.root)

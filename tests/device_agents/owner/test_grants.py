@@ -23,9 +23,9 @@ def test_a_grant_beyond_the_join_code_is_not_in_force(tmp_path: Path, capsys: py
     write_policy(home.policy, Policy(profile=Profile.FILES, read=(str(photos),)))
     assert main(["grant", "shell:run", "--home", str(home.root), "--", "env"]) == 0
     said = capsys.readouterr().out
-    assert "granted; in force now: files:read\n" in said
+    assert "granted; in force now on kitchen: files:read\n" in said
     assert "not in force: shell:run: the join code of this device allowed the profile files at most" in said
     assert "starloom-agent leave" in said
     home.keep_limit("operate")
     assert main(["grant", "shell:run", "--home", str(home.root), "--", "env"]) == 0
-    assert "granted; in force now: files:read, shell:run\n" in capsys.readouterr().out
+    assert "granted; in force now on kitchen: files:read, shell:run\n" in capsys.readouterr().out

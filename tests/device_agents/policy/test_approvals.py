@@ -211,7 +211,7 @@ def test_a_wrong_answer_is_one_plain_line(home: AgentHome, capsys: pytest.Captur
     assert main(["deny", "12345678", "--home", str(home.root)]) == 1
     assert capsys.readouterr().err == "starloom-agent: no call that waits here is called 12345678; waiting: none\n"
     assert answering.approvals(home, print) == 0
-    assert capsys.readouterr().out == "nothing waits for an answer here\n"
+    assert capsys.readouterr().out == f"nothing waits for an answer on {home.root}\n"
 
 
 def test_a_service_named_in_its_grant_is_not_asked_about() -> None:

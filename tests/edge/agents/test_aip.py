@@ -327,6 +327,27 @@ async def test_a_log_is_kept_only_from_the_device_that_has_the_attempt(world: Wo
         assert (await http.get(path, params={"offset": 3})).json()["text"] == "lo\n"
 
 
+@pytest.mark.parametrize("search", [{}, {"q": "hell"}])
+async def test_a_log_of_an_attempt_that_is_not_there_is_refused(world: World, search: dict[str, str]) -> None:
+    agent = await world.online("one")
+    made = await world.submit(chain("t.one", "t.one"))
+    await agent.next(f.Dispatch)
+    await settle()
+    tasks = f"/api/v1/constellations/{made['id']}/tasks"
+    async with world.client() as http:
+        empty = await http.get(f"{tasks}/t0/attempts/1/log", params=search)
+        refused = [
+            await http.get(f"{tasks}/{place}/log", params=search)
+            for place in ("zz/attempts/1", "t0/attempts/9", "t1/attempts/1")
+        ]
+    assert (empty.status_code, empty.json()["text"]) == (200, "")
+    assert [(answer.status_code, answer.json()["code"], answer.json()["reason"]) for answer in refused] == [
+        (404, "unknown_task", "there is no task zz; there is t0, t1"),
+        (404, "not_found", "t0 has no attempt 9; there is 1"),
+        (404, "not_found", "t1 has no attempt 1; it has not begun"),
+    ]
+
+
 async def test_a_ping_is_answered_and_a_goodbye_ends_it(world: World) -> None:
     agent = await world.online("one")
     await agent.send(f.Ping(at_ms=5))

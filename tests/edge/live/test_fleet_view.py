@@ -132,3 +132,11 @@ def test_a_plan_is_checked_beside_many_devices_as_beside_few() -> None:
     for view in (small, large):
         check(view)
     assert calls(lambda: check(large)) == calls(lambda: check(small))
+
+
+def test_a_device_is_found_by_its_name_with_an_accent_apart_from_its_letter() -> None:
+    fleet = Feed(1)
+    fleet.device(0, name="p\u00e9lican")
+    found = fleet.view.device("pe\u0301lican")
+    assert found is not None
+    assert found.name == "p\u00e9lican"

@@ -566,6 +566,7 @@ def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> N
     from starloom.cli.text.screen import Screen
     from starloom.client.watching import follow, outcome
 
+    run.chosen = identity
     view = _empty_view(identity)
     if from_now:
         _read_on(run, view)

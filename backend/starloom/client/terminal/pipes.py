@@ -1,28 +1,49 @@
-"""The pipe behind standard output: whether its reader is there. Ends nothing; the caller does."""
+"""The files behind the standard streams: closed ones, and output that could not be written. Ends nothing."""
 
 from __future__ import annotations
 
+import errno
 import os
 import select
 import sys
 from contextlib import suppress
 from io import UnsupportedOperation
-from typing import TextIO
+from typing import Final, TextIO
+
+_LOST: Final = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC, errno.EPIPE})
 
 
-def reader_is_gone() -> bool:
-    """Write out what was printed, and tell whether that met a closed pipe; the rest of the output is dropped then.
+def stand_in() -> None:
+    """Put a file in the place of each standard stream that the caller closed, as with `>&-`.
 
-    The interpreter writes it out at its own end otherwise, and reports the closed pipe as a fault of the program.
+    It refuses to be read or written as the closed one would. Without it the next file or connection that opens takes
+    the number, and the interpreter has no stream there at all. Messages are dropped: nobody is there to read a fault.
     """
-    gone = False
+    for name, number, way in (("stdin", 0, os.O_WRONLY), ("stdout", 1, os.O_RDONLY), ("stderr", 2, os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, way)
+            if opened != number:
+                os.dup2(opened, number)
+                os.close(opened)
+            stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+
+
+def lost_output(met: OSError | None = None) -> OSError | None:
+    """Write out what was printed, and return the fault that this met; the rest of the output is dropped then.
+
+    The interpreter writes it out at its own end otherwise, and reports the fault as one of the program. `met` is an
+    earlier fault: one of writing a file without a name is one of the output, which does not always meet it again.
+    """
+    found = met if met is not None and met.filename is None and met.errno in _LOST else None
     for stream in _streams():
         try:
             stream.flush()
-        except BrokenPipeError:
-            gone = True
+        except OSError as error:
+            found = error
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return gone
+    return found
 
 
 def has_no_reader() -> bool:

@@ -22,6 +22,7 @@ from starloom_protocol.text.wording import quoted
 
 _FIELDS = 5
 _TEXT_MOST = 128
+_STEP = re.compile(r"every (\d+) (minute|hour)s?", re.ASCII | re.IGNORECASE)
 _TIME = re.compile(r"\b(\d{1,2}):(\d\d)\b", re.ASCII)
 _NAMED = {
     "@hourly": "0 * * * *",
@@ -92,6 +93,13 @@ def moments_after(cron: str, zone: str, at_ms: int, *, back: bool = False) -> It
     if count != _FIELDS and (beyond := _beyond_a_day(fields)):
         raise BadClock("cron", f"{quoted(cron)} has {beyond}, and the last time of a day is 23:59")
     if count != _FIELDS:
+        step = _STEP.fullmatch(fields)
+        most, whole = (24, "a day") if step is not None and step[2].lower() == "hour" else (60, "an hour")
+        if step is not None and (not int(step[1]) or most % int(step[1])):
+            said = f"{quoted(cron)} has no even steps: {step[1]} does not divide {whole}"
+            raise BadClock(
+                "cron", said, "Take a number that does, or write the five fields, as in `0,7,14,21 * * * *`."
+            )
         five = "minute, hour, day, month and weekday are five"
         said = f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them"
         raise BadClock("cron", said, "" if _ONE_TIME.isdisjoint(fields.lower().split()) else _ONCE)

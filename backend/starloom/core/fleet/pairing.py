@@ -221,7 +221,8 @@ def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
     if enrollment is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no enrollment {item.enrollment}"))
     if enrollment.state not in ("asking", "open") or (item.allow and enrollment.state != "asking"):
-        raise Refusal(fault(Code.CONFLICT, f"the enrollment is {enrollment.state}"))
+        hint = "`starloom devices` lists what has joined; `starloom enroll` makes another code."
+        raise Refusal(fault(Code.CONFLICT, f"the enrollment is {enrollment.state} already", hint=hint))
     if item.allow:
         _approve(work, enrollment)
     else:

@@ -43,6 +43,7 @@ from starloom_protocol.records.schedules import Schedule, ScheduledPlan
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
+from starloom_protocol.values import composed
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     ConstellationState,
@@ -328,6 +329,7 @@ class FleetView:
         """Return a device by id, or by its name or one that it had before: of several one in the fleet, the latest."""
         if text in self.devices:
             return self.devices[text]
+        text = composed(text)
         named = [device for device in self.devices.values() if text == device.name or text in device.former_names]
         return min(named, key=lambda one: (one.revoked, text != one.name, -one.joined_ms), default=None)
 

@@ -15,6 +15,8 @@ from typing import Any
 import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
@@ -24,7 +26,7 @@ from starloom.store.blobs.artifacts import BlobRefused
 from starloom.store.faults import has_no_room
 from starloom.store.port import Damaged, Unavailable
 from starloom_protocol.records.entities import Fault
-from starloom_protocol.text.wording import place_words
+from starloom_protocol.text.wording import listed, place_words
 from starloom_protocol.vocabulary import CODES, Code
 
 MEDIA = "application/problem+json"
@@ -131,7 +133,7 @@ def place_of(parts: Iterable[Any]) -> str:
     return text
 
 
-def _validation(error: RequestValidationError) -> Problem:
+def _validation(error: RequestValidationError, fields: Sequence[str]) -> Problem:
     faults = []
     for item in error.errors():
         where, *rest = item["loc"] or ("body",)
@@ -140,9 +142,9 @@ def _validation(error: RequestValidationError) -> Problem:
         reason = str(item["msg"]).removeprefix("Value error, ")
         if item["type"] == "extra_forbidden":
             code, reason = Code.UNKNOWN_FIELD, f"there is no field {rest[-1] if rest else place} here"
-            known = _known_fields(item)
-            close = difflib.get_close_matches(str(rest[-1]) if rest else "", known, n=1)
-            hint = f"Did you mean {close[0]}?" if close else ""
+            if len(rest) == 1 and fields:
+                close = difflib.get_close_matches(str(rest[0]), fields, n=1)
+                hint = f"Did you mean {close[0]}?" if close else f"The fields here are {listed(fields)}."
         elif item["type"] == "json_invalid":
             place, reason = "", f"the body is not JSON: {item.get('ctx', {}).get('error', reason)}"
         faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
@@ -151,11 +153,6 @@ def _validation(error: RequestValidationError) -> Problem:
 
 def _mixed(faults: Sequence[Fault]) -> Problem:
     return Problem(Code.BAD_REQUEST, f"{len(faults)} faults; the first: {faults[0].reason}", errors=faults)
-
-
-def _known_fields(item: Mapping[str, Any]) -> list[str]:
-    found = item.get("ctx", {}).get("fields", [])
-    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 def request_id_of(request: Request) -> str:
@@ -170,8 +167,6 @@ def translate(error: Exception) -> Problem:
         case HTTPException(__cause__=Problem() as cause):
             # FastAPI calls a body unreadable when reading it was refused.
             return cause
-        case RequestValidationError():
-            return _validation(error)
         case BlobRefused():
             return _blob(error)
         case ClientDisconnect():
@@ -187,9 +182,6 @@ def translate(error: Exception) -> Problem:
         case HTTPException():
             code = _HTTP_CODES.get(error.status_code, Code.BAD_REQUEST)
             reason = "this address does not exist" if error.status_code == 404 else str(error.detail)
-            if error.status_code == 405:
-                allowed = (error.headers or {}).get("Allow", "")
-                reason = f"this method is not possible here; {allowed or 'another one'} is"
             return Problem(code, reason, status=error.status_code)
         case _:
             return Problem(Code.INTERNAL, "the hub met an error that it did not expect")
@@ -207,9 +199,33 @@ def _without_tokens(text: str) -> str:
     return re.sub(r"sl[tsi]_[A-Za-z0-9_-]+", "sl?_***", text)
 
 
+def _other_method(request: Request) -> Problem:
+    """Return the refusal of a method, with all that are possible at this address."""
+    routes = [route for route in request.app.routes if isinstance(route, APIRoute)]
+    methods = sorted(
+        {method for one in routes if one.path_regex.match(request.url.path) for method in one.methods or ()}
+    )
+    reason = f"{request.method} is not possible here; {listed(methods)} {'is' if len(methods) == 1 else 'are'}"
+    hint = "GET /api/v1/openapi.json has each address with its methods."
+    return Problem(Code.NOT_FOUND, reason, hint=hint, status=405, headers={"Allow": ", ".join(methods)})
+
+
+def _fields_of(request: Request) -> list[str]:
+    """Return the fields of the body that the route of a request takes."""
+    field = getattr(request.scope.get("route"), "body_field", None)
+    kind = field.field_info.annotation if field is not None else None
+    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+
+
 def answer_to(request: Request, error: Exception) -> Response:
     """Return the answer for an exception; a fault of the hub is logged with its traceback."""
-    problem = translate(error)
+    match error:
+        case HTTPException(status_code=405):
+            problem = _other_method(request)
+        case RequestValidationError():
+            problem = _validation(error, _fields_of(request))
+        case _:
+            problem = translate(error)
     if problem.status >= 500:
         unexpected = problem.code is Code.INTERNAL
         level = logging.ERROR if unexpected else logging.WARNING

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from starloom_protocol.text.wording import PLACEHOLDER, quoted
-from starloom_protocol.values import name_fault, pointer_fault
+from starloom_protocol.values import composed, name_fault, pointer_fault
 from starloom_protocol.vocabulary import Approval, Code, Gate, Need, Op, Priority, Repeatability
 
 PLAN_FORMAT: Final = 1
@@ -105,6 +105,7 @@ def _noun(value: str) -> str:
     return value
 
 
+DeviceName = Annotated[str, AfterValidator(composed)]
 TaskId = Annotated[str, AfterValidator(_task_id)]
 NodeId = Annotated[str, AfterValidator(_node_id)]
 Name = Annotated[str, AfterValidator(_name)]
@@ -143,7 +144,7 @@ class AttemptsDoc(Doc):
 
 
 class SelectorDoc(Doc):
-    name: str | None = None
+    name: DeviceName | None = None
     id: str | None = None
     labels: list[str] = []
     os: str | None = None

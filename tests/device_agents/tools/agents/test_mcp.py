@@ -279,6 +279,14 @@ def test_a_file_that_is_wrong_is_used_in_no_part(text: str, words: str, home: Pa
     assert said[0].endswith("no tool of an MCP server is offered")
 
 
+def test_a_file_that_others_may_read_is_named_with_the_way_out(home: Path) -> None:
+    configured(home).chmod(0o644)
+    said: list[str] = []
+    assert find_tools(home, home, said.append)
+    assert said[0].startswith(f"{home / FILE} may be read by others")
+    assert said[0].endswith(f"type: chmod 600 {home / FILE}")
+
+
 def test_a_file_that_others_may_write_is_not_read(home: Path) -> None:
     path = configured(home)
     path.chmod(0o666)

@@ -237,6 +237,12 @@ async def test_a_stream_ends_where_a_person_decides(open_world: World) -> None:
     assert all(event["id"] == 7 for event in events)
 
 
+def test_a_stream_is_never_silent_until_the_official_kit_gives_up() -> None:
+    patience_s = httpx.AsyncClient().timeout.read
+    assert patience_s is not None
+    assert patience_s > a2a.KEEPALIVE_S
+
+
 @pytest.mark.parametrize("state", ConstellationState)
 def test_no_state_is_better_than_the_work(state: ConstellationState) -> None:
     head = Head(author="assistant:x", created_ms=1, id="c-1", name="x", state=state)

@@ -542,3 +542,10 @@ def test_a_dependency_in_few_words_is_read_as_one_in_many(source: Any, target: A
     short = check_plan(plan(*tasks, dependencies=[{"from": source, "to": target}]))
     whole = check_plan(plan(*tasks, dependencies=[{"from": source, "to": target, "all": False}]))
     assert msgspec.json.encode(short) == msgspec.json.encode(whole)
+
+
+def test_a_device_is_found_by_its_name_with_an_accent_apart_from_its_letter() -> None:
+    apart = "pe\u0301lican"
+    (spec,) = made(plan(tool("a", device={"name": apart})), known_devices=["p\u00e9lican"]).specs
+    assert spec.device is not None
+    assert spec.device.name == "p\u00e9lican"

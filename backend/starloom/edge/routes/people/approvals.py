@@ -188,5 +188,5 @@ def _choice(question: Question, value: str) -> str:
         meant = [choice.value for choice in question.choices if choice.fails == (value == "deny")]
         if len(meant) == 1:
             return meant[0]
-    hint = "Choose one: " + ", ".join(f"`--value {choice}`" for choice in values)
+    hint = f'Answer with one of them, as `starloom approve ID --value {values[0]}` or {{"value": "{values[0]}"}} does.'
     raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}", hint=hint)

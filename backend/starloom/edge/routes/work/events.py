@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import Annotated, Literal
@@ -17,6 +18,7 @@ from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, json_reply
 from starloom_protocol.api.history import EventPage, Output, OutputLine
 from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event
+from starloom_protocol.text.wording import few
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code
 
 WAIT_MAX_S = 60.0
@@ -26,6 +28,8 @@ LIMIT_MAX = 5_000
 KEEPALIVE_S = 15.0
 """Below the 30 to 60 s of silence after which proxies end a connection."""
 SSE_PAGE = 500
+NAMED_MOST = 8
+"""A refusal is one line."""
 LOG_READ_MAX = 1024 * 1024
 """One answer with output is held in memory; a reader goes on at its offset."""
 _C = V1 + "/constellations/{constellation}"
@@ -120,6 +124,28 @@ class EventRoutes:
         found = await self._hub.headlines.of(constellation)
         return found is not None and found[0].state in FINAL_CONSTELLATION_STATES
 
+    async def _has_attempt(self, constellation: str, task: str, attempt: int) -> None:
+        """Refuse an attempt that is not there; it reads every entity, so it is asked for an empty log alone."""
+        found = await self._hub.reads.entities(constellation)
+        entities = found[1] if found else {}
+        if f"attempt/{task}/{attempt}" in entities:
+            return
+        if f"task/{task}" not in entities:
+            tasks = [key.removeprefix("task/") for key in entities if key.startswith("task/")]
+            near = difflib.get_close_matches(task, tasks, n=NAMED_MOST) or sorted(tasks)
+            raise Problem(
+                Code.UNKNOWN_TASK,
+                f"there is no task {task[:80]}; there is {few(near, NAMED_MOST)}",
+                status=404,
+            )
+        numbers = sorted(int(key.rpartition("/")[2]) for key in entities if key.startswith(f"attempt/{task}/"))
+        there = f"there is {few([str(number) for number in numbers], NAMED_MOST)}" if numbers else "it has not begun"
+        raise Problem(
+            Code.NOT_FOUND,
+            f"{task} has no attempt {attempt}; {there}",
+            hint=f"See {V1}/constellations/{constellation} for its attempts.",
+        )
+
     async def log(
         self,
         constellation: str,
@@ -135,9 +161,13 @@ class EventRoutes:
         await hub.logs.flush()
         if q:
             lines = await asyncio.to_thread(hub.attempt_logs.search, constellation, task, attempt, q)
+            if not lines:
+                await self._has_attempt(constellation, task, attempt)
             rows: list[OutputLine] = [{"offset": line.offset, "text": line.text} for line in lines]
             return json_reply({"lines": rows, "text": "\n".join(line.text for line in lines)})
         part = await asyncio.to_thread(hub.attempt_logs.read, constellation, task, attempt, offset, tail)
+        if not part.end:
+            await self._has_attempt(constellation, task, attempt)
         return json_reply(
             {"text": part.text, "offset": part.offset, "next": part.next, "end": part.end, "lost": part.lost}
         )
