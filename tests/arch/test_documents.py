@@ -19,7 +19,7 @@ from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import read_document
 from starloom_protocol.vocabulary import CODES
 from tests.arch.checkout import ROOT, files, named
-from tests.arch.documents import AT_THE_ROOT, Block, blocks, links
+from tests.arch.documents import AT_THE_ROOT, Block, blocks, documents, links
 from tests.arch.running import Installation, installation
 from tests.programs import ran
 from tests.waiting import SLOWER
@@ -166,16 +166,16 @@ def test_every_test_and_target_that_a_document_names_exists() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None
     known = set(phony[1].split())
-    named, missing = 0, []
-    for path in (ROOT / "README.md", *files(".md", under="docs")):
+    count, missing = 0, []
+    for path in documents():
         text = path.read_text()
         for place, test in re.findall(r"`(?:pytest )?((?:tests|frontend/src)/[\w/.-]+)(?:::(\w+))?`", text):
-            named += 1
+            count += 1
             there = ROOT / place
             if not there.exists() or (test and f"def {test}(" not in there.read_text()):
                 missing.append((path.name, place, test))
         missing += [(path.name, "make", word) for word in re.findall(r"`make ([a-z0-9-]+)", text) if word not in known]
-    assert named
+    assert count
     assert missing == []
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from starloom_protocol.tools.results import SCHEMAS
 from tests import programs
-from tests.arch.checkout import ROOT
+from tests.arch.checkout import ROOT, files
 from tests.device_agents.tools.results import OFFER_BYTES_MOST
 from tests.e2e.test_sizes import PLACES
 from tests.e2e.test_walk import OTHERS
@@ -126,3 +126,13 @@ def test_every_address_of_the_page_is_walked_and_measured() -> None:
     addresses -= {"/lab"}  # there only with a lab; tests/e2e/test_lab.py presses it
     assert addresses == OTHERS.keys(), "tests/e2e/test_walk.py"
     assert addresses == {f"/{place}" for place in PLACES}, "tests/e2e/test_sizes.py"
+
+
+def test_every_address_of_one_thing_is_opened_by_a_browser() -> None:
+    pages = "\n".join(path.read_text() for path in files(".py", under="tests/e2e"))
+    told = re.findall(r'<Route path="(/[^"]*:[^"]*)"', (ROOT / "frontend/src/App.tsx").read_text())
+    told.remove("/constellations/:id/edit")  # its pages are reached by a press of *Change the plan*, as people do
+    shapes = {path: re.sub(r":\w+", r"\\{[^}]+\\}", path.removesuffix("/*?")) for path in told}
+    assert "/devices/:id" in shapes
+    missing = [path for path, shape in shapes.items() if not re.search(rf"{shape}(?!\w)", pages)]
+    assert missing == [], "open it in a test of tests/e2e, at best in the lists of test_walk.py and test_sizes.py"
