@@ -9,6 +9,7 @@ from typing import Any, Final
 import pytest
 from jsonschema_rs import Draft202012Validator
 
+from starloom_agent.platforms import processes
 from starloom_agent.policy import offers
 from starloom_agent.policy.policy import Policy
 from starloom_agent.toolkit.result_schemas import schema_of_result
@@ -45,5 +46,5 @@ def offer_of_a_host(folder: Path) -> OfferFrame:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(offers, "facts", lambda _folder, _sandbox: HOST)
         patch.setattr(offers, "probe", lambda _tool: None)
-        patch.setattr(offers.processes, "os_name", lambda: HOST["os"])
+        patch.setattr(processes, "os_name", lambda: HOST["os"])
         return offers.make_offer(all_tools(), Policy(), slots=1, folder=folder)
