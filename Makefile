@@ -48,7 +48,7 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom_agent.owner.tool_pages --results > docs/.results.part && mv docs/.results.part protocol/starloom_protocol/tools/results.json
 	@$(HERE) -m tests.edge.contract
 	@$(HERE) -m tests.client.generated
-	@$(PYTHON) scripts/environment.py --dev --page
+	@$(PYTHON) scripts/page.py --packages
 	@$(HERE) -m tests.client.page | npm --prefix frontend run -s gen
 	@$(HERE) -m starloom_protocol.export
 	@$(HERE) -m tests.arch.states

@@ -228,7 +228,8 @@ def install_all(root: Path) -> Node:
 
 
 if __name__ == "__main__":
+    act = install_all if "--packages" in sys.argv else build
     try:
-        build(Path(__file__).resolve().parent.parent)
+        act(Path(__file__).resolve().parent.parent)
     except Unable as unable:
         sys.exit(f"{unable.what}\nThe way out: {unable.fix}")

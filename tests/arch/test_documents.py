@@ -18,8 +18,8 @@ from starloom.client.rest import Client
 from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import read_document
 from starloom_protocol.vocabulary import CODES
-from tests.arch.checkout import ROOT, files
-from tests.arch.documents import Block, blocks, links
+from tests.arch.checkout import ROOT, files, named
+from tests.arch.documents import AT_THE_ROOT, Block, blocks, documents, links
 from tests.arch.running import Installation, installation
 from tests.programs import ran
 from tests.waiting import SLOWER
@@ -42,6 +42,7 @@ README_WORDS_LEAST, README_WORDS_MOST = 500, 1_000
 LANGUAGES = {"sh", "text", "yaml", "json", "toml", "mermaid", "python"}
 BIN = Path(sys.executable).parent
 
+_FILE = re.compile(r"`([\w/.-]+\.(?:py|tsx?))(?:::\w+)?`")
 _COMMAND = re.compile(r"starloom((?: [a-z][a-z-]*)+)")
 
 
@@ -165,17 +166,27 @@ def test_every_test_and_target_that_a_document_names_exists() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert phony is not None
     known = set(phony[1].split())
-    named, missing = 0, []
-    for path in (ROOT / "README.md", *files(".md", under="docs")):
+    count, missing = 0, []
+    for path in documents():
         text = path.read_text()
         for place, test in re.findall(r"`(?:pytest )?((?:tests|frontend/src)/[\w/.-]+)(?:::(\w+))?`", text):
-            named += 1
+            count += 1
             there = ROOT / place
             if not there.exists() or (test and f"def {test}(" not in there.read_text()):
                 missing.append((path.name, place, test))
         missing += [(path.name, "make", word) for word in re.findall(r"`make ([a-z0-9-]+)", text) if word not in known]
-    assert named
+    assert count
     assert missing == []
+
+
+def test_every_file_that_a_document_names_is_one_file() -> None:
+    everything = [f"/{named(path)}" for path in files(".py", ".ts", ".tsx")]
+    of_code = (*(ROOT / name for name in AT_THE_ROOT), *files(".md", under="docs/decisions"))
+    told = [(path.name, name) for path in of_code for name in _FILE.findall(path.read_text(encoding="utf-8"))]
+    found = {name: [place for place in everything if place.endswith(f"/{name}")] for _, name in told}
+    assert len(found) > 100
+    assert [one for one in told if not found[one[1]]] == [], "it is not there"
+    assert [one for one in told if len(found[one[1]]) > 1] == [], "several files are called so: name the folder"
 
 
 def test_make_help_names_every_target() -> None:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from starloom_protocol.tools.results import SCHEMAS
 from tests import programs
-from tests.arch.checkout import ROOT
+from tests.arch.checkout import ROOT, files
+from tests.device_agents.tools.results import OFFER_BYTES_MOST
 from tests.e2e.test_sizes import PLACES
 from tests.e2e.test_walk import OTHERS
+from tests.planner.prompts import BYTES_MAX
 
 TOOL = '''"""`greet.say`: a greeting, to show how a tool is added."""
 
@@ -26,6 +29,8 @@ from starloom_protocol.vocabulary import Repeatability
 
 
 class Say(Args, frozen=True, kw_only=True):
+    """Greet the person of this `name` in the log of the call."""
+
     name: str
 
 
@@ -58,16 +63,32 @@ print(json.dumps({"title": tool.title, "schema": tool.args, "returns": tool.retu
 """
 
 
+SIZES = """
+import json
+from pathlib import Path
+import msgspec
+from tests.device_agents.tools.results import offer_of_a_host
+from tests.planner.prompts import CASES, text_of
+offer = offer_of_a_host(Path.cwd())
+assert any(tool.name == "greet.say" for tool in offer.offer.tools)
+prompts = {name: text_of(case) for name, case in CASES.items()}
+assert "greet.say" in prompts["one"]
+print(json.dumps({"offer": len(msgspec.json.encode(offer)),
+                  **{name: len(text.encode()) for name, text in prompts.items()}}))
+"""
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    for room in ("backend", "device_agents", "protocol"):
+    for room in ("backend", "device_agents", "protocol", "recipes"):
         left_out = shutil.ignore_patterns("node_modules", "__pycache__", "_web", "dist", "browser", "*.egg-info")
         shutil.copytree(ROOT / room, tmp_path / room, ignore=left_out)
     return tmp_path
 
 
 def ran(copy: Path, *argv: str) -> str:
-    path = ":".join(str(copy / room) for room in ("backend", "device_agents", "protocol"))
+    rooms = (copy / room for room in ("backend", "device_agents", "protocol"))
+    path = ":".join(map(str, (*rooms, ROOT)))
     done = programs.ran([sys.executable, *argv], cwd=copy, env={"PYTHONPATH": path})
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -84,6 +105,15 @@ def test_a_tool_is_added_by_one_file(copy: Path) -> None:
     assert shown["returns"].startswith("sha256:")  # the schema ships with the protocol by its hash
 
 
+def test_the_bounds_have_room_for_a_further_tool(copy: Path) -> None:
+    (copy / "device_agents/starloom_agent/tools/greet.py").write_text(TOOL)
+    results = ran(copy, "-m", "starloom_agent.owner.tool_pages", "--results")
+    (copy / "protocol/starloom_protocol/tools" / SCHEMAS).write_text(results)
+    sizes = json.loads(ran(copy, "-c", SIZES))
+    assert sizes.pop("offer") < OFFER_BYTES_MOST, "say less in the docstrings of arguments"
+    assert {name: size for name, size in sizes.items() if size > BYTES_MAX} == {}, "say less in brief_words.py"
+
+
 def test_a_file_of_tools_without_tools_is_named(copy: Path) -> None:
     (copy / "device_agents/starloom_agent/tools/empty.py").write_text('"""Nothing."""\n')
     with pytest.raises(AssertionError, match=r"starloom_agent\.tools\.empty"):
@@ -96,3 +126,13 @@ def test_every_address_of_the_page_is_walked_and_measured() -> None:
     addresses -= {"/lab"}  # there only with a lab; tests/e2e/test_lab.py presses it
     assert addresses == OTHERS.keys(), "tests/e2e/test_walk.py"
     assert addresses == {f"/{place}" for place in PLACES}, "tests/e2e/test_sizes.py"
+
+
+def test_every_address_of_one_thing_is_opened_by_a_browser() -> None:
+    pages = "\n".join(path.read_text() for path in files(".py", under="tests/e2e"))
+    told = re.findall(r'<Route path="(/[^"]*:[^"]*)"', (ROOT / "frontend/src/App.tsx").read_text())
+    told.remove("/constellations/:id/edit")  # its pages are reached by a press of *Change the plan*, as people do
+    shapes = {path: re.sub(r":\w+", r"\\{[^}]+\\}", path.removesuffix("/*?")) for path in told}
+    assert "/devices/:id" in shapes
+    missing = [path for path, shape in shapes.items() if not re.search(rf"{shape}(?!\w)", pages)]
+    assert missing == [], "open it in a test of tests/e2e, at best in the lists of test_walk.py and test_sizes.py"

@@ -14,6 +14,7 @@ from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.codec import FRAMES, Side, decode, encode, tag_of
 from starloom_protocol.wire.frames import AgentMessage, Frame, HubMessage
 from starloom_protocol.wire.session import ProtocolFault, Session, device_id, short_words
+from tests.protocol.frames_sample import BY_SIDE
 from tests.protocol.write_golden import GOLDEN, ROOT, channel, identity
 
 FRAME_FILES = sorted(GOLDEN.glob("v*/frames/*.json"))
@@ -62,6 +63,8 @@ def test_every_frame_has_an_accepted_example(side: Side) -> None:
         for frame in json.loads(load(place)["message"])["f"]
     }
     sent = {tag_of(frame) for frame in FRAMES[side]}
+    sampled = {tag_of(frame) for frame in BY_SIDE[side]}
+    assert sorted(sent - sampled) == [], "a full and a least example in frames_sample.py"
     assert sorted(sent - found) == [], "an example in frames_sample.py, then `python -m tests.protocol.write_golden`"
     assert sorted(found - sent) == [], "an example of a frame that is gone"
 

@@ -25,7 +25,6 @@ from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.toolkit.running import display
 from starloom_protocol.records.entities import Offer, ToolOffer
-from starloom_protocol.text.field_docs import without_indentation
 from starloom_protocol.tools.results import name_of
 from starloom_protocol.values import canonical, list_key
 from starloom_protocol.vocabulary import NO_NOTICES, NOTICES, Effect
@@ -45,12 +44,18 @@ def schema_of(kind: type[msgspec.Struct]) -> str:
     """
     schema = msgspec.json.schema(kind)
     parts = {name: _terse(part, own=name == kind.__name__) for name, part in schema["$defs"].items()}
-    return canonical(without_indentation({**schema, "$defs": parts}))
+    return canonical({**schema, "$defs": parts})
 
 
 def _terse(part: dict[str, Any], *, own: bool) -> dict[str, Any]:
-    """Return a part of a schema without its title; one that is not the tool's `own` without defaults that are empty."""
+    """Return a part of a schema without its title; one that is not the tool's `own` without defaults that are empty.
+
+    Its description is one line. Python keeps the indentation of a docstring up to 3.12 only: with it, two devices would
+    offer one tool with two schemas.
+    """
     kept = {word: value for word, value in part.items() if word != "title" and (word, value) != ("required", [])}
+    if "description" in part:
+        kept["description"] = " ".join(part["description"].split())
     if not own and "properties" in part:
         kept["properties"] = {
             name: {word: value for word, value in field.items() if word != "default" or value}

@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 
 class FileRef(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A file on a device (`path`) or at the hub (`artifact`)."""
+    """A file: `path` of a device, or `artifact`."""
 
     # The class's own words stand in the schema of every tool that takes files, so they are few.
     artifact: Sha256 = ""
@@ -71,7 +71,7 @@ class MovedRef(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class FolderRef(msgspec.Struct, frozen=True, kw_only=True):
-    """A folder with the files that were found directly in it; `below` as of a file."""
+    """A folder and the files directly in it."""
 
     path: str
     files: list[FileRef] = []

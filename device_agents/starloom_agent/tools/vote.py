@@ -24,10 +24,10 @@ _SHOWN_MOST = 25
 class Vote(Args, frozen=True, kw_only=True):
     """Return the value at `on` (a JSON pointer) that most of the `ballots` have, or fail with `no_winner`.
 
-    A winner has more than half of `of` votes (absent: of all ballots), or with `ahead_by` that many more than the next.
-    Without `tolerance` values must be equal; with it they are numbers, and all that agree lie within it. A ballot
-    without such a value agrees with none. `voters` has a row for each ballot, in the same order: its task and device.
-    With `chosen`, the ballot of that task wins, as a judge or a person decided, and the others are only counted.
+    A winner has more than half of `of` votes (absent: of all ballots), or with `ahead_by` that many more than the
+    next. Without `tolerance` values must be equal; with it they are numbers, and all that agree lie within it. A
+    ballot without such a value agrees with none. `voters` has the task and device of each ballot, in the same order.
+    With `chosen`, the ballot of that task wins, as a judge or a person decided; the others are only counted.
     """
 
     class Voter(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

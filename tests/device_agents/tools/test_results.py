@@ -23,14 +23,12 @@ from starloom_protocol.tools.results import returned_by as known_of
 from starloom_protocol.values import canonical, parse, point
 from tests.device_agents.toolkit.running.test_display import Install, install
 from tests.device_agents.tools.conftest import Device
-from tests.device_agents.tools.results import faults
+from tests.device_agents.tools.results import OFFER_BYTES_MOST, faults, offer_of_a_host
 
 __all__ = ["install"]
 TOOLS: Final = {tool.name: tool for tool in all_tools()}
 ROOT: Final = Path(__file__).resolve().parents[3]
 _CALLED: Final = re.compile(r'\bcall\(\s*"([a-z]+(?:\.[a-z]+)?)"')
-OFFER_BYTES_MOST: Final = 80 * 1024
-"""The offer of all tools at connect, most of it the schemas of arguments; those of results would be 37 KiB more."""
 
 
 def test_every_tool_is_carried_out_by_a_test() -> None:
@@ -101,7 +99,7 @@ def test_the_table_of_tools_is_fresh() -> None:
 
 
 def test_an_offer_names_the_schemas_and_stays_small(tmp_path: Path) -> None:
-    frame = make_offer(all_tools(), Policy(), slots=1, folder=tmp_path)
+    frame = offer_of_a_host(tmp_path)
     assert {tool.name: known_of(tool) for tool in frame.offer.tools} == dict(built_in())
     assert len(msgspec.json.encode(frame)) < OFFER_BYTES_MOST, "say less in the words of arguments: it is one message"
     inline = sum(len(text) for text in built_in().values())

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,8 @@ TOOLS = registry.all_tools()
 GRANTS = {"files:read", "files:write", "python:run", "shell:run", "net:reach", "desktop:use", None}
 GRANTS |= {"git:run", "service:restart", "process:kill", "container:read", "adb:use"}
 GRANTS |= {"clipboard:use", "screen:view", "desktop:control", "shell:script"}
+WITHOUT_GRANT = {"image.info", "image.resize", "log.search", "wait.until"}
+"""Tools that work without a granted folder, too: on artifacts, the system's log, a port. The context checks a path."""
 
 
 @pytest.fixture(params=TOOLS, ids=lambda tool: tool.name)
@@ -60,6 +65,38 @@ def test_its_declarations_fit_together(tool: Tool) -> None:
     if Effect.WRITE in tool.effects and tool.name != "notify":
         assert tool.grant in {"files:write", "python:run", "git:run", "shell:run", "shell:script"}
     assert tool.in_process is (tool.name == "lab.echo")
+
+
+def opens_files(tool: Tool) -> bool:
+    """Whether the function of a tool, or one of its module that it calls, asks its context for a path."""
+    tree = ast.parse(inspect.getsource(inspect.getmodule(tool.run)))  # type: ignore[arg-type]
+    bodies = {node.name: node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    reached, names = set[str](), [tool.run.__name__]
+    while names:
+        name = names.pop()
+        if name not in reached and name in bodies:
+            reached.add(name)
+            names += [node.id for node in ast.walk(bodies[name]) if isinstance(node, ast.Name)]
+    found = (node for name in reached for node in ast.walk(bodies[name]) if isinstance(node, ast.Attribute))
+    return any(node.attr in {"resolve_read", "resolve_write", "resolve_cwd"} for node in found)
+
+
+def undeclared(tool: Tool) -> list[str]:
+    """Return what a tool that opens files does not declare."""
+    if not opens_files(tool):
+        return []
+    return ["effects"] * (not tool.effects) + ["grant"] * (tool.grant is None and tool.name not in WITHOUT_GRANT)
+
+
+def test_a_tool_of_files_declares_effects_and_grant(tool: Tool) -> None:
+    assert undeclared(tool) == [], "it calls `context.resolve_...`: name its effects and the grant of the folders"
+
+
+@pytest.mark.parametrize("name", ["fs.read", "fs.write", "shell.run", "archive.pack"])
+def test_what_a_tool_of_files_leaves_out_is_found(name: str) -> None:
+    (whole,) = (tool for tool in TOOLS if tool.name == name)
+    assert undeclared(replace(whole, effects=())) == ["effects"]
+    assert undeclared(replace(whole, grant=None)) == ["grant"]
 
 
 def test_its_probe_has_no_effect(tool: Tool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,7 +122,7 @@ def test_a_hostile_name_stays_inside_its_quotes() -> None:
     calm = brief("anything", fleet(device("calm"), offers={"calm": Offer(digest="x", tools=[calm_tool])}), [])
     assert made.text.count("```") == calm.text.count("```")
     assert "\nIgnore all that" not in made.text
-    shown = read_document(find_plan(made.text[made.text.index("```yaml\nstarloom: 1\nname: Find big") :]).text)
+    shown = read_document(find_plan(made.text[made.text.index("```yaml\nstarloom: 1\nname: Big files") :]).text)
     assert shown["tasks"][0]["device"] == {"name": hostile}
 
 

@@ -52,7 +52,13 @@ SPOKEN = {
 }
 """The fields of each frame in the version it came with; an older peer refuses any other as unknown."""
 
-FIRST = set(SPOKEN) - {"answer", "asks", "hint", "over", "vitals"}
+FIRST = {
+    *("ack", "alive", "bye", "cancel", "challenge", "condition", "dispatch", "drain"),
+    *("error", "facts", "fetch_facts", "goaway", "hello", "ledger", "log", "offer"),
+    *("ping", "pong", "progress", "prove", "query", "receipt", "refuse", "renew"),
+    *("result", "resume_plan", "started", "update_available", "welcome"),
+}
+"""The frames of version 1, for good: a new one has its row in `FRAMES_SINCE`."""
 
 
 def test_the_highest_common_version_wins() -> None:
@@ -115,9 +121,20 @@ def test_every_new_frame_is_known_and_of_a_spoken_version() -> None:
     assert knows("ping", 1)
 
 
+def test_every_frame_is_sent_by_a_side() -> None:
+    kinds = [
+        one for one in vars(f).values() if isinstance(one, type) and issubclass(one, f.Frame) and one is not f.Frame
+    ]
+    sent = {kind for frames in FRAMES.values() for kind in frames}
+    assert kinds
+    assert [kind.__name__ for kind in kinds if kind not in sent] == [], "put it into `AgentFrame` or `HubFrame`"
+
+
 def test_every_later_frame_and_field_has_its_version() -> None:
     kinds = {tag_of(kind): kind for frames in FRAMES.values() for kind in frames}
-    assert kinds.keys() - FRAMES_SINCE.keys() == FIRST, "give a new frame its row in `FRAMES_SINCE`"
+    assert sorted(kinds.keys() - FRAMES_SINCE.keys() - FIRST) == [], "give it a row in `FRAMES_SINCE`; `FIRST` stays"
+    assert sorted(FIRST - kinds.keys()) == [], "a frame of version 1 is gone: take it out of `FIRST` and `SPOKEN`"
+    assert sorted(FIRST & FRAMES_SINCE.keys()) == [], "a frame of version 1 came with version 1"
     assert sorted(kinds.keys() - SPOKEN.keys()) == [], "write its fields into `SPOKEN`"
     names = {tag: [field.name for field in msgspec.structs.fields(kind)] for tag, kind in kinds.items()}
     first = {tag: [one for one in names[tag] if (tag, one) not in FIELDS_SINCE] for tag in names}

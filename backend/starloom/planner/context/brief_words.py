@@ -19,7 +19,7 @@ RULES: Final = """\
 - Values go from task to task only by `inputs` and `for_each`. Files go by `artifact.put` on one device and
   `fs.write` with its output as input `files` on another.
 - A relative path begins in the granted folder of its device, `.` is that folder; nothing else is seen.
-- Compute figures by `data.*` or `python.run` from results of tasks. Values that you write into a plan prove nothing.
+- Compute figures by `data.*` or `python.run` from results; values that you write into a plan prove nothing.
 - Nothing in a plan is evaluated: no expressions, templates, `{{...}}` or environment variables.
 - Use only tools and devices listed below; if they cannot do it, say so.
 - Prefer tools that only read.
@@ -98,8 +98,7 @@ A plan is YAML or JSON. No other fields exist; `?`: it may be left out.
   `may?: {tools, paths, hosts}` (absent: its device's tools that only read), `until?: [CHECK]`, `budget?: {steps: 20}`,
   `milestones?: [{says, tool?, output?, op?, value?, steps?, within_s?}]`:
   a model makes step after step; its result has the fields of `gives`. Where each call depends on the last.
-- Make a plan prove its work: `checks` on what must hold, `undo` where something is changed, `in_turn` where a fault on
-  one device should spare the others.
+- A plan proves its work: `checks` on what must hold, `undo` for a change, `in_turn` where a fault should spare others.
 """
 
 ONE_FOR_EACH_DEVICE: Final = """\
@@ -119,7 +118,7 @@ result:
 
 WITH_A_QUESTION: Final = """\
 starloom: 1
-name: Find big files, ask, put them into the trash
+name: Big files into the trash
 tasks:
   - id: find
     tool: fs.find
@@ -156,10 +155,10 @@ TOOLS: Final = """\
 a list of maps with these fields. `device_name` is put into the rows of a result as `device`. No `on`: every device.
 """
 MORE_TOOLS: Final = "These exist too."
-NOT_GRANTED: Final = "Their owner has not allowed these; each line ends with what the owner would type there."
+NOT_GRANTED: Final = "Each line ends with what the owner would type there to allow them."
 RECIPES: Final = """\
 Proved plans: `recipe(slot: type, other?: type = default)`. Use one only if it does all that is asked and nothing else.
 A device is {"name": NAME}; `devices` may be {"any": [{"name": NAME}, ...]}.
 """
-DEVICES: Final = "Devices that are alike share a line; a plan names each by its name."
+DEVICES: Final = "Devices that are alike share a line; a plan names each."
 """The sentences that stand above the parts."""

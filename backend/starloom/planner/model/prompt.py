@@ -16,29 +16,28 @@ from starloom_protocol.plan import Recipe
 __all__ = ["PromptPart", "planning_context", "planning_parts", "reviewing_context"]
 
 ABOUT: Final = """\
-You write one plan for Starloom, which runs it on a person's own devices. You cannot run anything yourself, and you
-decide nothing: your plan is checked, shown and, where it does more than read, approved by a person.
+You write one plan for Starloom, which runs it on a person's own devices. You run and decide nothing: your plan
+is checked, shown and, where it does more than read, approved by a person.
 Never write `policy.approval: never`, and never a secret.
 """
 
 ANSWER: Final = """\
 Answer with one JSON object and nothing else:
 {"kind": "plan", "plan": {"starloom": 1, "name": ..., "tasks": [...], ...}}
-{"kind": "recipe", "recipe": NAME, "params": {SLOT: value}}      # only a recipe that is listed below
-{"kind": "more_tools", "words": "what the tools should do"}      # shows the nearest to these words; 3 times at most
-{"kind": "look", "why": "one sentence", "calls": [...]}          # see the end: if and how you may look first
+{"kind": "recipe", "recipe": NAME, "params": {SLOT: value}}  # only a recipe that is listed below
+{"kind": "more_tools", "words": "what the tools should do"}  # shows the nearest to these words; 3 times at most
+{"kind": "look", "why": "one sentence", "calls": [...]}  # see the end: if and how you may look first
 {"kind": "question", "text": "one short question", "choices": [ANSWER, ...], "default": "the answer you would take"}
 {"kind": "cannot", "text": "why", "needs": [{"grant": GRANT, "device": NAME}]}
 
-Ask a question only if its answer would change the plan. For everything else choose the usual value, and name it in the
-plan's `name` or in the question. `cannot` is also for what is not there; say in at most 60 words where you looked.
-`needs` names the grants that would make it possible; leave it out where nothing would. A task that must run on a device
-whose owner does not allow its tool is a fault: take another device or answer `cannot`. Where the person's answer to a
-question of yours takes the request back, add `"withdrawn": true`.
-After looks there is one more kind, `answer`, for a request that they have answered already.
+Ask a question only if its answer would change the plan; else choose the usual value, and name it in the plan's `name`
+or in the question. `cannot` is also for what is not there; say in at most 60 words where you looked. `needs` are the
+grants that would make it possible, if any would. A task on a device whose owner does not allow its tool is a fault:
+take another device or answer `cannot`. If the person's answer takes the request back, add `"withdrawn": true`.
+After looks there is one more kind, `answer`, if they have answered the request.
 """
 
-_MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see those you need.'
+_MORE: Final = 'Answer {"kind": "more_tools", "words": ...} to see them.'
 _NO_MORE: Final = "A review cannot ask for them."
 
 

@@ -26,8 +26,8 @@ NO_NOTICE = "this device has no desktop to show a notice on"
 
 
 class Notify(Args, frozen=True, kw_only=True):
-    """`count`, where given, is put behind the text. With `unshown: log` a device that has nothing to show a notice on
-    keeps it in its log, and the call succeeds; else it fails there.
+    """`count`, where given, is put behind the text. With `unshown: log` a device that cannot show a notice logs it,
+    and the call succeeds; else it fails.
     """
 
     text: Annotated[str, msgspec.Meta(min_length=1, max_length=1000)]

@@ -50,11 +50,11 @@ def _plain_name(text: str) -> str:
 
 
 class Pack(Args, frozen=True, kw_only=True):
-    """Pack a folder (or one file) with all that is in it, hidden files too; links are left out, the trash as well.
+    """Pack a folder (or one file) with all that is in it, hidden files too, but no links and no trash.
 
-    A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed` in it.
-    The archive is called `DEVICE-FOLDER-TIME.tar.gz`; `device_name` is the first part. The same files give the same
-    bytes. It lies at the hub afterwards, not on this device.
+    A name that is no text is kept byte for byte; one with characters that no archive may have is `renamed`. The
+    archive is called `DEVICE-FOLDER-TIME.tar.gz`, by `device_name`. The same files give the same bytes. It lies at the
+    hub, not on this device.
     """
 
     path: str
@@ -161,9 +161,9 @@ class Unpack(Args, frozen=True, kw_only=True):
     """Unpack archives (tar, tar.gz, tar.bz2, tar.xz, zip), each into a folder of its own below `under`.
 
     Only plain files come out. An archive with a name that leads out, a name twice, or more than the limits is refused
-    as a whole. `files` in the answer carry the hashes that the archive's own list has, so that they can be compared;
-    those whose names are no text are read back here, and counted as `unnamed`, because no tool takes such a name.
-    `added` is what `fs.trash` takes to undo it: the new folders, each only while it holds what was unpacked.
+    as a whole. `files` in the answer carry the hashes of the archive's own list; those whose names are no text are
+    read back here, and counted as `unnamed`, because no tool takes such a name. `added` is what `fs.trash` takes to
+    undo it: the new folders, each only while it holds what was unpacked.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.zip"}]])]
@@ -343,7 +343,7 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
 
 
 class Verify(Args, frozen=True, kw_only=True):
-    """Read archives to their end and compare every file in them with the list inside, and each with its own hash."""
+    """Read archives to their end and compare every file with the list inside, and each archive with its own hash."""
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]
     most_bytes: MostBytes = _ANY_BYTES
@@ -430,13 +430,12 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
 
 
 class Rotate(Args, frozen=True, kw_only=True):
-    """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash.
+    """Keep the newest `keep` archives of each series that `files` name; older ones go to the trash (`fs.restore`).
 
-    A series is the archives of one device and folder, as `archive.pack` names them. Only what carries such a name is
-    touched, and `fs.restore` brings it back from the trash. An archive counts only if it can be read to its end
-    and is as its list says, and if its name does not say that it is newer than the newest of `files`, as after a night
-    with a wrong clock; one that does not count stays and is named. A new archive that equals the one before it takes
-    its place among the kept ones: a folder that nobody changed does not push out older states.
+    A series is the archives of one device and folder, as `archive.pack` names them; other files are not touched. An
+    archive counts only if it can be read to its end, is as its list says, and has no name that is newer than the
+    newest of `files`; one that does not count stays and is named. A new archive that equals the one before it takes
+    its place: a folder that nobody changed does not push out older states.
     """
 
     files: Annotated[tuple[FileRef, ...], msgspec.Meta(examples=[[{"path": "photos.tar.gz"}]])]

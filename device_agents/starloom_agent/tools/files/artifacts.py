@@ -162,9 +162,10 @@ def _send(context: ToolContext, args: Put, file: FileRef, path: Path, sent: Sent
 
 
 class Get(Args, frozen=True, kw_only=True):
-    """Write one artifact to `to`, whole or not at all; into a folder, with `/` at its end, under its own name. The same
-    contents there are kept; with other contents there the new file gets a number, unless `on_clash` says otherwise.
-    The file keeps the time that a row names."""
+    """Write one artifact to `to`, whole or not at all; into a folder, with `/` at its end, under its own name. The
+    same contents there are kept; beside others the new file gets a number, unless `on_clash` says otherwise. The file
+    keeps the time that a row names.
+    """
 
     artifact: str | FileRef
     to: str

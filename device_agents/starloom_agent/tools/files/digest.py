@@ -36,8 +36,8 @@ class _Meter:
 
 class Hash(Args, frozen=True, kw_only=True):
     """Hash `paths`, `files` or whole `folders`. With `compare`, `files` (as `fs.write` gives them) are read back and
-    must equal the hashes that they carry, which proves a copy (`equal`); where `expect` names folders, also the
-    contents of the folder `folder` in it.
+    must equal their hashes, which proves a copy (`equal`); where `expect` names folders, also the contents of the
+    folder `folder` in it.
     """
 
     paths: Annotated[tuple[str, ...], msgspec.Meta(examples=[["a.pdf"]])] = ()
@@ -197,10 +197,10 @@ def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Compar
 
 
 class Verify(Args, frozen=True, kw_only=True):
-    """Compare what lies below `under` with a list. `catalogue` names files on this device with their hashes.
-    `folders` with `strip` (what their paths start with elsewhere) answers what `fs.write` by path would have to change
-    here: `to_send` are files, `to_make` empty folders. `beside` are files that lie here under a number, as another one
-    has their name; with `clash` replace they are to be sent again.
+    """Compare what lies below `under` with a list. `catalogue` names files on this device with their hashes. `folders`
+    with `strip` (the beginning of their paths elsewhere) answers what `fs.write` by path would change here: `to_send`
+    are files, `to_make` empty folders. `beside` are files under a number, as another one has their name; with `clash`
+    replace they are to be sent again.
     """
 
     under: str = "."

@@ -57,8 +57,8 @@ _SET_ID = stat.S_ISUID | stat.S_ISGID
 class Copy(Args, frozen=True, kw_only=True):
     """Copy a file or folder to `to`; with `/` at its end, into that folder under its own name.
 
-    A file that has the same contents there is kept; `on_clash` decides the rest. A replaced file goes into the trash.
-    `added` is what `fs.trash` takes to undo it.
+    Equal contents there are kept; `on_clash` decides the rest. A replaced file goes into the trash. `added` is what
+    `fs.trash` takes to undo it.
     """
 
     path: str
@@ -268,7 +268,7 @@ class Trash(Args, frozen=True, kw_only=True):
 
     The file that an item had `replaced` (as the `added` of a write says) comes back in its place. If somebody changed
     an item since the call `wrote` it, nothing is moved. A file that changed since it was found (`sha256`, or `bytes`
-    and `mtime_s`) stays, and so does one whose equal file `kept` is not there any more; `left_out` names them.
+    and `mtime_s`) stays, as does one whose equal file `kept` is gone; `left_out` names them.
     """
 
     paths: list[str | FoundRef]

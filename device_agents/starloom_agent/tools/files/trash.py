@@ -86,10 +86,7 @@ def list_trash(context: ToolContext, args: ListTrash) -> TrashListed:
 
 
 class EmptyTrash(Args, frozen=True, kw_only=True):
-    """Remove for good what lies in the trash of each granted folder for more than so many days; 0: all of it.
-
-    No undo brings it back.
-    """
+    """Remove for good what lies in the trash of each granted folder for more than so many days; 0: all of it."""
 
     older_than_days: Days
     device_name: str = ""

@@ -44,12 +44,12 @@ def identity_of(about: os.stat_result) -> Identity:
 class Write(Args, frozen=True, kw_only=True):
     """Give `files` (as `artifact.put` gives them) with `under`, or `path` with `text`; empty `folders` are made, too.
     `added` is what `fs.trash` may take to undo it. `name_by` name puts all files into `under` itself; `path` keeps the
-    folders that `fs.find` saw, or those below `strip`, which counts for it alone; `origin` puts the name of the device
-    before that of the file; `hash` makes one file of equal contents.
+    folders that `fs.find` saw, or those below `strip`, which counts for it alone; `origin` puts the device's name
+    before the file's; `hash` makes one file of equal contents.
 
-    What has the same contents in its place is kept, unless `on_same_hash` is write; one with other contents keeps its
-    name, and the new one gets a number (`on_clash`); a replaced one goes into the trash, and no file of a call replaces
-    another one of it. Names, modes and times stay as they are; `changed` names what this system cannot store so.
+    Equal contents in their place are kept, unless `on_same_hash` is write; a file with other contents keeps its name,
+    and the new one gets a number (`on_clash`); a replaced one goes into the trash, and no file of a call replaces
+    another one of it. Names, modes and times stay; `changed` names what this system cannot store so.
     """
 
     files: tuple[FileRef, ...] = ()

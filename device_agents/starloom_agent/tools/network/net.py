@@ -30,7 +30,7 @@ _CERTIFICATE_SOON_DAYS = 21
 class Check(Args, frozen=True, kw_only=True):
     """Give `host`, or `url` in place of host, port, tls and path; `at` asks that very machine instead (`127.0.0.1`),
     with the name of the url. Without `port`, `tls` and `path` only the name is looked up. `path` asks for a page (GET,
-    nothing is followed). The days of a certificate are in the result also where this device does not accept it; with
+    nothing is followed). The days of a certificate come also where this device does not accept it; with
     `any_certificate` such a host counts as up, and its page is asked for.
     """
 

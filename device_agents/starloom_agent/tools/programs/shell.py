@@ -22,8 +22,8 @@ _WHY_CHARS = 300
 
 
 class Run(Args, frozen=True, kw_only=True):
-    """`argv` is the program and its arguments. A program that ends with another code than 0 fails the task, unless
-    `any_exit` is set. Without `cwd` it runs in the attempt's own directory. `env` is for credentials: see `variables`.
+    """`argv` is the program and its arguments. Another exit code than 0 fails the task, unless `any_exit` is set.
+    Without `cwd` it runs in the attempt's own directory. `env` is for credentials: see `variables`.
     """
 
     argv: Annotated[list[Annotated[str, msgspec.Meta(max_length=8192)]], msgspec.Meta(min_length=1, max_length=256)]

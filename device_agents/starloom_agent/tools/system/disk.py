@@ -28,11 +28,11 @@ _ENTRIES_MOST = 2_000_000
 
 
 class Usage(Args, frozen=True, kw_only=True):
-    """`path` defaults to the first writable folder, else to the disk of the home folder.
+    """`path` defaults to the first writable folder, else to the home folder; a relative one starts there.
 
-    The result covers only folders that this device allows and the disks that hold them; the biggest folders of a disk
-    are the biggest among the allowed ones. A relative path starts at the default. `need_bytes` (a list is added up)
-    times `need_factor` must be free for `enough`. `top` asks for that many biggest folders, `depth` levels down.
+    The result covers only folders that this device allows and the disks that hold them; the biggest folders are the
+    biggest of these. `need_bytes` (a list is added up) times `need_factor` must be free for `enough`. `top` asks for
+    that many biggest folders, `depth` levels down.
     """
 
     path: str = ""

@@ -42,8 +42,8 @@ _HIDDEN = "not seeing messages from other users"
 class Search(Args, frozen=True, kw_only=True):
     """`since` is how far back (`2h`) or from when (`22:00`, `2026-01-31`); `path` a log file or a folder of them in
     place of the system's log; `contains` a plain text in the line (any case); `level` error keeps what speaks of
-    trouble. The latest lines win when there are more than `limit`. `unseen` of the summary says what could not be read.
-    With `contains`, logs without known times are searched, too; their lines are `untimed`, apart from the others.
+    trouble. Of more than `limit` lines the latest come. `unseen` of the summary says what could not be read. With
+    `contains`, logs without known times are searched, too; their lines are `untimed`, apart from the others.
     """
 
     since: Age = "24h"

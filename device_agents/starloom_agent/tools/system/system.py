@@ -21,8 +21,8 @@ _PROC = Path("/proc")
 
 
 class Info(Args, frozen=True, kw_only=True):
-    """`device_name` becomes the field `device` of the answer, so that answers of several devices can be merged.
-    `severity` is that of the worst trouble, `weight` that of all of it together.
+    """`device_name` becomes the field `device` of the answer, to merge those of several devices. `severity` is that of
+    the worst trouble, `weight` that of all of it together.
     """
 
     device_name: str = ""

@@ -178,9 +178,8 @@ class Table(Args, frozen=True, kw_only=True):
     """Show rows as a table: chosen `columns` with titles, in the order `by` (as in `data.sort`), and as a CSV file.
     `mark_differences` names a field whose most frequent value is the usual one; rows with another are marked. `lead`
     makes one line of the rows whose `fields` all say something: with `fine`, said if none does, of each, else of the
-    first, with the number of the others unless it stands `alone`; `empty`: no row; with `differs`, it is said of each
-    row that `mark_differences` marks. The line begins with what the rows in `unseen` say under that name: what could
-    not be looked at.
+    first, with the number of the others unless it stands `alone`; `empty`: no row; `differs` is said of each marked
+    row. The line begins with what the rows in `unseen` say under that name: what could not be looked at.
     """
 
     class Column(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -40,14 +40,14 @@ class Equal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Duplicates(Args, frozen=True, kw_only=True):
-    """Of `files` with the same contents on the same device one stays: the first one in the folder `keep_in`, if it is
-    given; whose path does not say that it is a copy (*copy*, *backup*, *(1)*); that was changed longest ago; with the
-    shortest path; by name. `rows` has one row for each such file, the largest room first: its `path`, `why` it stays,
-    and the `others`. `rest` are the others, as `fs.trash` takes them. `lines` are for the question before it: how many
-    go and how large they are on each device, and the first ones.
+    """Of `files` with the same contents on the same device one stays: the first one in the folder `keep_in`; else the
+    one whose path does not say that it is a copy (*copy*, *backup*, *(1)*); changed longest ago; with the shortest
+    path; by name. `rows` has one row for each such file, the largest room first: its `path`, `why` it stays, and the
+    `others`. `rest` are the others, as `fs.trash` takes them. `lines` are for the question before it: number and size
+    of what goes on each device, and the first ones.
 
-    With `across` only files that are on several devices count, and `others` name their devices; none is to go, so that
-    `rest` and `lines` are empty.
+    With `across` only files that are on several devices count, and `others` name their devices; `rest` and `lines` are
+    empty.
     """
 
     files: list[Equal]

@@ -24,7 +24,7 @@ class Group(Args, frozen=True, kw_only=True):
 
     It is the first row of its group with `count`; `total_NAME` for each field in `add` and `extra_NAME`, the same
     without the first row; `each_NAME` for each field in `collect`: its different values as one text. `at_least` leaves
-    out smaller groups. `rest` in the answer are all rows but the first of each group.
+    out smaller groups. `rest` are all rows but the first of each group.
     """
 
     rows: list[Row]

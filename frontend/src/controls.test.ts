@@ -1,0 +1,51 @@
+/** Every control of the page does something: a button without a handler stays silent on each of its screens. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { expect, it } from "vitest";
+
+const SOURCE = import.meta.dirname;
+const PRESSED = new Set(["button", "Button"]);
+
+/** The attributes by which a press is answered; one that comes by a spread is its component's. */
+const ANSWERS = /^(on[A-Z]\w*|popoverTarget|formAction)$/;
+
+/** Stands there only for a person without the right to files, to whom a press says the reason. */
+const REFUSED = ['features/answer/previews/FileList.tsx: <Button asks="files">'];
+
+/** The buttons of a source that nothing answers: no handler, no form, no spread of attributes. */
+function silent(name: string, text: string): string[] {
+  const tree = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
+  const found: string[] = [];
+  const seen = (node: ts.Node, inForm: boolean): void => {
+    let form = inForm;
+    const opening = ts.isJsxElement(node) ? node.openingElement : ts.isJsxSelfClosingElement(node) ? node : null;
+    if (opening !== null) {
+      const tag = opening.tagName.getText(tree);
+      form ||= tag === "form";
+      const answered = opening.attributes.properties.some(
+        (one) => ts.isJsxSpreadAttribute(one) || ANSWERS.test(one.name.getText(tree)),
+      );
+      if (PRESSED.has(tag) && !answered && !form) found.push(`${name}: ${opening.getText(tree)}`);
+    }
+    ts.forEachChild(node, (child) => seen(child, form));
+  };
+  seen(tree, false);
+  return found;
+}
+
+it("gives every button something that a press does", () => {
+  const all = readdirSync(SOURCE, { recursive: true, encoding: "utf8" });
+  const names = all.filter((name) => name.endsWith(".tsx") && !name.endsWith(".test.tsx"));
+  expect(names.length).toBeGreaterThan(100);
+  expect(names.flatMap((name) => silent(name, readFileSync(join(SOURCE, name), "utf8")))).toEqual(REFUSED);
+});
+
+it("finds a button that stays silent", () => {
+  expect(silent("a.tsx", "const a = <p><button type='button'>Stay</button></p>;")).toEqual([
+    "a.tsx: <button type='button'>",
+  ]);
+  expect(silent("a.tsx", "const a = <button onClick={go}>Go</button>;")).toEqual([]);
+  expect(silent("a.tsx", "const a = <form onSubmit={go}><button>Go</button></form>;")).toEqual([]);
+  expect(silent("a.tsx", "const a = <button {...rest}>Go</button>;")).toEqual([]);
+});
