@@ -89,7 +89,8 @@ class Invocation:
         except (OSError, UnicodeDecodeError) as error:
             why = error.strerror if isinstance(error, OSError) and error.strerror else "it is no text in UTF-8"
             hint = form or f"Check the path; {'an' if kind[0] in 'aeiou' else 'a'} {kind} is YAML or JSON in UTF-8."
-            raise usage(f"the {kind} {path} cannot be read: {why}", hint) from error
+            where = "stdin" if path == "-" else f"the {kind} {path}"
+            raise usage(f"{where} cannot be read: {why}", hint) from error
         if not form:
             self.written, self.kind = text, kind
         return text

@@ -339,8 +339,8 @@ class Engine:
     def _step_one(self, work: Work, item: AnyInput) -> AnyInput:
         """Step one input and return it; an internal error affects that input alone and is logged in full.
 
-        Its asker is told. A result is acknowledged, and nobody sends it again: in its place the failure of its attempt
-        is stepped and returned, so that its task ends.
+        Its asker gets the fault. A result was acknowledged and does not come again, so the failure of its attempt is
+        stepped and returned in its place, and its task ends.
         """
         try:
             step(work, item)

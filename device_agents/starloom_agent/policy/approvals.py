@@ -128,7 +128,7 @@ class Asks:
             )
             return asked
         if (known.tool, known.args, known.task) != (action.tool, action.args, task):
-            # Whoever chooses the arguments of two calls can give both this short name, so no answer counts for both.
+            # The author of two calls can choose arguments that give both this short name: an answer counts for one.
             reason = f"it waits until another question of this device that is called {identity}, too, is answered"
             return dataclasses.replace(asked, reason=reason, line="")
         if known.answer == "allow" and not known.over(now):

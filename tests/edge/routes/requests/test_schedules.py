@@ -80,7 +80,7 @@ async def test_a_clock_beside_the_work_may_be_said_in_words(world: World) -> Non
         assert (changed.status_code, changed.json()["cron"]) == (200, "0 */2 * * *")
         refused = (await http.patch("/api/v1/schedules/Look", json={"cron": "every 7 minutes"})).json()
     assert refused["code"] == "bad_schedule"
-    assert "words that say how often" in refused["reason"]
+    assert "7 does not divide an hour" in refused["reason"]
 
 
 async def test_days_without_a_firing_are_named_with_the_next_five(world: World) -> None:

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import ts from "typescript";
 import { expect, it } from "vitest";
 
-const SOURCE = import.meta.dirname;
+const SOURCE = join(import.meta.dirname, "..");
 const PRESSED = new Set(["button", "Button"]);
 
 /** The attributes by which a press is answered; one that comes by a spread is its component's. */
