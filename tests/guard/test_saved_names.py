@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -23,15 +23,20 @@ BYTES = hashlib.sha256(b'"x"').hexdigest()
 LONG = "\N{LATIN SMALL LETTER E WITH ACUTE}" * 300
 
 
-@pytest.mark.parametrize("name", [LONG, f"{LONG}.pdf", f"a.{LONG}", f"../{LONG}.txt"])
-def test_t235_a_name_of_a_device_keeps_no_file_of_an_answer_back(hub: StubHub, tmp_path: Path, name: str) -> None:
-    file = {"artifact": BYTES, "bytes": 3, "media": "application/pdf", "name": name}
-    items = [{"title": "Theirs", "value": file}, {"title": "Theirs", "value": file}, {"title": "Mine", "value": "text"}]
+def answered(hub: StubHub, items: Sequence[Mapping[str, object]]) -> None:
+    """Let a constellation have ended with these items, whose one artifact the hub has."""
     answer = {"state": "final", "sentence": "Done.", "items": items, "constellation_state": "succeeded"}
     hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
     hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
     hub.answers["GET", "/devices"] = (200, {"items": []})
     hub.answers["GET", f"/artifacts/{BYTES}"] = (200, "x")
+
+
+@pytest.mark.parametrize("name", [LONG, f"{LONG}.pdf", f"a.{LONG}", f"../{LONG}.txt"])
+def test_t235_a_name_of_a_device_keeps_no_file_of_an_answer_back(hub: StubHub, tmp_path: Path, name: str) -> None:
+    file = {"artifact": BYTES, "bytes": 3, "media": "application/pdf", "name": name}
+    theirs = {"title": "Theirs", "value": file}
+    answered(hub, [theirs, theirs, {"title": "Mine", "value": "text"}])
     folder = tmp_path / "out"
     code, said = starloom(hub, "result", "c-1", "--save", str(folder))
     assert code == 0, said
@@ -51,12 +56,7 @@ def test_the_files_that_a_value_names_are_saved_beside_it(hub: StubHub, tmp_path
         "gone": {"artifact": "0" * 64, "name": "gone.jpg"},
         "word": {"artifact": "clay"},
     }
-    items = [{"title": "Sheet", "value": value}, {"title": "Mine", "value": "text"}]
-    answer = {"state": "final", "sentence": "Done.", "items": items, "constellation_state": "succeeded"}
-    hub.answers["GET", "/constellations/c-1/result"] = (200, answer)
-    hub.answers["GET", "/constellations/c-1"] = (200, {"state": "succeeded", "fault": None})
-    hub.answers["GET", "/devices"] = (200, {"items": []})
-    hub.answers["GET", f"/artifacts/{BYTES}"] = (200, "x")
+    answered(hub, [{"title": "Sheet", "value": value}, {"title": "Mine", "value": "text"}])
     folder = tmp_path / "out"
     code, said = starloom(hub, "result", "c-1", "--save", str(folder))
     assert code == 0, said
