@@ -113,7 +113,7 @@ export interface paths {
         };
         /**
          * Get
-         * @description Give an artifact; `name` and `media` say how it is saved or, with `show`, shown in a cage.
+         * @description Give an artifact; `name` and `media` say how it is saved or, with `show` of any value, shown in a cage.
          */
         get: operations["get_api_v1_artifacts__sha256__get"];
         put?: never;
@@ -5406,7 +5406,11 @@ export interface operations {
     };
     get_api_v1_artifacts__sha256__get: {
         parameters: {
-            query?: never;
+            query?: {
+                name?: string;
+                media?: string;
+                show?: string | null;
+            };
             header?: never;
             path: {
                 sha256: string;

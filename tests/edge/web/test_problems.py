@@ -30,3 +30,28 @@ async def test_an_unknown_field_is_answered_with_those_that_exist(world: World, 
         answer = await http.post("/api/v1/approvals/c-1:q/answer", json={"value": "yes", field: "yes"})
     assert (answer.status_code, answer.json()["code"]) == (422, "unknown_field")
     assert [one["hint"] for one in answer.json()["errors"]] == [hint]
+
+
+@pytest.mark.parametrize(
+    ("address", "place", "hint"),
+    [
+        ("/api/v1/constellations?stat=failed", "query.stat", "Did you mean state?"),
+        ("/api/v1/constellations?zzz", "query.zzz", "It takes state, q, device, of, cursor, limit and tries."),
+        ("/api/v1/secrets?q=a", "query.q", "It takes none."),
+    ],
+)
+async def test_a_misspelt_parameter_is_refused_and_does_not_filter_nothing(
+    world: World, address: str, place: str, hint: str
+) -> None:
+    async with world.client() as http:
+        answer = await http.get(address)
+        assert answer.status_code == 422, answer.text
+        (fault,) = answer.json()["errors"]
+        assert (fault["code"], fault["place"], fault["hint"]) == ("unknown_field", place, hint)
+
+
+async def test_an_address_with_thousands_of_unknown_parameters_has_a_short_refusal(world: World) -> None:
+    async with world.client() as http:
+        answer = await http.get("/api/v1/secrets?" + "&".join(f"p{number}=1" for number in range(3000)))
+        assert answer.status_code == 422
+        assert len(answer.json()["errors"]) == 20

@@ -12,7 +12,7 @@ import hmac
 import json
 import math
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any, Final, Protocol
@@ -31,7 +31,7 @@ from starloom.edge.access.guard import ROUTES, V1, Door, Row
 from starloom.edge.access.rate_limits import Denied, Limits, others_words
 from starloom.edge.web.direct_calls import Handler, directly
 from starloom.edge.web.own_command import TypedHere
-from starloom.edge.web.problems import Problem, answer_to
+from starloom.edge.web.problems import Problem, answer_to, problem_of_parameters
 from starloom.edge.web.replies import response_type, unconverted
 from starloom.edge.web.sockets import BREAK
 from starloom_protocol.values import name_twice
@@ -364,6 +364,21 @@ def _note_refusal(request: Request, path: str, error: Exception, denied: Callabl
     denied(Denied("sign_in" if signing_in else "api", address, str(error.code), reason, who))
 
 
+PARAMETERS_MOST: Final = 20
+"""The unknown parameters that a refusal names: an address may have thousands."""
+
+
+def _refuse_unknown(request: Request, known: Sequence[str]) -> None:
+    """Refuse parameters that the route does not take: with a misspelt filter it would answer with everything.
+
+    Raises:
+        Problem: `unknown_field`.
+    """
+    unknown = [name for name in request.query_params if name not in known]
+    if unknown:
+        raise problem_of_parameters(unknown[:PARAMETERS_MOST], known)
+
+
 async def _as_it_is(_request: Request, error: Exception) -> Exception:
     return error
 
@@ -414,10 +429,13 @@ def guarded_route(
         def get_route_handler(self) -> Handler:
             handle = directly(self, super().get_route_handler())
             path = self.path
+            parameters = [param.alias for param in self.dependant.query_params]
 
             async def guarded(request: Request) -> Response:
                 try:
                     row = admission.admit(request, path)
+                    if row.door is Door.CALLER:
+                        _refuse_unknown(request, parameters)
                     async with readings.turn(request, row):
                         response = await handle(_bounded(request, row.body_max))
                     return admission.answered(request, row, _proved(request, response))

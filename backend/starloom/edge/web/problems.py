@@ -143,12 +143,31 @@ def _validation(error: RequestValidationError, fields: Sequence[str]) -> Problem
         if item["type"] == "extra_forbidden":
             code, reason = Code.UNKNOWN_FIELD, f"there is no field {rest[-1] if rest else place} here"
             if len(rest) == 1 and fields:
-                close = difflib.get_close_matches(str(rest[0]), fields, n=1)
-                hint = f"Did you mean {close[0]}?" if close else f"The fields here are {listed(fields)}."
+                hint = _meant(str(rest[0]), fields) or f"The fields here are {listed(fields)}."
         elif item["type"] == "json_invalid":
             place, reason = "", f"the body is not JSON: {item.get('ctx', {}).get('error', reason)}"
         faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
     return problem_of_faults(faults) if len({f.code for f in faults}) == 1 else _mixed(faults)
+
+
+def _meant(word: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, known, n=1)
+    return f"Did you mean {close[0]}?" if close else ""
+
+
+def problem_of_parameters(unknown: Sequence[str], known: Sequence[str]) -> Problem:
+    """Return the refusal of the parameters in an address that its route does not take."""
+    taken = f"It takes {listed(known)}." if known else "It takes none."
+    faults = [
+        Fault(
+            code=Code.UNKNOWN_FIELD,
+            reason=f"this address has no parameter {name[:100]}",
+            place=place_of(("query", name[:100])),
+            hint=_meant(name, known) or taken,
+        )
+        for name in unknown
+    ]
+    return problem_of_faults(faults)
 
 
 def _mixed(faults: Sequence[Fault]) -> Problem:

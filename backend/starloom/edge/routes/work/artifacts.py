@@ -45,6 +45,7 @@ _CAGE = (
     "sandbox; default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors {ancestors}"
 )
+BYTES = "application/octet-stream"
 _HTML = "text/html"
 _PDF = "application/pdf"
 _PDF_CAGE = "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'; frame-ancestors 'self'"
@@ -113,7 +114,7 @@ class Artifacts:
                 reason = f"no attempt of this device names the artifact {sha256[:12]}"
                 self._hub.refusals.of_device(self._hub.now_ms(), device, "artifact", reason)
             raise _absent()
-        return await self._give(request, _hash(sha256), {"Content-Type": "application/octet-stream"})
+        return await self._give(request, _hash(sha256), {"Content-Type": BYTES})
 
     async def upload(self, request: Request) -> JsonReply[Uploaded]:
         """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""
@@ -122,34 +123,18 @@ class Artifacts:
         sha256 = await asyncio.to_thread(put, raw)
         return json_reply({"artifact": sha256, "bytes": len(raw)}, 201)
 
-    async def head(self, request: Request, sha256: str) -> Response:
-        """Say how large an artifact is."""
+    async def head(self, sha256: str, name: str = "artifact", media: str = BYTES, show: str | None = None) -> Response:
+        """Say how large an artifact is, with the headers of `get`."""
         size = await asyncio.to_thread(self._hub.artifacts.size, _hash(sha256))
         if size is None:
             raise Problem(Code.NOT_FOUND, "there are no bytes of this hash", hint="")
-        return Response(None, 200, self._headers(request) | {"Content-Length": str(size)})
+        return Response(None, 200, _headers(name, media, show) | {"Content-Length": str(size)})
 
-    async def get(self, request: Request, sha256: str) -> Response:
-        """Give an artifact; `name` and `media` say how it is saved or, with `show`, shown in a cage."""
-        return await self._give(request, _hash(sha256), self._headers(request))
-
-    def _headers(self, request: Request) -> dict[str, str]:
-        media = request.query_params.get("media", "application/octet-stream").split(";")[0].strip().lower()
-        name = "".join(char for char in request.query_params.get("name", "artifact") if char.isprintable())[:128]
-        shown = "show" in request.query_params and media in _SHOWN
-        kind = "inline" if shown else "attachment"
-        charset = "; charset=utf-8" if media.startswith("text/") else ""
-        framed = shown and media in (_HTML, _PDF)
-        cage = _PDF_CAGE if shown and media == _PDF else _CAGE.format(ancestors="'self'" if framed else "'none'")
-        return {
-            "Content-Type": (media if media in _SHOWN else "application/octet-stream") + charset,
-            "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name, safe='')}",
-            "Content-Security-Policy": cage,
-            "X-Frame-Options": "SAMEORIGIN" if framed else "DENY",
-            "X-DNS-Prefetch-Control": "off",  # a name that is looked up is a message, too
-            "X-Content-Type-Options": "nosniff",
-            "Cache-Control": "private, no-cache",  # shown to nobody who has signed out since
-        }
+    async def get(
+        self, request: Request, sha256: str, name: str = "artifact", media: str = BYTES, show: str | None = None
+    ) -> Response:
+        """Give an artifact; `name` and `media` say how it is saved or, with `show` of any value, shown in a cage."""
+        return await self._give(request, _hash(sha256), _headers(name, media, show))
 
     async def _give(self, request: Request, sha256: str, headers: dict[str, str]) -> Response:
         size = await asyncio.to_thread(self._hub.artifacts.size, sha256)
@@ -167,6 +152,25 @@ class Artifacts:
         headers |= {"Accept-Ranges": "bytes", "Content-Length": str(end - start), "ETag": f'"{sha256}"'}
         file = await asyncio.to_thread(self._hub.artifacts.open, sha256)
         return StreamingResponse(_chunks(file, start, end), status, headers, headers["Content-Type"])
+
+
+def _headers(name: str, media: str, show: str | None) -> dict[str, str]:
+    media = media.split(";")[0].strip().lower()
+    name = "".join(char for char in name if char.isprintable())[:128]
+    shown = show is not None and media in _SHOWN
+    kind = "inline" if shown else "attachment"
+    charset = "; charset=utf-8" if media.startswith("text/") else ""
+    framed = shown and media in (_HTML, _PDF)
+    cage = _PDF_CAGE if shown and media == _PDF else _CAGE.format(ancestors="'self'" if framed else "'none'")
+    return {
+        "Content-Type": (media if media in _SHOWN else BYTES) + charset,
+        "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name, safe='')}",
+        "Content-Security-Policy": cage,
+        "X-Frame-Options": "SAMEORIGIN" if framed else "DENY",
+        "X-DNS-Prefetch-Control": "off",  # a name that is looked up is a message, too
+        "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "private, no-cache",  # shown to nobody who has signed out since
+    }
 
 
 def _owner(device: str) -> str:
