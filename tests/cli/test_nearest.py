@@ -24,6 +24,12 @@ from tests.cli.test_commands import SOME_ID, StubHub, starloom
         ("import", "`starloom recipe import`"),
         ("recipe tset", "`starloom recipe test`"),
         ("help", "`starloom --help`"),
+        ("hosts", "`starloom devices`"),
+        ("ps", "`starloom ls`"),
+        ("kill", "`starloom cancel` or `starloom stop-all`"),
+        ("users", "`starloom person`"),
+        ("rerun", "`starloom again`"),
+        ("phone", "`starloom enroll` or `starloom open`"),
     ],
 )
 def test_a_misspelt_command_names_the_one_that_was_meant(typed: str, meant: str) -> None:

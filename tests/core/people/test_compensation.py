@@ -398,3 +398,13 @@ def test_a_retry_and_an_undo_begin_a_round_of_their_own() -> None:
     assert (head.reopened_ms, head.ended_ms) == (asked_ms, driver.now_ms)
     assert with_settings({"ttl_ms": 1}).keeps_reopenings == 0
     driver.folded_equals_state()
+
+
+def test_what_ended_without_a_plan_has_nothing_to_undo_and_is_not_waited_for() -> None:
+    driver = Driver("one")
+    driver.do(i.RequestReceived(id="r", by="person:ann", constellation="c1", request="tidy up"))
+    (early,) = undo(driver).faults
+    assert early.hint == "Wait until it has ended."
+    driver.do(i.ControlRequested(id="x", by="person:ann", constellation="c1", action="cancel"))
+    (late,) = undo(driver).faults
+    assert (late.code, late.hint) == (Code.ILLEGAL_CONTROL, "There is nothing to undo.")

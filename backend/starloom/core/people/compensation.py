@@ -74,7 +74,10 @@ def on_undo(work: Work, item: UndoRequested) -> None:
     head = constellation.head
     check_undo(constellation, work.by, approves=item.approves)
     if not head.version or head.state is ConstellationState.CANCELLING:
-        raise Refusal(fault(Code.ILLEGAL_CONTROL, f"the constellation is {head.state}", "", "Wait until it has ended."))
+        ended = head.state in FINAL_CONSTELLATION_STATES
+        reason = "it ended before it had a plan, so it did nothing" if ended else f"the constellation is {head.state}"
+        hint = "There is nothing to undo." if ended else "Wait until it has ended."
+        raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", hint))
     again = _to_retry(constellation, item)
     chosen = [] if again else _chosen(constellation, item)
     busy = [task for task, record in constellation.tasks.items() if record.state in STARTED_TASK_STATES]
