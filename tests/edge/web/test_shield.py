@@ -103,3 +103,14 @@ async def test_forwarded_headers_of_a_stranger_count_for_nothing(tmp_path: Path)
         assert "STARLOOM_TRUSTED_PROXIES" in refused.json()["hint"]
         other = await http.get("/healthz", headers={"host": "other.example"})
         assert "STARLOOM_TRUSTED_PROXIES" not in other.json()["hint"]
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["/api/v1/constellations/c-%00", "/api/v1/constellations?q=a%00", "/%00", "/api/v1/devices/d%00/rename?x=%00"],
+)
+async def test_an_address_with_nul_is_refused_before_anything_is_asked_for_it(world: World, target: str) -> None:
+    async with world.client() as http:
+        answer = await http.get(target)
+    assert (answer.status_code, answer.json()["code"]) == (400, "bad_request")
+    assert "NUL" in answer.json()["reason"]

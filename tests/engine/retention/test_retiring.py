@@ -329,6 +329,43 @@ async def test_a_recall_that_was_not_answered_leaves_nothing_behind(monkeypatch:
         assert "c1" not in found.redis.heads
 
 
+async def test_a_constellation_that_cannot_be_read_holds_up_no_other_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hub() as found:
+        await finish(found, "c1")
+        await found.clock.turn(12_000)
+        recall = found.store.recall
+        away = ["c-unreadable", "c1"]
+
+        async def refused(streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+            held = await recall(streams)
+            if set(away).intersection(streams):
+                raise Unavailable("this one cannot be read")
+            return held
+
+        monkeypatch.setattr(found.store, "recall", refused)
+        for name in ("c-unreadable", "c1"):
+            reply = await found.engine.inbox.ask(control("pause", name))
+            assert [fault.code for fault in reply.faults] == ["store_unavailable"]
+        assert "c1" in found.redis.heads
+        away.remove("c1")
+        await found.clock.turn(12_000)
+        assert "c1" not in found.redis.heads
+
+
+async def test_a_name_with_nul_is_asked_of_no_database(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with hub() as found:
+        recall = found.store.recall
+
+        async def as_postgresql(streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+            if any("\0" in stream for stream in streams):
+                raise Unavailable("DataError: PostgreSQL text fields cannot contain NUL (0x00) bytes")
+            return await recall(streams)
+
+        monkeypatch.setattr(found.store, "recall", as_postgresql)
+        reply = await found.engine.inbox.ask(control("pause", "c-\0"))
+        assert [fault.code for fault in reply.faults] == ["not_found"]
+
+
 @pytest.mark.parametrize("lose_moves", [False, True])
 @pytest.mark.parametrize("wiped", [False, True])
 async def test_a_replaced_redis_has_again_what_the_owner_holds(lose_moves: bool, wiped: bool) -> None:

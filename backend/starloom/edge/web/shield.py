@@ -72,6 +72,7 @@ class Shield:
         scope.setdefault("state", {})["request_id"] = request_id
         sealed = [value for name, value in headers if name == RELAY]
         problem = self._judge_passed(scope, headers, sealed) if sealed else self._judge(scope, headers)
+        problem = problem or _unreadable(scope)
         if scope["type"] == "websocket":
             if problem is None:
                 await self.app(scope, receive, send)
@@ -136,6 +137,13 @@ class Shield:
         if sites and sites[0] not in (b"same-origin", b"none") and not navigates:
             return Problem(Code.BAD_ORIGIN, "another page asked for this")
         return None
+
+
+def _unreadable(scope: Scope) -> Problem | None:
+    """Refuse the character NUL in an address: no name has it, and PostgreSQL answers a query with it by an error."""
+    if "\0" not in scope["path"] and b"%00" not in scope["query_string"] and b"\0" not in scope["query_string"]:
+        return None
+    return Problem(Code.BAD_REQUEST, "the address has the character NUL, which no name has", status=400)
 
 
 def _is_former_address(scope: MutableMapping[str, Any], host: str, headers: list[tuple[bytes, bytes]]) -> bool:

@@ -171,7 +171,8 @@ class Retiring:
         Raises:
             Unavailable, Refused, Damaged: as `CommitPort.recall`.
         """
-        away = [name for name in names if name not in shard.constellations]
+        # No constellation has a NUL in its name, and PostgreSQL answers a question about one by an error.
+        away = [name for name in names if name not in shard.constellations and "\0" not in name]
         try:
             found = await self._store.recall(away)
         except (Unavailable, Damaged):
@@ -192,6 +193,8 @@ class Retiring:
     async def _make_sure(self, shard: Shard) -> None:
         """Recall the constellations in doubt once more, to learn their seq for leaving; one at a time, as one may fail.
 
+        The one that failed is asked for behind the others the next time, so that it holds none of them up.
+
         Raises:
             Refused: the shard must be taken again first.
         """
@@ -201,6 +204,8 @@ class Retiring:
                     found = await self._store.recall([name])
                 except Unavailable as error:
                     log.warning("event=recall_in_doubt reason=%s", error)
+                    del self._in_doubt[name]
+                    self._in_doubt[name] = None
                     return
                 except Damaged as error:
                     # A stream with a gap is not made live.
