@@ -175,4 +175,11 @@ PEOPLE_THREATS = (
         " only what its own trash has for that very place; else it moves nothing and says why",
         ("tests/guard/test_undone_saves.py::test_t302_",),
     ),
+    Threat(
+        "T305",
+        "somebody without a token asks a standby hub for an address such as *@HOST: behind the address of the owner it"
+        " names another host, and the standby asks that one and gives back what it answers",
+        "an address begins with /, and the relay puts it behind the host of the owner by parts, not by text",
+        ("tests/edge/peers/test_relay.py::test_t305_",),
+    ),
 )

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import httpx
 import pytest
@@ -221,6 +222,45 @@ async def test_what_was_passed_on_is_not_passed_on_again() -> None:
     ):
         reply = await client.post(second + "/api/v1/constellations")
         assert (reply.status_code, reply.json()["reason"]) == (503, "no hub owns the shard at this moment")
+
+
+@pytest.mark.parametrize("sockets", [False, True])
+@pytest.mark.parametrize("target", ["*@{host}/x", "@{host}/x", "*", "x@{host}/", ".{host}/x", ":1@{host}/x"])
+async def test_t305_no_address_leads_a_standby_to_another_host(target: str, sockets: bool) -> None:
+    asked: list[bytes] = []
+
+    async def inside(reading: asyncio.StreamReader, writing: asyncio.StreamWriter) -> None:
+        asked.append(await reading.readline())
+        writing.close()
+
+    elsewhere = await asyncio.start_server(inside, "127.0.0.1", 0)
+    host = "127.0.0.1:{}".format(elsewhere.sockets[0].getsockname()[1])
+    upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+    more = f"{upgrade}MDEyMzQ1Njc4OWFiY2RlZg==\r\n" if sockets else "Content-Length: 2\r\nConnection: close\r\n"
+    async with listening("one", Place(owns=True)) as owner, listening("other", Place(owner)) as standby, elsewhere:
+        reading, writing = await asyncio.open_connection("127.0.0.1", int(standby.rpartition(":")[2]))
+        method = "GET" if sockets else "POST"
+        head = f"{method} {target.format(host=host)} HTTP/1.1\r\nHost: {standby.removeprefix('http://')}\r\n{more}\r\n"
+        writing.write(head.encode() + (b"" if sockets else b"{}"))
+        assert (await reading.readline()).startswith(b"HTTP/1.1 400")
+        writing.close()
+    assert asked == []
+
+
+@pytest.mark.parametrize("target", ["//127.0.0.1:1/x", "/api/v1/a%2Fb?c=d%20e"])
+async def test_the_owner_is_asked_for_the_address_as_it_came(target: str) -> None:
+    async with (
+        listening("one", Place(owns=True)) as owner,
+        listening("other", Place(owner)) as standby,
+    ):
+        reading, writing = await asyncio.open_connection("127.0.0.1", int(standby.rpartition(":")[2]))
+        head = f"POST {target} HTTP/1.1\r\nHost: {standby.removeprefix('http://')}\r\nConnection: close\r\n"
+        writing.write(f"{head}Content-Length: 0\r\n\r\n".encode())
+        answer = await reading.read()
+        writing.close()
+    told = json.loads(answer[answer.index(b"{") : answer.rindex(b"}") + 1])
+    path, _, query = target.partition("?")
+    assert (told["path"], told["query"]) == (unquote(path), query)
 
 
 async def test_an_agents_socket_ends_at_the_owner() -> None:

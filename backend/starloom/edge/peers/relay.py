@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from websockets.asyncio.client import ClientConnection, connect
@@ -231,10 +232,9 @@ class Relay:
             self._client = httpx.AsyncClient(timeout=timeout, limits=limits, trust_env=False, follow_redirects=False)
         headers = self._headers(scope, scope["method"])
         has_body = any(name in (b"content-length", b"transfer-encoding") for name, _ in scope["headers"])
-        target = target_of(scope["raw_path"], scope["query_string"]).decode("ascii")
-        request = httpx.Request(
-            scope["method"], url + target, headers=headers, content=_body(receive) if has_body else None
-        )
+        target = target_of(scope["raw_path"], scope["query_string"])
+        address = httpx.URL(url).copy_with(raw_path=target)
+        request = httpx.Request(scope["method"], address, headers=headers, content=_body(receive) if has_body else None)
         return await self._client.send(request, stream=True)
 
     async def _catch_up(self, pos: str | None) -> None:
@@ -258,7 +258,9 @@ class Relay:
 
     async def _socket(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         await receive()
-        ws = url.replace("http", "ws", 1) + scope["path"]
+        owner = urlsplit(url.replace("http", "ws", 1))
+        path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
+        ws = urlunsplit((owner.scheme, owner.netloc, path, query, ""))
         headers = self._headers(scope, "GET", _HANDSHAKE)
         kept = [(name.decode(), value.decode("latin-1")) for name, value in headers]
         try:

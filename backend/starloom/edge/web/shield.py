@@ -140,7 +140,13 @@ class Shield:
 
 
 def _unreadable(scope: Scope) -> Problem | None:
-    """Refuse the character NUL in an address: no name has it, and PostgreSQL answers a query with it by an error."""
+    """Refuse an address that is no path, or that has the character NUL.
+
+    Behind the address of another hub, `*@host` would name another host. No name has NUL, and PostgreSQL answers a query
+    with it by an error.
+    """
+    if not scope["raw_path"].startswith(b"/"):
+        return Problem(Code.BAD_REQUEST, "an address begins with /", status=400)
     if "\0" not in scope["path"] and b"%00" not in scope["query_string"] and b"\0" not in scope["query_string"]:
         return None
     return Problem(Code.BAD_REQUEST, "the address has the character NUL, which no name has", status=400)
