@@ -313,7 +313,7 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
         kept_files=collector,
         pruned=parts.views.headlines.forget,
-        first=lambda: list(first_run.marks_of_a_restore(settings.home)),
+        first=lambda: list(first_run.marks_of_a_restore(_data_folders(settings))),
     )
 
 
@@ -426,6 +426,11 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
     return redis.url
 
 
+def _data_folders(settings: Settings) -> list[Path]:
+    """Return the folder of this hub, and that of all hubs of its history where it is another."""
+    return list(dict.fromkeys((settings.shared_home, settings.home)))
+
+
 async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clock: HubClock) -> str:
     """Return this machine's own token, once the engine knows whether its history was restored.
 
@@ -437,7 +442,7 @@ async def _local_token(settings: Settings, access: AccessView, inbox: Inbox, clo
     until_ms = clock.now_ms() + FIRST_ANSWER_MS
     while True:
         try:
-            await first_run.tell_restored(settings.home, inbox)
+            await first_run.tell_restored(_data_folders(settings), inbox)
             return await first_run.ensure_local_token(settings.home, access, inbox, clock.now_ms())
         except (Overloaded, Unavailable) as error:
             if clock.now_ms() >= until_ms:

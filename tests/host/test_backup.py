@@ -17,6 +17,8 @@ import pytest
 
 from starloom.client.problems import Problem
 from starloom.core.state.inputs import HistoryRestored
+from starloom.edge.first_run import marks_of_a_restore
+from starloom.host import backup
 from starloom.host.backup import MANIFEST, back_up, restore, verify
 from starloom.process.computers import computer_name
 from starloom.process.settings import VERSION, Settings
@@ -135,6 +137,42 @@ def test_nothing_is_overwritten(home: Path, tmp_path: Path) -> None:
     with pytest.raises(Problem, match="has a history already"):
         restore(settings_of(home), archive)
     assert "redis/appendonlydir/a.aof" in files_of(home)
+
+
+def test_a_restore_into_a_database_leaves_the_mark_or_no_history(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hub that finds the history without the mark would open again what was revoked since the backup."""
+    archive, other = tmp_path / "a.starloom", tmp_path / "other"
+    back_up(settings_of(home), archive)
+    place = Settings(home=other, database_url=f"sqlite:///{tmp_path / 'elsewhere.db'}")
+
+    def cut_off(_home: Path, _mark: bytes | None) -> None:
+        raise OSError("the power is gone")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(backup, "_put_mark", cut_off)
+        with pytest.raises(Problem, match="the power is gone"):
+            restore(place, archive)
+    assert not (other / "run/restored").exists()
+    restore(place, archive)
+    assert files_of(other) == KEPT | {"run/backups", "run/restored"}
+    assert not list(other.glob("starloom.db*"))
+    with pytest.raises(Problem, match="there is a history already"):
+        restore(place, archive)
+
+
+def test_the_mark_of_a_restore_is_found_by_each_hub_of_the_history(home: Path, tmp_path: Path) -> None:
+    """Each hub has a home of its own, and any of them may be the first to start."""
+    archive, shared = tmp_path / "a.starloom", tmp_path / "shared"
+    shared.mkdir()
+    back_up(settings_of(home), archive)
+    first, second = (
+        Settings(home=tmp_path / name, shared=shared, database_url=f"sqlite:///{tmp_path / 'both.db'}")
+        for name in ("one", "two")
+    )
+    restore(first, archive)
+    assert [mark.made_ms > 0 for mark in marks_of_a_restore([second.shared_home, second.home])] == [True]
 
 
 def test_what_an_agent_knows_already_stays(home: Path, tmp_path: Path) -> None:

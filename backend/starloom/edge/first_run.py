@@ -12,7 +12,7 @@ import json
 import logging
 import os
 import secrets
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -97,31 +97,34 @@ class LocalToken:
                 _log.warning("event=local_token_renewed token=%s", _id_of(self.text))
 
 
-def marks_of_a_restore(home: Path) -> Iterator[inputs.HistoryRestored]:
-    """Yield what `starloom restore` left for the first start, if it did.
+def marks_of_a_restore(homes: Iterable[Path]) -> Iterator[inputs.HistoryRestored]:
+    """Yield what `starloom restore` left for the first start, in one of the data folders, if it did.
 
     The engine takes it before its timers, so that nothing begins by a right that has ended, and once more when the
     owner of the shard answers, which may be another hub.
     """
-    path = home / RESTORED_FILE
-    if not path.exists():
-        return
-    found = msgspec.json.decode(path.read_bytes(), type=inputs.HistoryRestored | int)
-    if isinstance(found, int):  # the time of the backup: the restore of an earlier version left nothing else
-        found = inputs.HistoryRestored(by=ENGINE, id=f"restored-{found}", made_ms=found, scope="local")
-    yield found
+    for home in homes:
+        try:
+            raw = (home / RESTORED_FILE).read_bytes()
+        except FileNotFoundError:
+            continue
+        found = msgspec.json.decode(raw, type=inputs.HistoryRestored | int)
+        if isinstance(found, int):  # the time of the backup: the restore of an earlier version left nothing else
+            found = inputs.HistoryRestored(by=ENGINE, id=f"restored-{found}", made_ms=found, scope="local")
+        yield found
 
 
-async def tell_restored(home: Path, inbox: Inbox) -> None:
+async def tell_restored(homes: Collection[Path], inbox: Inbox) -> None:
     """Tell the engine once that its history was put back from a backup, if `starloom restore` left its mark.
 
     Raises:
         Overloaded, Unavailable: no owner has answered; the mark stays.
         OSError: the mark cannot be removed.
     """
-    for found in marks_of_a_restore(home):
-        accepted(await inbox.ask(found))
-        (home / RESTORED_FILE).unlink()
+    for home in homes:
+        for found in marks_of_a_restore([home]):
+            accepted(await inbox.ask(found))
+            (home / RESTORED_FILE).unlink(missing_ok=True)  # a hub beside this one may have told it as well
 
 
 def write_local(home: Path, url: str, token: str, places: OwnPaths) -> None:

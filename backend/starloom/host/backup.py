@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from fnmatch import fnmatch, fnmatchcase
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, Final, TypeVar
 
@@ -195,22 +196,27 @@ def restore(
     _check_maker(source, archive.sum, known_sum, [settings.home, Path(there)] if there else [])
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     known = asyncio.run(read_until(there)) if there else Until(why="there is none here")
-    unheard = _unheard_ends(settings.home if until is None else Path(until))
+    unheard = _unheard_ends({settings.home, settings.shared_home} if until is None else {Path(until)})
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
             folder = Path(name)
             _extract(source, manifest, folder)
-            backup = asyncio.run(_restore_history(settings, manifest.dump, folder / HISTORY, known.incarnation))
+            seen = known.incarnation
+            backup = asyncio.run(_read_history(settings.home, manifest.dump, folder / HISTORY, seen))
             ended, known = compared(backup, known)
-            # Before the history is at its place: a hub that finds it must know what has ended.
-            before = _note_restored(settings.home, manifest.made_ms, with_those_of(unheard, ended))
-            (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
+            note = partial(_note_restored, settings, manifest.made_ms, with_those_of(unheard, ended))
             aside = settings.home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
-            try:
-                _place_history(settings, aside)
-            except OSError:
-                _put_mark(settings.home, before)
-                raise
+            # The mark before the history is at its place: a hub that finds it must know what has ended.
+            if settings.database_url is None:
+                before = note()
+                try:
+                    _place_history(settings.home, aside)
+                except OSError:
+                    _put_mark(settings.shared_home, before)
+                    raise
+            else:
+                _part_of(settings.home).unlink()
+                asyncio.run(_fill_database(settings.database_url, manifest.dump, folder / HISTORY, seen, note))
             _place_files(settings, manifest, folder, aside)
             _note_made(settings.home, archive.sum)
     except (OSError, tarfile.TarError, Unavailable, Damaged) as error:
@@ -266,15 +272,30 @@ def _note_made(home: Path, made: str) -> None:
         file.write(f"{made}\n")
 
 
-async def _restore_history(settings: Settings, dump: Dump, folder: Path, seen: int) -> Shard:
-    """Fill the database, a SQLite file beside its place; return the rights that it gives."""
-    part = _part_of(settings.home)
+async def _read_history(home: Path, dump: Dump, folder: Path, seen: int) -> Shard:
+    """Make a SQLite file beside its place; return the rights that the history gives."""
+    part = _part_of(home)
     part.unlink(missing_ok=True)
-    database = open_database(settings.database_url or f"sqlite:///{part}")
+    database = open_database(f"sqlite:///{part}")
     try:
         await database.write(_fill, dump, folder, seen)
         await database.migrate()
         return await rights_of(database)
+    finally:
+        await database.close()
+
+
+async def _fill_database(url: str, dump: Dump, folder: Path, seen: int, note: Callable[[], object]) -> None:
+    """Fill an empty database in one transaction; `note` leaves the mark while nothing of it counts yet."""
+
+    def fill(connection: Connection) -> None:
+        _fill(connection, dump, folder, seen)
+        note()
+
+    database = open_database(url)
+    try:
+        await database.write(fill)
+        await database.migrate()
     finally:
         await database.close()
 
@@ -288,11 +309,9 @@ def _part_of(home: Path) -> Path:
     return home / f"{DATABASE_FILE}.restoring"
 
 
-def _place_history(settings: Settings, aside: Path) -> None:
+def _place_history(home: Path, aside: Path) -> None:
     """Move a history that stands in the way aside, then the restored one to its place."""
-    if settings.database_url is not None:
-        return
-    home, part = settings.home, _part_of(settings.home)
+    part = _part_of(home)
     old = [path for path in (*home.glob(f"{DATABASE_FILE}*"), home / "redis") if path.exists()]
     old = [path for path in old if not path.name.startswith(part.name)]
     if (home / DATABASE_FILE).exists():
@@ -302,29 +321,34 @@ def _place_history(settings: Settings, aside: Path) -> None:
     part.replace(home / DATABASE_FILE)
 
 
-def _unheard_ends(home: Path) -> EndedRights:
+def _unheard_ends(homes: set[Path]) -> EndedRights:
     """Return what has ended by a restore since which no hub has started: the history there does not know it yet."""
-    try:
-        raw = (home / RESTORED_FILE).read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        return EndedRights()
-    try:
-        found = msgspec.json.decode(raw, type=HistoryRestored | int)
-    except msgspec.DecodeError as error:
-        way_out = "Name the history that it replaced: --until FOLDER, which is in the folder `replaced` there."
-        raise usage(f"{home / RESTORED_FILE}, the mark of an earlier restore, is damaged", way_out) from error
-    return EndedRights() if isinstance(found, int) or found.ended is None else found.ended
+    unheard = EndedRights()
+    for home in sorted(homes):
+        try:
+            raw = (home / RESTORED_FILE).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        try:
+            found = msgspec.json.decode(raw, type=HistoryRestored | int)
+        except msgspec.DecodeError as error:
+            way_out = "Name the history that it replaced: --until FOLDER, which is in the folder `replaced` there."
+            raise usage(f"{home / RESTORED_FILE}, the mark of an earlier restore, is damaged", way_out) from error
+        if not isinstance(found, int) and found.ended is not None:
+            unheard = with_those_of(unheard, found.ended)
+    return unheard
 
 
-def _note_restored(home: Path, made_ms: int, ended: EndedRights) -> bytes | None:
+def _note_restored(settings: Settings, made_ms: int, ended: EndedRights) -> bytes | None:
     """Leave the mark that tells the hub at its first start that work may have run since the backup, and what ended;
-    return the mark that was there.
+    return the mark that was there. Of the hubs that share a history, any may be the first to start.
     """
-    path = home / RESTORED_FILE
+    path = settings.shared_home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     before = path.read_bytes() if path.exists() else None
     item = HistoryRestored(by=ENGINE, ended=ended, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
-    _put_mark(home, msgspec.json.encode(item))
+    _put_mark(settings.shared_home, msgspec.json.encode(item))
+    (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
     return before
 
 

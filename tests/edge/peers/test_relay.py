@@ -234,7 +234,7 @@ async def test_t305_no_address_leads_a_standby_to_another_host(target: str, sock
         writing.close()
 
     elsewhere = await asyncio.start_server(inside, "127.0.0.1", 0)
-    host = "127.0.0.1:{}".format(elsewhere.sockets[0].getsockname()[1])
+    host = f"127.0.0.1:{elsewhere.sockets[0].getsockname()[1]}"
     upgrade = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
     more = f"{upgrade}MDEyMzQ1Njc4OWFiY2RlZg==\r\n" if sockets else "Content-Length: 2\r\nConnection: close\r\n"
     async with listening("one", Place(owns=True)) as owner, listening("other", Place(owner)) as standby, elsewhere:
