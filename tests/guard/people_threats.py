@@ -182,4 +182,11 @@ PEOPLE_THREATS = (
         "an address begins with /, and the relay puts it behind the host of the owner by parts, not by text",
         ("tests/edge/peers/test_relay.py::test_t305_",),
     ),
+    Threat(
+        "T306",
+        "somebody on the way to a Redis by rediss:// answers with a certificate of his own, and a worker or the queue"
+        " of jobs gives him the password",
+        "every connection checks the certificate and its name, and no address turns that off",
+        ("tests/jobs/test_broker.py::test_t306_",),
+    ),
 )

@@ -1,8 +1,18 @@
+"""The address of the broker, the settings of Celery, and to whom a worker gives the password of Redis."""
+
 from __future__ import annotations
+
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from starloom.jobs.broker import broker_url_of, make_celery
+from starloom.jobs.broker import PLAN_TASK, broker_url_of, make_celery
+from tests.device_agents.tools.network.test_net import certificate
 
 
 @pytest.mark.parametrize(
@@ -32,3 +42,48 @@ def test_json_only_and_no_results() -> None:
     assert app.conf.result_backend is None
     assert app.conf.task_ignore_result
     app.close()
+
+
+@contextmanager
+def answering(certificate_file: Path, heard: list[bytes]) -> Iterator[int]:
+    """Answer each connection by TLS, note its first words, and end it; yields the port."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate_file)
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        while True:
+            try:
+                raw, _ = listener.accept()
+            except OSError:
+                return
+            try:
+                with context.wrap_socket(raw, server_side=True) as talking:
+                    heard.append(talking.recv(4096))
+            except OSError:
+                raw.close()
+
+    thread = threading.Thread(target=answer, daemon=True)
+    thread.start()
+    yield listener.getsockname()[1]
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("trusted", "host", "told"), [(False, "localhost", False), (True, "localhost", True), (True, "127.0.0.1", False)]
+)
+def test_t306_the_password_of_redis_goes_to_the_host_of_its_certificate_alone(
+    trusted: bool, host: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = certificate(tmp_path, 30)
+    if trusted:
+        monkeypatch.setenv("SSL_CERT_FILE", str(own))
+    heard: list[bytes] = []
+    with answering(own, heard) as port:
+        app = make_celery(broker_url_of(f"rediss://:the-password@{host}:{port}/0"))
+        with pytest.raises(Exception, match=r"certificate|closed|reset|Connection"):
+            app.send_task(PLAN_TASK, args=["c", "j"], retry=False)
+        app.close()
+    assert (b"the-password" in b"".join(heard)) == told

@@ -68,6 +68,7 @@ def test_unknown_names_are_errors_with_a_guess_all_at_once(tmp_path: Path) -> No
         ({"STARLOOM_PUBLIC_URL": "https://star.example/path"}, "without a path"),
         ({"STARLOOM_TRUSTED_PROXIES": "10.0.0.0/8,nonsense"}, "trusted_proxies"),
         ({"STARLOOM_TIME_SCALE": "0"}, "time_scale"),
+        ({"STARLOOM_REDIS_URL": "rediss://h/0?ssl_cert_reqs=none"}, "takes no ssl_cert_reqs"),
     ],
 )
 def test_wrong_values_say_where_they_came_from(tmp_path: Path, env: dict[str, str], said: str) -> None:

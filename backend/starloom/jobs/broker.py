@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import queue
+import ssl
 import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,9 @@ def make_celery(broker_url: str) -> Celery:
         "worker_prefetch_multiplier": 1,
         "worker_send_task_events": False,
     }
+    if broker_url.startswith("rediss:"):
+        # Celery would give its password to whoever answers: without this it checks no certificate.
+        settings["broker_use_ssl"] = {"ssl_cert_reqs": ssl.CERT_REQUIRED, "ssl_check_hostname": True}
     app.conf.update(settings)
     return app
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, ClassVar, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
@@ -200,6 +200,18 @@ class Settings(BaseSettings):
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/"):
             raise ValueError("must be http(s)://HOST[:PORT] without a path")
         return f"{parts.scheme}://{parts.netloc}"
+
+    @field_validator("redis_url")
+    @classmethod
+    def _without_options(cls, value: str | None) -> str | None:
+        options = parse_qs(urlsplit(value or "").query, keep_blank_values=True)
+        options.pop("db", None)
+        if options:
+            raise ValueError(
+                f"its address takes no {', '.join(options)}: by rediss:// the certificate and its name are always "
+                "checked, and the variable SSL_CERT_FILE names the authority where it is one of your own"
+            )
+        return value
 
     @field_validator("lan_host")
     @classmethod
