@@ -85,6 +85,8 @@ async def test_a_model_steps_twice_and_answers() -> None:
         Say(tool=reached().tool, stop="length"),
         Say(text=""),
         Say(status=500, body=b"{}"),
+        Say(text=r'{"kind": "step", "calls": [{"device": "one", "tool": "fs.read", "args": {"path": "\ud83d"}}]}'),
+        Say(text=r'{"kind": "answer", "value": {"cause": "\ud83d"}, "cites": ["why.1"]}'),
     ],
 )
 async def test_a_babbling_model_is_told_then_a_person_is_asked_and_then_it_ends(babble: Say) -> None:

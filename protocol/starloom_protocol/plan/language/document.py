@@ -24,6 +24,8 @@ REASON_CHARS_MOST: Final = 600
 """A parser quotes the text, which may be one line of a megabyte."""
 _TAG_DIRECTIVE: Final = re.compile("(?<![^\r\n\x85\u2028\u2029\ufeff])%TAG(?=[ \t])")
 """The C parser compares each with all before it, and lets no other thread run meanwhile."""
+_HALF: Final = re.compile(r"\\u[dD][89a-fA-F]")
+"""The escape of half of a character. Alone, it is no text that can be written or sent; YAML refuses it."""
 
 
 class DocumentRefused(Exception):
@@ -109,6 +111,12 @@ def _read_json(source: str) -> Any:
             raise DocumentRefused(f"a number is out of range: {error}") from error
         raise
     _limit_depth(depth_of(found))
+    if _HALF.search(source) is not None:
+        try:
+            json.dumps(found, ensure_ascii=False).encode()
+        except UnicodeEncodeError as error:
+            half = ascii(error.object[error.start]).strip("'")
+            raise DocumentRefused(f"a text has half of a character: {half}", hint="Write the character.") from error
     return found
 
 

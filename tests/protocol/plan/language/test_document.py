@@ -68,6 +68,9 @@ def test_json_and_flow_yaml_and_bytes() -> None:
         ('{"a": ' + "[" * 40 + "]" * 40 + ",}", "deeper"),
         ('{"a": "' + "[" * 40 + '", "a": 1}', "twice"),
         ('{"a": "\ud800"}', "UTF-8"),
+        (r'{"a": ["b", "x\ud83d"]}', "half of a character"),
+        (r'{"\uDE00": 1}', "half of a character"),
+        (r'a: "\ud83d"', "YAML"),
     ],
 )
 def test_refused(text: str, word: str) -> None:
@@ -75,6 +78,10 @@ def test_refused(text: str, word: str) -> None:
         read_document(text)
     assert word in caught.value.fault.reason
     assert caught.value.fault.hint
+
+
+def test_both_halves_of_a_character_are_one() -> None:
+    assert read_document(r'{"a": "\ud83d\ude00", "b": "\\ud83d"}') == {"a": "\U0001f600", "b": r"\ud83d"}
 
 
 def test_size_and_bytes() -> None:
