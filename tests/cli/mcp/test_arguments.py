@@ -26,6 +26,11 @@ def check(tool: str, **given: Any) -> dict[str, Any]:
         ("goal", {"goal": "x", "devices": [1]}, "`devices` is a list of texts, not '[1]'"),
         ("submit", {"plan": 7}, "`plan` is a map of fields or a text, not '7'"),
         ("submit", {"request": {"a": 1}}, "`request` is a text, not"),
+        ("watch", {"constellation": "c-1", "wait_s": 10**400}, "`wait_s` is a number, not '1000"),
+        ("watch", {"constellation": "c-1", "after": 10**400}, "`after` is a whole number, not '1000"),
+        ("watch", {"constellation": "c-1", "wait_s": "NaN"}, "`wait_s` is a number, not 'NaN'"),
+        ("watch", {"constellation": "c-1", "after": "-Infinity"}, "`after` is a whole number, not '-Infinity'"),
+        ("goal", {"goal": "x", "devices": "[" * 100_000}, "`devices` is a list of texts, not '[[["),
     ],
 )
 def test_a_wrong_argument_is_told_in_a_sentence_with_the_way_out(tool: str, given: dict[str, Any], words: str) -> None:

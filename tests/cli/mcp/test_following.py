@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 import pytest_asyncio
 from mcp import types
@@ -110,8 +111,9 @@ async def test_more_than_a_bound_is_not_followed(world: World, monkeypatch: pyte
     monkeypatch.setattr(following, "FOLLOWED_MOST", 1)
     async with a_program(world, mode="legacy") as client:
         first, second = await submitted(client, CHANGES), await submitted(client, CHANGES)
-        await client.subscribe_resource(uri(first))
-        await client.subscribe_resource(uri(first))
+        async with anyio.create_task_group() as both:
+            both.start_soon(client.subscribe_resource, uri(first))
+            both.start_soon(client.subscribe_resource, uri(first))
         with pytest.raises(MCPError, match="at most 1 resources"):
             await client.subscribe_resource(uri(second))
         await client.unsubscribe_resource(uri(first))

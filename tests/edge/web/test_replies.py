@@ -57,3 +57,18 @@ async def test_requests_with_one_key_are_made_one_after_the_other_also_behind_on
     gates[2].set()
     assert [(await answer).body for answer in (second, third)] == [b"made", b"made"]
     assert (made, most) == (1, 1)
+
+
+async def test_answers_are_kept_up_to_a_number_of_bytes_the_newest_first() -> None:
+    repeats, made = Repeats(lambda: 0.0), 0
+
+    async def make() -> Response:
+        nonlocal made
+        made += 1
+        return Response(b"x" * (20 * 1024 * 1024))
+
+    for key in ("one", "two", "three", "three"):
+        await repeats.once(request(key), make)
+    assert made == 3
+    await repeats.once(request("one"), make)
+    assert made == 4
