@@ -121,6 +121,22 @@ async def test_a_server_that_refuses_to_connect_is_unavailable_and_not_an_unknow
         await database.close()
 
 
+async def test_the_first_read_after_a_restart_of_the_server_is_answered(databases: Databases) -> None:
+    url = await databases.fresh()
+    database = open_database(url)
+    try:
+        assert (await database.read(history.read_meta)).watermark == 0
+        server = await asyncpg.connect(url)
+        assert await server.fetch(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        await server.close()
+        assert (await database.read(history.read_meta)).watermark == 0
+    finally:
+        await database.close()
+
+
 async def test_a_server_that_does_not_answer_is_given_up(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("starloom.store.sql.database.POSTGRES_ANSWER_S", 0.2)
     database = open_database(postgres_url)

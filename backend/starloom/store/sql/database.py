@@ -234,6 +234,12 @@ class PostgresDatabase:
         return await self._run(None, lambda c: work(c, *args, **kwargs))
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return await self._run("REPEATABLE READ", lambda c: work(c, *args, **kwargs))
+        except Unavailable as failed:
+            if not getattr(failed.__cause__, "connection_invalidated", False):
+                raise
+        # A server that was restarted has ended every connection of the pool, and a read may be made again.
         return await self._run("REPEATABLE READ", lambda c: work(c, *args, **kwargs))
 
     async def check(self, within_s: float | None) -> bool:  # noqa: ARG002 - a server looks after its pages
