@@ -122,8 +122,8 @@ def date_words(moment: datetime) -> str:
 
 
 def fenced(kind: str, lines: Iterable[str]) -> str:
-    """Return lines of data in a fence under their mark. No line can end the fence: none holds three backticks."""
-    return f"DATA {kind}\n```text\n" + "\n".join(lines) + "\n```"
+    """Return lines of data in a fence under their mark. No line can end the fence, as the name of a device would."""
+    return f"DATA {kind}\n```text\n" + "\n".join(lines).replace("```", "'''") + "\n```"
 
 
 def fenced_faults(lines: Iterable[str]) -> str:
