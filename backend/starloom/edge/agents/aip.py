@@ -21,7 +21,6 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
-from starloom.edge.agents.frame_bounds import frame_fault
 from starloom.edge.agents.handshake import Alarm, Handshake, NoCommonVersion, Proved, Refused
 from starloom.edge.agents.links import Link, Links
 from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
@@ -352,8 +351,6 @@ class Connection:
         """Handle the frames that were received, as many as the engine has room for."""
         frames, self._rest = self._rest, []
         for index, frame in enumerate(frames):
-            if wrong := frame_fault(frame):
-                raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
             self.handlers[type(frame)](self, frame)
             if self._posted >= PORTION_MOST and (room := self._parts.inbox.room()) is not None:
                 self._posted = 0
