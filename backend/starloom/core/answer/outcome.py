@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -54,6 +55,8 @@ _SHOWN_BYTES_MAX = 4096
 """A longer value is shown as a file."""
 _SESSION_TOOLS = "mcp."
 """Tools of MCP servers, which may keep a session for a constellation on their device."""
+LEAVES_MOST = 100
+"""A plan that names no results shows so many at most, whatever its width."""
 GROWTH_PART = 4
 """A partial answer is made again when the tasks that have ended are more by this part: 4 is a quarter."""
 
@@ -322,14 +325,14 @@ def _of_rows(found: object, fields: list[str]) -> list[list[object]]:
 def _leaves(constellation: Constellation) -> list[ResultSpec]:
     """Return results for the tasks without dependents, for a plan that names none. Undo tasks do not count."""
     specs, outgoing = constellation.specs, constellation.outgoing
-    leaves = [
+    leaves = (
         task
         for task, spec in specs.items()
-        if not (spec.group or spec.look or spec.superseded_by or spec.undoes)
         # Most leaves of a wide plan have no dependents at all, and an answer that grows asks for them again and again.
-        and (not (gates := outgoing.get(task)) or all(specs[gate.target].undoes for gate in gates.values()))
-    ]
-    return [ResultSpec(source=task, title=task) for task in leaves[:100]]
+        if (not (gates := outgoing.get(task)) or all(specs[gate.target].undoes for gate in gates.values()))
+        and not (spec.group or spec.look or spec.superseded_by or spec.undoes)
+    )
+    return [ResultSpec(source=task, title=task) for task in islice(leaves, LEAVES_MOST)]
 
 
 def _results_of(constellation: Constellation) -> list[str]:

@@ -116,11 +116,12 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
 
 def _may_have_replaced(constellation: Constellation, tasks: list[str]) -> list[str]:
     """Return the tasks whose results have the word for a replaced file; few do, and the others are not parsed."""
-    attempts = ((task, constellation.last_attempt(task)) for task in tasks)
+    attempts, records = constellation.attempts, constellation.tasks
     return [
         task
-        for task, attempt in attempts
-        if attempt is not None and _REPLACED in (attempt.facts.get(ADDED) or attempt.value or "")
+        for task in tasks
+        if (attempt := attempts.get(f"{task}/{records[task].attempt}")) is not None
+        and _REPLACED in (attempt.facts.get(ADDED) or attempt.value or "")
     ]
 
 
