@@ -212,9 +212,12 @@ class Connection:
         "_aip",
         "_ask_at",
         "_asked",
+        "_by",
         "_count",
+        "_device",
         "_endpoint",
         "_full",
+        "_ids",
         "_link",
         "_over",
         "_parts",
@@ -239,7 +242,10 @@ class Connection:
         self._socket = socket
         self._aip = aip
         self._who = who
+        self._device = who.device
+        self._by = f"device:{who.device}"
         self._link = Link(who.device, aip, socket, channel)
+        self._ids = f"{who.device}/{self._link.http_token[:8]}"
         self._over = False
         self._count = 0
         self._posted = 0  # inputs since the engine was last waited for
@@ -248,14 +254,6 @@ class Connection:
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
         self._reports = Limits(parts.monotonic_s, RATES)  # of this connection, with those that change nothing
-
-    @property
-    def _device(self) -> str:
-        return self._who.device
-
-    @property
-    def _by(self) -> str:
-        return f"device:{self._who.device}"
 
     async def serve(self, hello: f.Hello) -> None:
         """Welcome the device and exchange frames until either side ends, or until the server alone holds the socket.
@@ -396,7 +394,7 @@ class Connection:
 
     def _id(self, what: str = "") -> str:
         self._count += 1
-        return f"{self._who.device}/{self._link.http_token[:8]}/{self._count}{what}"
+        return f"{self._ids}/{self._count}{what}"
 
     def _started(self, frame: f.Started) -> None:
         self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
