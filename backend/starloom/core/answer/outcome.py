@@ -159,6 +159,8 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
     `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one. `partial` also where a
     goal without an answer has found something, and nothing else went wrong but the tasks that needed its answer.
     """
+    if constellation.progress.succeeded == len(constellation.specs):
+        return _STATE.SUCCEEDED  # as nearly every plan ends
     # A part of the answer came; a failed goal found something; nothing else went wrong than such goals.
     useful = False
     found_out, only_goals = False, True

@@ -499,11 +499,13 @@ def _shortened(detail: str, most: int = 160) -> str:
 def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     again = []
     for task, record in constellation.tasks.items():
+        spec = constellation.specs[task]
+        if record.started < 2 and not record.refusals and not spec.instead_of:
+            continue  # nearly all
         # A hedge that lost was an attempt, but not a recovery.
         tries = record.started - (record.hedge > record.attempt)
         if record.refusals:
             tries += _fenced(constellation, task, record)
-        spec = constellation.specs[task]
         if record.state is not _SUCCEEDED or (tries < 2 and not spec.instead_of):
             continue
         how = f"by {spec.tool} instead" if spec.instead_of else _broken_by(constellation, task, record)
