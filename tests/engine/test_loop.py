@@ -18,7 +18,7 @@ from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
 from starloom.store.port import Commit, Damaged
-from starloom_protocol.records.bounds import ASKED_CHARS_MOST
+from starloom_protocol.bounds import ASKED_CHARS_MOST
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import Code, DeviceLink, Outcome, Profile

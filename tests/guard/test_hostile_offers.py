@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.edge.agents.offer_bounds import CONDITIONS, CONNECTIONS, OFFERS, SLOTS_MOST, offer_fault
-from starloom_protocol.records.bounds import CHARS_MOST, ENTRIES_MOST, TOOLS_MOST
+from starloom_protocol.bounds import CHARS_MOST, ENTRIES_MOST, TOOLS_MOST
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile
 from starloom_protocol.wire import frames as f

@@ -6,7 +6,7 @@ decides. Holds no judgement: `core.people.approvals.need` decides which calls an
 
 from __future__ import annotations
 
-from starloom_protocol.records.bounds import Line, TaskName, Word
+from starloom_protocol.bounds import Line, TaskName, Word
 from starloom_protocol.records.record import Record
 from starloom_protocol.vocabulary import Effect
 

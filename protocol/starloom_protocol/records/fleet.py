@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from starloom_protocol.records.bounds import EFFECTS_MOST, ENTRIES_MOST, TOOLS_MOST, Line, Long, Word
+from starloom_protocol.bounds import EFFECTS_MOST, ENTRIES_MOST, TOOLS_MOST, Line, Long, Word
 from starloom_protocol.records.record import Record
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, Effect, Profile, Repeatability, Vital
 

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 
 import msgspec
 
-from starloom_protocol.records.bounds import MESSAGE_BYTES_MAX as MESSAGE_BYTES_MAX
+from starloom_protocol.bounds import MESSAGE_BYTES_MAX as MESSAGE_BYTES_MAX
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX, parse
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import (

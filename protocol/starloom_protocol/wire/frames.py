@@ -13,8 +13,7 @@ from typing import Annotated, Final
 
 import msgspec
 
-from starloom_protocol.records.approvals import OwnerAsk
-from starloom_protocol.records.bounds import (
+from starloom_protocol.bounds import (
     ASKS_MOST,
     ENTRIES_MOST,
     FACTS_MOST,
@@ -28,6 +27,7 @@ from starloom_protocol.records.bounds import (
     TaskName,
     Word,
 )
+from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer
 from starloom_protocol.stream.feed import StreamName
 from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome, Profile, Resume

@@ -48,7 +48,7 @@ from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.timers import Timers
 from starloom.engine.orders.secrets import SecretDelivery, still_wanted, with_handles
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
-from starloom_protocol.records.bounds import ASKED_CHARS_MOST, MESSAGE_BYTES_MAX
+from starloom_protocol.bounds import ASKED_CHARS_MOST, MESSAGE_BYTES_MAX
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.authors import who
 from starloom_protocol.tools.profiles import TAB_OS

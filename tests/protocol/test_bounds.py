@@ -10,8 +10,8 @@ from msgspec import inspect
 from msgspec.structs import replace
 
 from starloom_agent.policy.approvals import _TOLD_CHARS, TOLD_MOST
+from starloom_protocol.bounds import ASKS_MOST, CHARS_MOST, LEDGER_MOST
 from starloom_protocol.records.approvals import OwnerAsk
-from starloom_protocol.records.bounds import ASKS_MOST, CHARS_MOST, LEDGER_MOST
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire import frames as f
 from starloom_protocol.wire.codec import AGENT_FRAMES, Side, decode, encode
