@@ -1,5 +1,6 @@
 """The contract between hub, agents and browser: a leaf that imports nothing else of Starloom.
 
+bounds       the most that the numbers, texts, lists and maps of frames may hold
 codes        the codes of errors and refusals; part of the vocabulary
 vocabulary   states, reasons, effects and controls
 values       canonical JSON text, JSON pointers, the operators of conditions

@@ -18,10 +18,11 @@ from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings, FinishedRetention
 from starloom.store.port import Commit, Damaged
+from starloom_protocol.bounds import ASKED_CHARS_MOST
 from starloom_protocol.records.entities import Enrollment, Offer
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import Code, DeviceLink, Outcome, Profile
-from starloom_protocol.wire.frames import ASKED_CHARS_MOST, Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
+from starloom_protocol.wire.frames import Ack, Dispatch, HubFrame, LeaseRef, ResultFrame
 from tests.builders import TOOLS, plan, task
 from tests.store.memory import CommitFailure, MemoryHistory, MemoryRedis, MemoryStore
 

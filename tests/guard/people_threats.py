@@ -149,7 +149,7 @@ PEOPLE_THREATS = (
         " input; a field without one fails a test",
         (
             "tests/guard/test_flooding_asks.py::test_t299_",
-            "tests/edge/agents/test_frame_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",
+            "tests/protocol/test_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",
         ),
     ),
     Threat(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.edge.agents.frame_bounds import CHARS_MOST
 from starloom.edge.agents.offer_bounds import CONDITIONS
 from starloom.edge.routes.work.run_forecasts import RATES, WHAT_IF
+from starloom_protocol.bounds import CHARS_MOST
 from starloom_protocol.text.courtesy import courtesy_sentence
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, an_offer, chain, settle

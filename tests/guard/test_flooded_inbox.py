@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from starloom.edge.agents.aip import PORTION_MOST
-from starloom.edge.agents.frame_bounds import LEDGER_MOST
 from starloom.engine.inputs.inbox import CROWDED, QUEUE_MOST
+from starloom_protocol.bounds import LEDGER_MOST
 from starloom_protocol.wire import frames as f
 from tests.edge.world import Agent, World, settle
 

@@ -49,9 +49,8 @@ from starloom.core.run.verification import ENDED_IN_DOUBT
 from starloom.core.state import inputs as i
 from starloom.core.state import invariants
 from starloom.core.state.inputs import AnyInput, TimerFired
-from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
-from starloom.core.state.queues import queueable
 from starloom.core.state.tasks.gates import of_old_list, shut_cause
 from starloom.core.state.tasks.named_times import NoMoment
 from starloom.core.state.work import Refusal, Work, change_task, close_question, moved
@@ -111,9 +110,10 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
                 raise Unsettled([f"{event.kind} {event.about}" for event in work.events[-20:]])
         # A placement that touches nothing leaves nothing to settle: no further task can be placed.
         placed = _place(work, silent=silent)
-        may_choose = shard.queued_now or shard.fleet.revision != shard.other_calls_revision
+        may_go = True in shard.queued_now.values()
+        may_choose = may_go or shard.fleet.revision != shard.other_calls_revision
         took = may_choose and recovery.take_other_calls(work)
-        took = (_optional_queued(shard) and waiting.leave_out(work)) or took
+        took = (may_go and waiting.leave_out(work)) or took
         if not took and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:
@@ -121,7 +121,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     if shard.queued and not silent:
         questions.ask_again(work)
     if shard.queued_now:
-        _watch_queued(work)
+        waiting.watch(work)
     if shard.ended_stops:
         stop_all.note_ended(work)
     for name in list(shard.settled):
@@ -129,28 +129,6 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
     shard.settled.clear()
     shard.touched.clear()
     _watch_attention(work, {event.stream: None for event in work.events[first:]})
-
-
-def _optional_queued(shard: Shard) -> bool:
-    """Tell whether an optional task joined a queue in this step; few plans have one."""
-    live = shard.constellations
-    return any(
-        name in live and task in live[name].specs and live[name].specs[task].optional for name, task in shard.queued_now
-    )
-
-
-def _watch_queued(work: Work) -> None:
-    """Check the tasks that joined a queue in this step and were not placed in it."""
-    shard = work.shard
-    queued, shard.queued_now = shard.queued_now, {}
-    left = []
-    for name, task in queued:
-        constellation = shard.constellations.get(name)
-        record = constellation.tasks.get(task) if constellation is not None else None
-        if constellation is not None and record is not None and queueable(record):
-            left.append((constellation, constellation.specs[task], record))
-    if left:
-        waiting.watch(work, left)
 
 
 def _watch_attention(work: Work, names: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ decides. Holds no judgement: `core.people.approvals.need` decides which calls an
 
 from __future__ import annotations
 
+from starloom_protocol.bounds import Line, TaskName, Word
 from starloom_protocol.records.record import Record
 from starloom_protocol.vocabulary import Effect
 
@@ -44,13 +45,13 @@ class OwnerAsk(Record, frozen=True, kw_only=True):
     without secrets and possibly truncated. After `left_s` seconds the device counts the question as denied.
     """
 
-    action: str
-    args: str = ""
-    constellation: str = ""
-    id: str
+    action: Word
+    args: Line = ""
+    constellation: Word = ""
+    id: Word
     left_s: int
-    task: str = ""
-    tool: str
+    task: TaskName = ""
+    tool: Word
 
 
 class PendingAsk(Record, frozen=True, kw_only=True):

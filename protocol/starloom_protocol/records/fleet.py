@@ -5,10 +5,11 @@ The vital figures of devices, as the hub sends them, stand here too; they are ke
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
+from starloom_protocol.bounds import EFFECTS_MOST, ENTRIES_MOST, TOOLS_MOST, Line, Long, Word
 from starloom_protocol.records.record import Record
 from starloom_protocol.vocabulary import ConstellationState, DeviceLink, Effect, Profile, Repeatability, Vital
 
@@ -78,38 +79,42 @@ class Stopping(Record, frozen=True, kw_only=True):
     reason: str = ""
 
 
+_Effects = Annotated[list[Effect], msgspec.Meta(max_length=EFFECTS_MOST)]
+_EffectsByValue = Annotated[dict[Long, _Effects], msgspec.Meta(max_length=ENTRIES_MOST)]
+
+
 class ToolOffer(Record, frozen=True, kw_only=True):
     """One tool as a device offers it."""
 
-    args: str = "{}"
+    args: Long = "{}"
     """The canonical text of the JSON schema of its arguments."""
-    effects: list[Effect] = []
-    effects_by: dict[str, dict[str, list[Effect]]] = {}
+    effects: _Effects = []
+    effects_by: Annotated[dict[Word, _EffectsByValue], msgspec.Meta(max_length=ENTRIES_MOST)] = {}
     """Narrows `effects` by the value of an argument: argument -> value -> effects. A list stands there by its
     `list_key`."""
-    grant: str | None = None
+    grant: Line | None = None
     """The grant of the device that it needs; null: none."""
-    name: str
+    name: Line
     repeatability: Repeatability = Repeatability.NEVER
-    returns: str = ""
+    returns: Long = ""
     """The schema of its result, or the name of one that both ends know (`tools.results`); empty: unknown."""
     self_verified: bool = False
     """It has verified its own effect where it succeeds."""
-    stands_for: str = ""
+    stands_for: Line = ""
     """A tool in whose place the device's owner says that this one may be called."""
-    title: str = ""
-    unavailable: str | None = None
+    title: Line = ""
+    unavailable: Line | None = None
     """Why it cannot be called now; null: it can."""
 
 
 class Offer(Record, frozen=True, kw_only=True):
     """The current capabilities of a device as it states them; `facts` are strings: os, arch, disk_free_bytes, ..."""
 
-    digest: str
-    facts: dict[str, str] = {}
-    grants: list[str] = []
+    digest: Word
+    facts: Annotated[dict[Line, Line], msgspec.Meta(max_length=ENTRIES_MOST)] = {}
+    grants: Annotated[list[Line], msgspec.Meta(max_length=ENTRIES_MOST)] = []
     slots: int = 1
-    tools: list[ToolOffer] = []
+    tools: Annotated[list[ToolOffer], msgspec.Meta(max_length=TOOLS_MOST)] = []
 
 
 class Device(Record, frozen=True, kw_only=True):

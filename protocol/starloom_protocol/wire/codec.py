@@ -7,13 +7,13 @@ Everywhere `side` is the side that *sends* the message.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, Final, get_args
 
 import msgspec
-from msgspec import inspect
 
+from starloom_protocol.bounds import MESSAGE_BYTES_MAX as MESSAGE_BYTES_MAX
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX, VALUE_DEPTH_MAX, parse
 from starloom_protocol.vocabulary import Code
 from starloom_protocol.wire.frames import (
@@ -32,8 +32,6 @@ from starloom_protocol.wire.version import PROTOCOL_VERSIONS, leave_out
 
 UNAUTHENTICATED_BYTES_MAX: Final = 4 * 1024
 """A peer that has proved nothing gets no more memory than a handshake needs."""
-MESSAGE_BYTES_MAX: Final = 1024 * 1024
-"""A message is decoded whole; larger things go as artifacts."""
 NUMBER_MAX: Final = 2**53 - 1
 
 
@@ -204,82 +202,3 @@ def _check_text(frame: Frame, place: str, text: str) -> None:
         raise ProtocolFault(
             Code.PROTOCOL_ERROR, f"`{tag_of(frame)}.{place}` nests deeper than {VALUE_DEPTH_MAX} levels"
         )
-
-
-_Check = Callable[[Any], str]
-_FITS: Final = ""
-
-
-class Lengths:
-    """Judges frames by the most that each text, list and map may hold.
-
-    `bounds` are by struct and field; `key`, `value` and `item` are those of a map or a list. A type with its own bound
-    needs none.
-    """
-
-    def __init__(self, bounds: Mapping[str, int]) -> None:
-        self._bounds = bounds
-        self._checks: dict[type[Frame], _Check | None] = {}
-
-    def fault(self, frame: Frame) -> str:
-        """Return what of a frame is too long; empty if all of it is within its bounds."""
-        kind = type(frame)
-        if kind not in self._checks:
-            self._checks[kind] = self._check(inspect.type_info(kind), kind.__name__)
-        check = self._checks[kind]
-        place = check(frame) if check is not None else _FITS
-        return f"`{tag_of(frame)}`: {place} has more than {self._bounds[place]}" if place else _FITS
-
-    def _check(self, kind: inspect.Type, place: str) -> _Check | None:
-        """Return a function that returns the place of a value of this kind that is too long; None if none can be."""
-        match kind:
-            case inspect.StructType():
-                return self._of_struct(kind)
-            case inspect.StrType(max_length=None):
-                return self._longer_than(place)
-            case inspect.ListType():
-                return self._of_many(place, [(iter, self._check(kind.item_type, f"{place}.item"))])
-            case inspect.DictType():
-                keys, values = (
-                    self._check(kind.key_type, f"{place}.key"),
-                    self._check(kind.value_type, f"{place}.value"),
-                )
-                return self._of_many(place, [(iter, keys), (dict.values, values)])
-            case inspect.UnionType():
-                some = [check for part in kind.types if (check := self._check(part, place)) is not None]
-                return _unless_none(some[0]) if some else None
-            case _:
-                return None
-
-    def _longer_than(self, place: str) -> _Check:
-        most = self._bounds[place]
-        return lambda found: place if len(found) > most else _FITS
-
-    def _of_many(self, place: str, parts: list[tuple[Callable[[Any], Iterable[Any]], _Check | None]]) -> _Check:
-        size = self._longer_than(place)
-        checked = [(items, check) for items, check in parts if check is not None]
-
-        def check_all(found: Any) -> str:
-            if not found:
-                return _FITS
-            faults = (at for items, check in checked for one in items(found) if (at := check(one)))
-            return size(found) or next(faults, _FITS)
-
-        return check_all
-
-    def _of_struct(self, kind: inspect.StructType) -> _Check | None:
-        name = kind.cls.__name__
-        fields = [(field.name, self._check(field.type, f"{name}.{field.name}")) for field in kind.fields]
-        checked = [(field, check) for field, check in fields if check is not None]
-
-        def check_all(found: Any) -> str:
-            for field, check in checked:
-                if at := check(getattr(found, field)):
-                    return at
-            return _FITS
-
-        return check_all if checked else None
-
-
-def _unless_none(check: _Check) -> _Check:
-    return lambda found: _FITS if found is None else check(found)

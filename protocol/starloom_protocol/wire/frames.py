@@ -13,6 +13,20 @@ from typing import Annotated, Final
 
 import msgspec
 
+from starloom_protocol.bounds import (
+    ASKS_MOST,
+    ENTRIES_MOST,
+    FACTS_MOST,
+    LEASES_MOST,
+    LEDGER_MOST,
+    AskedText,
+    Counter,
+    Line,
+    Long,
+    Output,
+    TaskName,
+    Word,
+)
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer
 from starloom_protocol.stream.feed import StreamName
@@ -27,22 +41,13 @@ class Frame(Part, frozen=True, kw_only=True, tag_field="t"):
     """The base of every frame."""
 
 
-Counter = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
-"""Both ends keep it: in a column of 64 bits, and as a number of JavaScript."""
-
-
-ASKED_CHARS_MOST: Final = 300
-"""Of the words of a request a person reads so many beside a question, which they are not to push off the screen."""
-AskedText = Annotated[str, msgspec.Meta(max_length=ASKED_CHARS_MOST)]
-
-
 class LeaseRef(Part, frozen=True, kw_only=True):
     """Names one attempt; (incarnation, attempt) is its fence."""
 
     attempt: Counter
     constellation: StreamName
     incarnation: Counter
-    task: str
+    task: TaskName
 
 
 class Hello(Frame, frozen=True, kw_only=True, tag="hello"):
@@ -110,15 +115,15 @@ class OfferFrame(Frame, frozen=True, kw_only=True, tag="offer"):
     """The present offer of this device with its profile; it replaces the offer before it."""
 
     offer: Offer
-    os: str
-    policy_digest: str
+    os: Line
+    policy_digest: Word
     profile: Profile
 
 
 class Alive(Frame, frozen=True, kw_only=True, tag="alive"):
     """The attempts this agent is running; the hub renews those that it still grants."""
 
-    running: list[LeaseRef]
+    running: Annotated[list[LeaseRef], msgspec.Meta(max_length=LEASES_MOST)]
     sent_ms: int
 
 
@@ -136,18 +141,18 @@ class ResultFrame(Frame, frozen=True, kw_only=True, tag="result"):
     out. `tail` is the last 4 KiB of output.
     """
 
-    artifact: str | None = None
+    artifact: Word | None = None
     at: LeaseRef
     bytes: Counter = 0
     code: Code | None = None
-    detail: str = ""
+    detail: Long = ""
     effect: EffectSeen = EffectSeen.NONE
-    facts: dict[str, str] = {}
-    facts_too_big: dict[str, Counter] = {}
+    facts: Annotated[dict[Long, Output], msgspec.Meta(max_length=FACTS_MOST)] = {}
+    facts_too_big: Annotated[dict[Long, Counter], msgspec.Meta(max_length=FACTS_MOST)] = {}
     outcome: Outcome
     report: int
-    tail: str = ""
-    value: str | None = None
+    tail: Long = ""
+    value: Output | None = None  # `codec` counts its bytes
     verified: bool = False
 
 
@@ -165,8 +170,8 @@ class LogChunk(Frame, frozen=True, kw_only=True, tag="log"):
 
     at: LeaseRef
     offset: Counter
-    stream: str
-    text: str
+    stream: Word
+    text: Output
 
 
 class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
@@ -175,7 +180,7 @@ class Progress(Frame, frozen=True, kw_only=True, tag="progress"):
     at: LeaseRef
     done_bytes: int = 0
     fraction_1000: int = -1
-    note: str = ""
+    note: Output = ""
 
 
 DISK_FULL: Final = "full"
@@ -185,7 +190,7 @@ DISK_OK: Final = "ok"
 class ConditionFrame(Frame, frozen=True, kw_only=True, tag="condition"):
     """Facts by their `DeviceFact`, all texts; the latest wins. A session begins with a `disk` that is `ok`."""
 
-    facts: dict[str, str]
+    facts: Annotated[dict[Word, Line], msgspec.Meta(max_length=ENTRIES_MOST)]
 
 
 VITALS_EVERY_S: Final = 20.0
@@ -211,8 +216,8 @@ class AsksFrame(Frame, frozen=True, kw_only=True, tag="asks"):
     `answers`: `hub` if its policy takes the answer of a person there, `here` if only one typed on the device counts.
     """
 
-    answers: str
-    open: list[OwnerAsk] = []
+    answers: Word
+    open: Annotated[list[OwnerAsk], msgspec.Meta(max_length=ASKS_MOST)] = []
 
 
 BEGUN: Final = "begun"
@@ -226,13 +231,13 @@ class LedgerEntry(Part, frozen=True, kw_only=True):
     """
 
     at: LeaseRef
-    state: str
+    state: Word
 
 
 class LedgerReport(Frame, frozen=True, kw_only=True, tag="ledger"):
     """The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`."""
 
-    entries: list[LedgerEntry]
+    entries: Annotated[list[LedgerEntry], msgspec.Meta(max_length=LEDGER_MOST)]
 
 
 class FactsFrame(Frame, frozen=True, kw_only=True, tag="facts"):
@@ -242,15 +247,15 @@ class FactsFrame(Frame, frozen=True, kw_only=True, tag="facts"):
     """
 
     at: LeaseRef
-    facts: dict[str, str] = {}
-    facts_too_big: dict[str, Counter] = {}
+    facts: Annotated[dict[Long, Output], msgspec.Meta(max_length=FACTS_MOST)] = {}
+    facts_too_big: Annotated[dict[Long, Counter], msgspec.Meta(max_length=FACTS_MOST)] = {}
     kept: bool = True
 
 
 class Bye(Frame, frozen=True, kw_only=True, tag="bye"):
     """The agent ends the connection on purpose, for this reason."""
 
-    reason: str
+    reason: Line
 
 
 class InputPart(Part, frozen=True, kw_only=True):
@@ -415,7 +420,7 @@ class ErrorFrame(Frame, frozen=True, kw_only=True, tag="error"):
     """The peer broke the protocol; the connection closes after it."""
 
     code: Code
-    reason: str
+    reason: Line
 
 
 AgentFrame = (

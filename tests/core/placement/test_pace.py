@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 import pytest
 
@@ -162,19 +163,20 @@ def test_devices_that_are_alike_are_chosen_as_by_their_finish(seed: int, monkeyp
         return {f"{name}/{key}": one for name, held in constellations for key, one in held.attempts.items()}
 
     told: list[bool] = []
-    alike = finish.Paced.alike
+    update = finish.Paced.update
 
-    def noted(paced: finish.Paced, devices: int) -> bool:
-        told.append(alike(paced, devices))
-        return told[-1]
+    def noted(paced: finish.Paced, *changed: Any) -> None:
+        update(paced, *changed)
+        told.append(paced.alike == len(names))
 
-    def never(_paced: finish.Paced, _devices: int) -> bool:
-        return False
+    def never(paced: finish.Paced, *changed: Any) -> None:
+        update(paced, *changed)
+        paced.alike = 0
 
-    monkeypatch.setattr(finish.Paced, "alike", noted)
+    monkeypatch.setattr(finish.Paced, "update", noted)
     short = attempts()
     assert any(told) is (seed < 6)
-    monkeypatch.setattr(finish.Paced, "alike", never)
+    monkeypatch.setattr(finish.Paced, "update", never)
     assert attempts() == short
 
 

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import CODES, Code, Outcome
@@ -94,8 +95,9 @@ def test_frames_with_foreign_values_give_a_message_or_a_fault(frame: f.Frame, da
 def test_size_limit_is_exact(authenticated: bool, as_text: bool) -> None:
     limit = UNAUTHENTICATED_BYTES_MAX if not authenticated else MESSAGE_BYTES_MAX
     assert bytes_max(authenticated=authenticated) == limit
-    shell = len(encode(1, [f.Bye(reason="")], Side.AGENT))
-    fits = encode(1, [f.Bye(reason="x" * (limit - shell))], Side.AGENT, authenticated=authenticated)
+    log = f.LogChunk(at=AT, offset=0, stream="stdout", text="")
+    shell = len(encode(1, [log], Side.AGENT))
+    fits = encode(1, [replace(log, text="x" * (limit - shell))], Side.AGENT, authenticated=authenticated)
     assert len(fits) == limit
     assert isinstance(
         outcome(fits.decode() if as_text else fits, Side.AGENT, authenticated=authenticated), AgentMessage
@@ -105,7 +107,7 @@ def test_size_limit_is_exact(authenticated: bool, as_text: bool) -> None:
     assert isinstance(found, ProtocolFault)
     assert found.code is Code.FRAME_TOO_LARGE
     with pytest.raises(ProtocolFault) as caught:
-        encode(1, [f.Bye(reason="x" * (limit - shell + 1))], Side.AGENT, authenticated=authenticated)
+        encode(1, [replace(log, text="x" * (limit - shell + 1))], Side.AGENT, authenticated=authenticated)
     assert caught.value.code is Code.FRAME_TOO_LARGE
 
 

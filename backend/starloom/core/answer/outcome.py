@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec.structs import replace
@@ -54,6 +55,8 @@ _SHOWN_BYTES_MAX = 4096
 """A longer value is shown as a file."""
 _SESSION_TOOLS = "mcp."
 """Tools of MCP servers, which may keep a session for a constellation on their device."""
+LEAVES_MOST = 100
+"""A plan that names no results shows so many at most, whatever its width."""
 GROWTH_PART = 4
 """A partial answer is made again when the tasks that have ended are more by this part: 4 is a quarter."""
 
@@ -156,6 +159,8 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
     `cancelled` if nothing succeeded and nothing failed: a person cancelled its tasks one by one. `partial` also where a
     goal without an answer has found something, and nothing else went wrong but the tasks that needed its answer.
     """
+    if constellation.progress.succeeded == len(constellation.specs):
+        return _STATE.SUCCEEDED  # as nearly every plan ends
     # A part of the answer came; a failed goal found something; nothing else went wrong than such goals.
     useful = False
     found_out, only_goals = False, True
@@ -322,14 +327,14 @@ def _of_rows(found: object, fields: list[str]) -> list[list[object]]:
 def _leaves(constellation: Constellation) -> list[ResultSpec]:
     """Return results for the tasks without dependents, for a plan that names none. Undo tasks do not count."""
     specs, outgoing = constellation.specs, constellation.outgoing
-    leaves = [
+    leaves = (
         task
         for task, spec in specs.items()
-        if not (spec.group or spec.look or spec.superseded_by or spec.undoes)
         # Most leaves of a wide plan have no dependents at all, and an answer that grows asks for them again and again.
-        and (not (gates := outgoing.get(task)) or all(specs[gate.target].undoes for gate in gates.values()))
-    ]
-    return [ResultSpec(source=task, title=task) for task in leaves[:100]]
+        if (not (gates := outgoing.get(task)) or all(specs[gate.target].undoes for gate in gates.values()))
+        and not (spec.group or spec.look or spec.superseded_by or spec.undoes)
+    )
+    return [ResultSpec(source=task, title=task) for task in islice(leaves, LEAVES_MOST)]
 
 
 def _results_of(constellation: Constellation) -> list[str]:

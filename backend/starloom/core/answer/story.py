@@ -116,11 +116,12 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
 
 def _may_have_replaced(constellation: Constellation, tasks: list[str]) -> list[str]:
     """Return the tasks whose results have the word for a replaced file; few do, and the others are not parsed."""
-    attempts = ((task, constellation.last_attempt(task)) for task in tasks)
+    attempts, records = constellation.attempts, constellation.tasks
     return [
         task
-        for task, attempt in attempts
-        if attempt is not None and _REPLACED in (attempt.facts.get(ADDED) or attempt.value or "")
+        for task in tasks
+        if (attempt := attempts.get(f"{task}/{records[task].attempt}")) is not None
+        and _REPLACED in (attempt.facts.get(ADDED) or attempt.value or "")
     ]
 
 
@@ -498,11 +499,13 @@ def _shortened(detail: str, most: int = 160) -> str:
 def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
     again = []
     for task, record in constellation.tasks.items():
+        spec = constellation.specs[task]
+        if record.started < 2 and not record.refusals and not spec.instead_of:
+            continue  # nearly all
         # A hedge that lost was an attempt, but not a recovery.
         tries = record.started - (record.hedge > record.attempt)
         if record.refusals:
             tries += _fenced(constellation, task, record)
-        spec = constellation.specs[task]
         if record.state is not _SUCCEEDED or (tries < 2 and not spec.instead_of):
             continue
         how = f"by {spec.tool} instead" if spec.instead_of else _broken_by(constellation, task, record)

@@ -124,13 +124,15 @@ class Paced:
     """The expected times of a demand's feasible devices for one size class, by their places; brought up to date.
 
     `guessed` has the times of devices without enough calls of their own, filled by the placements that ask for them.
+    `alike` is the number of known devices where none is slower than another by more than chance, else 0.
     """
 
-    __slots__ = ("doubt", "guessed", "known", "order", "seen", "tool")
+    __slots__ = ("alike", "doubt", "guessed", "known", "order", "seen", "tool")
 
     def __init__(self, tool: str) -> None:
         self.tool = tool
         self.seen = -1
+        self.alike = 0
         self.known: dict[int, int] = {}
         self.guessed: dict[int, int] = {}
         self.doubt: dict[int, int] = {}
@@ -158,12 +160,8 @@ class Paced:
                 self.known[place] = takes_ms
                 self.doubt[place] = doubt_of(sure[device])
                 insort(self.order, (takes_ms, place))
-        self.seen = index.number
-
-    def alike(self, devices: int) -> bool:
-        """Tell whether all of so many devices are known, and none is slower than another by more than chance."""
-        order = self.order
-        return len(order) == devices > 0 and order[-1][0] - order[0][0] <= NOISE_MS
+        order, self.seen = self.order, index.number
+        self.alike = len(order) if order and order[-1][0] - order[0][0] <= NOISE_MS else 0
 
 
 def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:

@@ -111,7 +111,7 @@ def pick(
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
         if paced is None:
             return _least_busy(fleet, known, spec, demand, {})
-        if not turn.silent and (paced.alike(len(known)) or _has_no_choice(turn, constellation, demand, spec, paced)):
+        if not turn.silent and (paced.alike == len(known) or _has_no_choice(turn, constellation, demand, spec, paced)):
             # No device is worth a wait where all finish within the same moment, nor is one before another.
             return _least_busy(fleet, known, spec, demand, paced.known)
     homes = _homes(fleet, lying, demand.people) if lying else None

@@ -7,7 +7,7 @@ where the devices that it names are here and cannot do it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from starloom.core.placement.absent_devices import gone
 from starloom.core.placement.device_groups import off_devices
@@ -38,13 +38,19 @@ _TOLD_MOST = 3
 _ABOUT_DEVICES = (Attention.NO_CAPABLE_DEVICE, Attention.WAITS_LONG, Attention.MISSING_GRANT, Attention.MISSING_SECRET)
 
 
-def watch(work: Work, queued: Iterable[tuple[Constellation, TaskSpec, TaskRecord]]) -> None:
-    """Check tasks that joined a queue and found no device: arm a timer, and perhaps ask for attention."""
+def watch(work: Work) -> None:
+    """Check the tasks that joined a queue in this step and found no device: arm a timer, perhaps ask for attention."""
     shard = work.shard
+    queued, shard.queued_now = shard.queued_now, {}
     judged: dict[tuple[str, tuple[str, bytes]], None] = {}
-    for constellation, spec, record in queued:
+    for name, task in queued:
+        constellation = shard.constellations.get(name)
+        record = constellation.tasks.get(task) if constellation is not None else None
+        if constellation is None or record is None or not queueable(record):
+            continue
+        spec = constellation.specs[task]
         work.order(too_long(constellation, spec, record, record.since_ms))
-        off = off_devices.timer_for(constellation, shard.fleet, spec, record, work.at_ms)
+        off = off_devices.timer_for(constellation, shard.fleet, spec, record, work.at_ms) if spec.key else None
         if off is not None:
             work.order(off)
         key = (constellation.name, demand_key(spec))
@@ -151,7 +157,7 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
 def leave_out(work: Work) -> bool:
     """Skip the optional tasks that joined a queue in this step and that no device they name can do; True for any."""
     shard, went = work.shard, False
-    for name, task in list(shard.queued_now):
+    for name, task in [at for at, may_go in shard.queued_now.items() if may_go]:
         constellation = shard.constellations.get(name)
         record = constellation.tasks.get(task) if constellation is not None else None
         if constellation is None or record is None or constellation.head.state is not ConstellationState.ACTIVE:

@@ -187,7 +187,7 @@ def effects_of_task(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
 
 def adds(spec: TaskSpec) -> bool:
     """Tell whether a task does more than call its tool."""
-    return bool(spec.files_out) or bool(spec.any_of) or spec.undo is not None or spec.verify is not None
+    return bool(spec.files_out or spec.any_of or spec.undo or spec.verify)
 
 
 def ways_of(spec: TaskSpec) -> list[TaskSpec]:

@@ -340,9 +340,8 @@ def take_other_calls(work: Work) -> bool:
     """
     shard = work.shard
     due: dict[tuple[str, str], None] = {}
-    for at in shard.queued_now:
-        constellation = shard.constellations.get(at[0])
-        if constellation is not None and constellation.choosing and _may_choose(constellation, at[1]):
+    for at, may_go in shard.queued_now.items():
+        if may_go and _may_choose(shard.constellations.get(at[0]), at[1]):
             due[at] = None
     if shard.fleet.revision != shard.other_calls_revision:
         shard.other_calls_revision = shard.fleet.revision

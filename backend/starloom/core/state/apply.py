@@ -504,7 +504,7 @@ def _dequeue(shard: Shard, constellation: Constellation, key: str, spec: TaskSpe
 
 def _enqueue(shard: Shard, constellation: Constellation, spec: TaskSpec) -> None:
     enqueue(shard, constellation, spec)
-    shard.queued_now[(constellation.name, spec.id)] = None
+    shard.queued_now[(constellation.name, spec.id)] = spec.optional or bool(spec.any_of)
 
 
 def _index_finding(

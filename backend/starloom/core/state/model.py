@@ -522,8 +522,9 @@ class Shard:
     """The state that one engine loop owns.
 
     `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now` has
-    tasks that joined a queue since the step began, `ended_stops` ended attempts for which a stop-all waited, `journal`
-    the records that `apply` replaced since then, so that a refused input can be undone. `pointed` names the live
+    tasks that joined a queue since the step began, each with whether it need not wait there (it is optional, or has
+    other calls), `ended_stops` ended attempts for which a stop-all waited, `journal` the records that `apply` replaced
+    since then, so that a refused input can be undone. `pointed` names the live
     constellations whose plan has points of review. `other_calls_revision` is the fleet's revision for which all tasks
     with other calls were last judged.
     """
@@ -563,7 +564,7 @@ class Shard:
         self.turns: dict[str, int] = {}
         self.in_a_row: dict[str, int] = {}
         self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
-        self.queued_now: dict[tuple[str, str], None] = {}
+        self.queued_now: dict[tuple[str, str], bool] = {}
         self.order = 0
         self.touched: dict[tuple[str, str], None] = {}
         self.settled: dict[str, None] = {}

@@ -286,7 +286,7 @@ class Part:
     ready: dict[tuple[str, str], None]
     touched: dict[tuple[str, str], None]
     settled: dict[str, None]
-    queued_now: dict[tuple[str, str], None]
+    queued_now: dict[tuple[str, str], bool]
     ended_stops: dict[str, None]
 
 

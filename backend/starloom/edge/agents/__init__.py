@@ -1,7 +1,6 @@
 """The socket of devices: frames of proved devices to inputs, orders of the engine to frames. Decides nothing of tasks.
 
 aip               the endpoint and one connection
-frame_bounds      the most that each text, list and map of a frame may hold
 handshake         the proof of the hub and of the device
 hub_keys          the hub's own key
 links             open connections, and the queue of each

@@ -21,7 +21,6 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.access.rate_limits import Limits
 from starloom.edge.access.refusals import DeviceRefusal, Refusals
 from starloom.edge.agents.attempt_logs import LogWriter
-from starloom.edge.agents.frame_bounds import frame_fault
 from starloom.edge.agents.handshake import Alarm, Handshake, NoCommonVersion, Proved, Refused
 from starloom.edge.agents.links import Link, Links
 from starloom.edge.agents.offer_bounds import RATES, ChangeRates, Changing, offer_fault
@@ -213,9 +212,12 @@ class Connection:
         "_aip",
         "_ask_at",
         "_asked",
+        "_by",
         "_count",
+        "_device",
         "_endpoint",
         "_full",
+        "_ids",
         "_link",
         "_over",
         "_parts",
@@ -240,7 +242,10 @@ class Connection:
         self._socket = socket
         self._aip = aip
         self._who = who
+        self._device = who.device
+        self._by = f"device:{who.device}"
         self._link = Link(who.device, aip, socket, channel)
+        self._ids = f"{who.device}/{self._link.http_token[:8]}"
         self._over = False
         self._count = 0
         self._posted = 0  # inputs since the engine was last waited for
@@ -249,14 +254,6 @@ class Connection:
         self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
         self._reports = Limits(parts.monotonic_s, RATES)  # of this connection, with those that change nothing
-
-    @property
-    def _device(self) -> str:
-        return self._who.device
-
-    @property
-    def _by(self) -> str:
-        return f"device:{self._who.device}"
 
     async def serve(self, hello: f.Hello) -> None:
         """Welcome the device and exchange frames until either side ends, or until the server alone holds the socket.
@@ -352,8 +349,6 @@ class Connection:
         """Handle the frames that were received, as many as the engine has room for."""
         frames, self._rest = self._rest, []
         for index, frame in enumerate(frames):
-            if wrong := frame_fault(frame):
-                raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
             self.handlers[type(frame)](self, frame)
             if self._posted >= PORTION_MOST and (room := self._parts.inbox.room()) is not None:
                 self._posted = 0
@@ -399,7 +394,7 @@ class Connection:
 
     def _id(self, what: str = "") -> str:
         self._count += 1
-        return f"{self._who.device}/{self._link.http_token[:8]}/{self._count}{what}"
+        return f"{self._ids}/{self._count}{what}"
 
     def _started(self, frame: f.Started) -> None:
         self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))

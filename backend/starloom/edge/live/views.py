@@ -66,6 +66,8 @@ _MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _PLACED_BY: Final[Mapping[str, bool]] = {EventKind.TASK_LEASED: True, EventKind.TASK_SUCCEEDED: False}
 """The two events of nearly every task, of its attempt and itself: the kind says whether it is on a device."""
+_NONE_WORKS: Final[Mapping[str, bool]] = {EventKind.PLAN_MADE: True, EventKind.TASKS_READY: False}
+"""The events of whose many tasks none is on a device: whether they have more than tasks and attempts."""
 _TASK: Final = "task/"
 _TASK_END: Final = len(_TASK)
 _SPEC: Final = "spec/"
@@ -150,8 +152,8 @@ class AtWork:
             if first[:_ATTEMPT_END] == _ATTEMPT:
                 self._place(event.stream, task, at_work=placed)
                 return False
-        if event.kind == EventKind.PLAN_MADE:
-            return True  # none of its tasks has begun
+        if event.kind in _NONE_WORKS:
+            return _NONE_WORKS[event.kind]
         has_more = False
         for key, raw in event.puts.items():
             if key[:_TASK_END] == _TASK:
@@ -588,7 +590,8 @@ class Views:
         elif event.stream == ACCESS:
             self.access.apply(event)
         elif self.at_work.apply(event):
-            self.questions.apply(event)
+            if event.kind != EventKind.PLAN_MADE:  # it asks nothing yet
+                self.questions.apply(event)
             self.stop_rules.apply(event)
             self.headlines.apply(event)
 

@@ -48,14 +48,14 @@ from starloom.engine.inputs.leases import Leases
 from starloom.engine.inputs.timers import Timers
 from starloom.engine.orders.secrets import SecretDelivery, still_wanted, with_handles
 from starloom.engine.ports import Clock, DeviceSender, JobSender, LiveSink, ValueStore
+from starloom_protocol.bounds import ASKED_CHARS_MOST, MESSAGE_BYTES_MAX
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.authors import who
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import MISSING, canonical, parse, point
 from starloom_protocol.vocabulary import Code, Outcome
-from starloom_protocol.wire.codec import MESSAGE_BYTES_MAX, frame_bytes
+from starloom_protocol.wire.codec import frame_bytes
 from starloom_protocol.wire.frames import (
-    ASKED_CHARS_MOST,
     Ack,
     Cancel,
     Dispatch,
@@ -150,7 +150,7 @@ class Pump:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
             return
-        self._send(order, inputs)
+        self._send(order, inputs, {})
 
     async def _dispatch_later(self, order: SendDispatch, inputs: list[DispatchInput], *, big: bool) -> None:
         """Store inputs too big for a frame as artifacts first, and add the values of secrets last."""
@@ -165,7 +165,7 @@ class Pump:
                 return
         secrets = await self._giving.values(order, lambda: self.shard) if order.secrets else {}
         if secrets is not None:
-            self._send(order, inputs, secrets)
+            self._send(order, inputs, secrets, big=big)
 
     async def _moved(self, inputs: list[DispatchInput]) -> list[DispatchInput]:
         moved = []
@@ -180,13 +180,16 @@ class Pump:
             moved.append(DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts))
         return moved
 
-    def _send(self, order: SendDispatch, inputs: list[DispatchInput], values: dict[str, str] | None = None) -> None:
+    def _send(
+        self, order: SendDispatch, inputs: list[DispatchInput], values: dict[str, str], *, big: bool = False
+    ) -> None:
         args = order.args
         secrets: dict[str, str] = {}
         if values or '"each"' in args:
             item = parse(order.item) if order.item is not None else None
-            named, secrets = with_handles(parse(args), values or {})
+            named, secrets = with_handles(parse(args), values)
             args = canonical(_fill(named, item))
+            big = big or _size(args, inputs) > DISPATCH_VALUES_BYTES_MAX
         asked_by, asked_words = self._asked(order)
         frame = Dispatch(
             args=args,
@@ -205,8 +208,7 @@ class Pump:
             wants=order.wants,
         )
         # Escaping at most doubles what is canonical text already, so no other order is written for its size alone.
-        large = _size(args, inputs) > DISPATCH_VALUES_BYTES_MAX
-        if large and (size := frame_bytes(frame)) > DISPATCH_BYTES_MAX:
+        if big and (size := frame_bytes(frame)) > DISPATCH_BYTES_MAX:
             detail = f"its arguments are filled to {size:,} bytes, and an order has at most {DISPATCH_BYTES_MAX:,}"
             self._giving.end(order, Outcome.ERROR, Code.TOO_LARGE, detail)
         elif self._sender.send(order.device, [frame]):
@@ -215,8 +217,10 @@ class Pump:
     def _asked(self, order: SendDispatch) -> tuple[str, str]:
         """Return who asked and in which words, for a device whose page shows them to its person; else nothing."""
         device = self.shard.fleet.devices.get(order.device) if self.shard else None
-        constellation = self.shard.constellations.get(order.at.constellation) if self.shard else None
-        if device is None or device.os != TAB_OS or constellation is None:
+        if self.shard is None or device is None or device.os != TAB_OS:
+            return "", ""
+        constellation = self.shard.constellations.get(order.at.constellation)
+        if constellation is None:
             return "", ""
         head = constellation.head
         words = head.request or head.name
