@@ -313,7 +313,6 @@ MIND_THREATS = (
         "has kept, by a goal, or by a change of the plan while it waits",
         "named files of all tasks count together, a task as the widest that a rule may make of it, an undo as a call; "
         "a question counts only where its answer can keep the task from running",
-        ("tests/guard/test_wide_trash.py::test_t175_",),
         part="the words of a question are those of the plan; calls with `on_clash: replace` put the files that they "
         "replace into the trash unasked",
     ),
@@ -323,7 +322,6 @@ MIND_THREATS = (
         "or call is put behind a question that a person has answered",
         "a question counts only where it shows the result that names the files, or something made of it, and for no "
         "change after its answer by somebody who may not approve; every other list is shown by the hub's own question",
-        ("tests/guard/test_wide_trash.py::test_t246_",),
         part="what a plan makes of the list for its question, as a table, is the plan's",
     ),
     Threat(
@@ -332,7 +330,6 @@ MIND_THREATS = (
         "and all older backups go into the trash unasked",
         "a recipe goes unasked only for someone who may answer the question; the rotation of backups counts as a call "
         "that chooses what it trashes",
-        ("tests/guard/test_wide_trash.py::test_t190_",),
         part="someone who may approve and starts a recipe by its name is not asked again",
     ),
     Threat(
@@ -371,7 +368,6 @@ MIND_THREATS = (
         "only a person's plan or recipe has sentences, without parameters; after an edit by a model none is used; a "
         "text of a device stands in quotes on one line, shortened, and a number beyond all use is not shown",
         (
-            "tests/guard/test_rights.py::test_t152_a_models_plan_says_no_sentence_of_the_answer",
             "tests/guard/test_rights.py::test_t32_an_assistant_names_no_secret_and_approves_nothing",
             "tests/core/answer/test_stated.py::test_a_plan_that_a_model_edited_states_nothing",
             "tests/core/answer/test_stated.py::test_a_text_from_a_device_stays_in_its_quotes",
@@ -395,10 +391,6 @@ MIND_THREATS = (
         "model of a goal reads, and the goal counts as one that has read no stranger",
         "a call that ran counts as a stranger's text however it ended; only one that was refused or never started "
         "has the device's own words",
-        (
-            "tests/guard/test_failed_calls.py::test_t145_after_a_failed_page_a_send_is_refused_without_a_question",
-            "tests/guard/test_failed_calls.py::test_t145_a_call_that_never_ran_has_read_nobody",
-        ),
         part="a device that lies about a refusal is believed",
     ),
     Threat(
@@ -422,10 +414,7 @@ MIND_THREATS = (
         "failed",
         "words that cite none of the failed tasks without which the work is not done are asked for again, then left "
         "away; the sentence of the hub stands beside any words",
-        (
-            "tests/jobs/kinds/test_answering.py::test_t162_a_claim_of_success_over_failed_work_is_left_away",
-            "tests/planner/model/conversations/test_answer_talk.py",
-        ),
+        ("tests/planner/model/conversations/test_answer_talk.py",),
         part="a sentence that cites a failed task and says that it went well is believed, as words are not understood",
     ),
     Threat(
@@ -433,14 +422,12 @@ MIND_THREATS = (
         "a model, or a text that it obeys, has the question before its work go to a person of its choice alone, so"
         " that whoever asked for the work cannot say no",
         "a question in a plan or edit of a model names only whoever asked for it and people in a person's words",
-        ("tests/guard/test_named_answers.py::test_t215_",),
         part="a whole plan that an assistant submits may name people; they need the right to answer",
     ),
     Threat(
         "T250",
         "an assistant, or a text that it obeys, replaces a file of a granted folder while nobody looks",
         "a plan whose words a model chose, with a call that may overwrite files, waits for a person; an edit adds none",
-        ("tests/core/rights/test_overwriting_calls.py::test_t250_",),
         part="a device whose owner granted writing takes new files at once; an undo takes them away again",
     ),
     Threat(
@@ -448,7 +435,6 @@ MIND_THREATS = (
         "a plan, or a text that it passes on, begins with `-e`: on a Mac the notice, the question or the typed text is"
         " a script that runs outside of every cage; on Linux a notice has a link that reads as another address",
         "each text stands behind the end of the options; the body of a notice has no markup",
-        ("tests/guard/test_words_of_scripts.py::test_t272_",),
         part="osascript is played by a program that reads its options by getopt, as the one of macOS does",
     ),
 )

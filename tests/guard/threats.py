@@ -1,7 +1,7 @@
 """The threat table, a row per id: what is threatened, how it is held, and the tests that show it.
 
-`tests` are those elsewhere; a test in `test_threats.py` or `test_matrix.py` belongs to a row by its name or by
-`OWN`. A row without any test says in `beyond` why the product does not reach so far; `part` says what is not shown.
+A test named `test_<id>_...` belongs to its row wherever it stands; `others` names those of another name. A row without
+any test says in `beyond` why the product does not reach so far; `part` says what is not shown.
 """
 
 from __future__ import annotations
@@ -159,7 +159,12 @@ THREATS = (
         "cage, limits, own directory",
         (_CAGE + "test_cage.py", _CAGE + "test_python_in_cage.py"),
     ),
-    Threat("E3", "a token does more than its scope", "one table", ("tests/edge/test_guard.py",)),
+    Threat(
+        "E3",
+        "a token does more than its scope",
+        "one table",
+        ("tests/edge/test_guard.py", "tests/guard/test_matrix.py"),
+    ),
     Threat(
         "E4",
         "a prompt hidden in data gives orders",
@@ -203,33 +208,18 @@ THREATS = (
         "T46",
         "somebody makes a device leave that does not want to",
         "a signature of the device's own key over this hub and a nonce; the hub signs its answer",
-        (
-            "tests/guard/test_leave.py::test_t46_a_device_makes_no_other_device_leave",
-            "tests/core/fleet/test_devices.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",
-        ),
+        ("tests/core/fleet/test_devices.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",),
     ),
     Threat(
         "T47",
         "somebody has a device install an agent that its hub does not hand out, or an older one",
         "the hub signs names, versions and hashes for this device and its nonce; only a person at the device begins it",
-        (
-            "tests/guard/test_upgrade.py::test_t47_the_hub_names_its_agent_to_its_own_devices_alone",
-            "tests/guard/test_upgrade.py::test_t47_an_answer_that_the_hub_did_not_sign_installs_nothing",
-            "tests/guard/test_upgrade.py::test_t47_what_no_hub_would_mean_is_refused_though_it_is_signed",
-            "tests/guard/test_upgrade.py::test_t47_other_bytes_than_those_signed_are_not_installed",
-            "tests/guard/test_upgrade.py::test_t47_no_message_of_the_hub_begins_an_upgrade",
-        ),
         part="a hub that is taken over hands out what it likes to those who type the command",
     ),
     Threat(
         "T48",
         "a device gives itself the labels that plans select by",
         "labels asked for at joining are shown and given by the person who approves; no offer or later request counts",
-        (
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_a_device_gives_itself_no_labels",
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_a_second_request_changes_no_labels",
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_the_place_of_a_device_keeps_its_labels",
-        ),
     ),
     Threat(
         "T43",
@@ -321,7 +311,7 @@ THREATS = (
         "T32",
         "an assistant names a secret, hides an effect or approves, by MCP, REST, edits, forks, schedules or recipes",
         "the author of each input is judged in the core",
-        ("tests/recipes/test_assistants.py::test_t32_no_door_gives_an_assistant_a_secret", _RIGHTS + "test_t32_"),
+        (_RIGHTS + "test_t32_",),
     ),
     Threat(
         "T33",
@@ -345,10 +335,7 @@ THREATS = (
         "T36",
         "a hub chooses folder, input or variables of a command that the owner typed whole",
         "a rule covers its words in its folder; anything beside asks the owner",
-        (
-            "tests/device_agents/policy/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
-            "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
-        ),
+        ("tests/device_agents/policy/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",),
     ),
     Threat(
         "T39",
@@ -793,4 +780,3 @@ THREATS = (
     *MIND_THREATS,
     *PEOPLE_THREATS,
 )
-OWN = {"test_matrix.py": "E3"}
