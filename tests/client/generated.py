@@ -1,7 +1,8 @@
 """The routes of the contract as the clients call them, with the types of their answers: two modules made from it.
 
 `python -m tests.client.generated` writes them (`make gen`). The type of an answer is that of `starloom_protocol.api`.
-An answer that holds a record of the hub, which is no dictionary there, gets a shape of its own: the record as JSON.
+An answer that holds a record of the hub, which is no dictionary there, gets a shape of its own: the record as JSON,
+with the fields that a program names.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any, is_typeddict
+from typing import Any, Final, is_typeddict
 
 from starloom_protocol import api
 from tests.arch.checkout import ROOT, files, named
@@ -25,6 +26,7 @@ from tests.edge.contract import contract
 API = "/api/v1"
 ROUTES = ROOT / "backend/starloom/client/routes.py"
 ANSWERS = ROOT / "backend/starloom/client/answers.py"
+PROGRAMS: Final = tuple(f"backend/starloom/{name}" for name in ("cli", "client", "host", "lab"))
 VERBS = ("get", "post", "put", "patch", "delete")
 ONE_OF = {"people": "person"}
 """The singular of a collection where it is not the plural without its s."""
@@ -53,7 +55,8 @@ if TYPE_CHECKING:
 '''
 ANSWERS_HEAD = '''"""Records of the hub as answers of the REST API have them: JSON objects. Types only.
 
-Generated from protocol/schema/openapi.json by `make gen`; change the records or starloom_protocol/api instead.
+Generated from protocol/schema/openapi.json by `make gen`; change the records or starloom_protocol/api instead. To have
+one more field, write its name in quotes where it is read.
 """
 
 from __future__ import annotations
@@ -84,8 +87,13 @@ class Contract:
     """The OpenAPI document, read for its answers."""
 
     def __init__(self, document: dict[str, Any]) -> None:
+        sources = (path for folder in PROGRAMS for path in files(".py", under=folder) if path not in (ROUTES, ANSWERS))
+        words = [word for path in sources for word in re.findall(r"[\"']?\w+[\"']?", path.read_text(encoding="utf-8"))]
+        self._words = set(words)
+        quoted = {word.strip("\"'") for word in words if not word.isidentifier()}
         self._paths: dict[str, Any] = document["paths"]
-        self._schemas: dict[str, Any] = document["components"]["schemas"]
+        schemas = document["components"]["schemas"]
+        self._schemas: dict[str, Any] = {name: _with(quoted, schema) for name, schema in schemas.items()}
         self.declared = declared()
 
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -97,9 +105,7 @@ class Contract:
 
     def called(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         """Yield those operations whose function is named in the sources of the hub's own programs."""
-        texts = (path.read_text(encoding="utf-8") for path in files(".py", under="backend/starloom") if path != ROUTES)
-        names = {name for text in texts for name in re.findall(rf"\b(?:{'|'.join(VERBS)})_\w+", text)}
-        return (found for found in self.operations() if name_of(found[0], found[1]) in names)
+        return (found for found in self.operations() if name_of(found[0], found[1]) in self._words)
 
     def answer(self, operation: dict[str, Any]) -> str:
         """Return the type of an answer, empty for a route that answers with bytes."""
@@ -173,6 +179,13 @@ class Contract:
             return f"{name}{JSON} = TypedDict({name + JSON!r}, {{\n{rows}}})\n" + (f'"""{said}"""\n' if said else "")
         rows = "".join(f"    {field}: {kind}\n" for field, kind in typed.items())
         return f"class {name}{JSON}(TypedDict):\n" + (f'    """{said}"""\n\n' if said else "") + rows
+
+
+def _with(fields: set[str], schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema with these fields alone, where it has fields."""
+    if "properties" not in schema:
+        return schema
+    return {**schema, "properties": {name: kind for name, kind in schema["properties"].items() if name in fields}}
 
 
 def _references(schema: Any) -> list[str]:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.arch.checkout import ROOT, files, named
-from tests.client.generated import Contract, name_of, texts
+from tests.client.generated import PROGRAMS, Contract, name_of, texts
 from tests.client.page import called
 from tests.edge.contract import contract as contract_of_file
 
@@ -25,7 +25,6 @@ VERBS = {"get": "get", "pages": "get", "stream": "get", "post": "post", "create"
 VERBS |= {"patch": "patch", "delete": "delete"}
 OF_THE_CLIENT = {"wait_s", "within_s", "most", "params", "key", "body"}
 """Arguments of the client's methods that name no parameter of the route; `wait_s` is one where the route has it."""
-FOLDERS = ("backend/starloom/cli", "backend/starloom/client", "backend/starloom/host", "backend/starloom/lab")
 FEWEST = 90
 ROUTES = {name_of(verb, path): (verb, path) for verb, path, _ in Contract(contract_of_file()).operations()}
 
@@ -74,7 +73,7 @@ def calls_in(source: str, where: str) -> Iterator[Call]:
 
 
 def found() -> list[Call]:
-    paths: list[Path] = [path for folder in FOLDERS for path in files(".py", under=folder)]
+    paths: list[Path] = [path for folder in PROGRAMS for path in files(".py", under=folder)]
     return [call for path in paths for call in calls_in(path.read_text(encoding="utf-8"), named(path))]
 
 

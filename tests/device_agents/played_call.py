@@ -42,14 +42,6 @@ class Loop:
         """Wait until runners are forked (again)."""
         self.do(self.runners.warmed())
 
-    def until_no_process(self) -> None:
-        """Wait until every executed runner has been waited for."""
-        self.do(self._until_no_process())
-
-    async def _until_no_process(self) -> None:
-        while waiting := set(self.runners._tasks):
-            await asyncio.wait(waiting)
-
     def close(self) -> None:
         self.do(self.runners.close())
         self.do(self.loop.shutdown_default_executor())

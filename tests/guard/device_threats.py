@@ -52,7 +52,6 @@ DEVICE_THREATS = (
         "T133",
         "an operator ends the device of another person, by a revocation or by a join code that replaces it",
         "a device keeps the operator who let it in; any other operator is refused both, and told whom to ask",
-        ("tests/guard/test_gone_devices.py::test_t133_",),
         part="a device that an owner let in is ended by owners alone",
     ),
     Threat(
@@ -61,7 +60,6 @@ DEVICE_THREATS = (
         "join is started is run as a part of Starloom, outside of every cage",
         "each Python that Starloom starts leaves the folder of its start out of its path, and the script that joins "
         "that of its own file",
-        ("tests/guard/test_started_folder.py::test_t135_",),
         part="a service that an earlier release installed gets this with its next `starloom-agent install-service`; "
         "variables such as PYTHONPATH are the user's own",
     ),
@@ -69,14 +67,12 @@ DEVICE_THREATS = (
         "T136",
         "a page, a request or a download that was open when its sign-in ended goes on to show what happens",
         "the hub asks before each message and piece of an answer whether the sign-in, or the device, is good",
-        ("tests/guard/test_ended_sign_ins.py::test_t136_", "tests/guard/test_ended_answers.py::test_t136_"),
         part="what the network has taken by then arrives; a connection that is silent ends within 15 seconds",
     ),
     Threat(
         "T137",
         "on a shared computer the browser shows files of answers after their reader has signed out",
         "a browser asks the hub before it shows a file that it has kept",
-        ("tests/guard/test_ended_sign_ins.py::test_t137_",),
         part="bytes may stay on the disk of the browser: who may read its files finds them",
     ),
     Threat(
@@ -87,7 +83,6 @@ DEVICE_THREATS = (
         "grants; the process compares itself with what it was, its runner looks at it from outside, and any "
         "difference, error, stop or change of the policy ends it",
         (
-            "tests/guard/test_reused_processes.py::test_t138_",
             "tests/device_agents/work/calls/test_process_reuse.py",
             "tests/device_agents/work/execution/test_remains.py",
         ),
@@ -99,7 +94,7 @@ DEVICE_THREATS = (
         "a call exchanges the code or the defaults of a function, or adds an audit hook or a call at the exit, and the "
         "next call of its process works with that",
         "the process hears of each of these as it happens, and serves no other call then",
-        ("tests/guard/test_reused_processes.py::test_t155_", "tests/device_agents/work/execution/test_remains.py"),
+        ("tests/device_agents/work/execution/test_remains.py",),
         part="code of C, which is that of Python and of our libraries alone, can do all this unheard; a cell of a "
         "closure is found by the review of its module alone",
     ),
@@ -108,10 +103,7 @@ DEVICE_THREATS = (
         "a program with a token opens requests that wait for events until the hub serves nobody else",
         "a token has at most as many waiting requests, streams among them, as it may have live sockets; a submission "
         "that would wait beside them is refused before it is accepted; one whose connection ends waits no longer",
-        (
-            "tests/guard/test_waits.py::test_t146_",
-            "tests/edge/routes/requests/test_a2a.py::test_streams_that_are_asked_for_at_once_are_bounded_too",
-        ),
+        ("tests/edge/routes/requests/test_a2a.py::test_streams_that_are_asked_for_at_once_are_bounded_too",),
         part="a person may have many tokens; how many connections an address has is bounded by the listener",
     ),
     Threat(
@@ -120,10 +112,7 @@ DEVICE_THREATS = (
         "gone for good, and its contents choose where a restored file goes",
         "the file lies beside its note under another name, and a ticket whose note does not fit is refused, never "
         "cleared",
-        (
-            "tests/guard/test_trash_notes.py::test_t143_",
-            "tests/guard/test_links.py::test_a_linked_trash_moves_nothing_out",
-        ),
+        ("tests/guard/test_links.py::test_a_linked_trash_moves_nothing_out",),
         part="who may write a granted folder may exchange a note there; it leads to places in the grants alone",
     ),
     Threat(
@@ -132,7 +121,6 @@ DEVICE_THREATS = (
         "holds it up with a pipe or a file without end; another user of the computer reads what was recorded",
         "the suite prints by the function that writes such signs out, and reads regular files of a bounded size; a "
         "recording and a saved transcript are new files of their owner",
-        ("tests/guard/test_hostile_recordings.py::test_t141_",),
         part="the replies of a recording are those of a model: they run plans in the suite's own world",
     ),
     Threat(
@@ -141,7 +129,6 @@ DEVICE_THREATS = (
         "or have a start write over another file",
         "a few bytes of a regular file are read, and anything but a port counts as none; a start puts a new file of "
         "its own there, in the place of a link",
-        ("tests/guard/test_kept_port.py::test_t144_",),
         part="who may write the hub's home chooses its port",
     ),
     Threat(
@@ -150,7 +137,6 @@ DEVICE_THREATS = (
         "file system or a clock; or it leaves half a ticket after a kill, or names, depth, rights, a full disk stop it",
         "only folders named as tickets go, by descriptor and through no link, each by one rename that takes its name "
         "away; no tool can set the age, and what is younger than a day stays; what is cut is finished later",
-        ("tests/guard/test_emptied_trash.py::test_t154_",),
         part="who may write a folder may fill its trash until what is older than a day goes; a clock that is years "
         "ahead empties what is not that old",
     ),
@@ -160,7 +146,6 @@ DEVICE_THREATS = (
         "item that names a path of its own and the ticket of another place",
         "a ticket names no place of an envelope: a call has to say the folder, and the device restores below it alone; "
         "an item brings back the file of its own place",
-        ("tests/guard/test_goal_tickets.py::test_t153_",),
     ),
     Threat(
         "T150",
@@ -169,7 +154,6 @@ DEVICE_THREATS = (
         "the new file and the old one exchange their names in one step, and the old one has its ticket in the trash by "
         "then; a free place is taken only if it still is free; a call that cannot keep the old file changes nothing",
         (
-            "tests/guard/test_replaced_files.py::test_t150_",
             "tests/device_agents/toolkit/files/test_placing.py::test_calls_that_write_one_file_at_once_lose_none",
             "tests/device_agents/tools/files/test_writers.py",
         ),
@@ -220,10 +204,7 @@ DEVICE_THREATS = (
         "they fill its memory",
         "a caller reads two whole constellations at a time, and its other requests for one wait in order; a peer that "
         "does not read gets no more answers",
-        (
-            "tests/guard/test_many_readers.py",
-            "tests/edge/listeners/test_serving.py::test_t160_pings_of_a_peer_that_reads_nothing_are_not_kept",
-        ),
+        ("tests/guard/test_many_readers.py",),
         part="requests that wait take a connection each",
     ),
     Threat(
@@ -247,17 +228,12 @@ DEVICE_THREATS = (
         "the hub accepts of devices which joined at another port of it",
         "another port of loopback counts on the hub's own sockets alone, and only without an Origin, a cookie or "
         "another header that browsers add; any other name is refused there too",
-        ("tests/guard/test_former_port.py::test_t169_",),
         part="a program of another user of that server may ask the hub by the tunnel as before, and meets the sign-in",
     ),
     Threat(
         "T168",
         "a device joins under the name of one that is gone, to get its labels and so its work",
         "a person sees the labels before the device is let in, or gave the name with the code that lets it in unseen",
-        (
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_gone_name_gives_no_labels_unseen",
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t168_a_name_beside_a_gone_one_gives_none",
-        ),
         part="a machine that is added by ssh without a name gets the labels of its host name; they are printed",
     ),
     Threat(
@@ -266,7 +242,6 @@ DEVICE_THREATS = (
         "opens the keys to other users, or is a few bytes that say that they are a terabyte",
         "every name of the manifest is one below its folder, none is of what a restore puts there, the mode is the "
         "owner's alone, and sparse members are refused",
-        ("tests/guard/test_hostile_backups.py::test_t171_",),
         part="who can write a backup decides the history that it restores; `starloom audit verify` finds changes",
     ),
     Threat(
@@ -275,10 +250,7 @@ DEVICE_THREATS = (
         "whom the first one kept out, since the history that it replaces is a backup itself",
         "what an earlier restore ended and no hub has heard of yet ends, too; a device that the history never had is "
         "none; the mark is put whole and comes back if the restore fails",
-        (
-            "tests/guard/test_restored_rights.py::test_t172_",
-            "tests/core/people/test_restored_rights.py::test_ends_of_two_restores_add_up_and_a_backup_has_only_its_own",
-        ),
+        ("tests/core/people/test_restored_rights.py::test_ends_of_two_restores_add_up_and_a_backup_has_only_its_own",),
         part="who may write the home of the hub can take its mark `run/restored` away",
     ),
     Threat(
@@ -287,7 +259,6 @@ DEVICE_THREATS = (
         "and lets work that names no device come to one that was reserved since",
         "such a schedule is paused, such a device is reserved, and the engine hears of a restore before its timers",
         (
-            "tests/guard/test_restored_schedules.py::test_t173_",
             "tests/core/people/test_restored_rights.py::test_a_schedule_that_ended_since_begins_nothing",
             "tests/core/people/test_restored_rights.py::test_a_device_that_was_reserved_since_is_reserved",
         ),
@@ -319,14 +290,12 @@ DEVICE_THREATS = (
         "fill the history and the disk of the hub",
         "their changes have a rate for each device, over all of its connections; one that exceeds it loses its "
         "connection, and a question that it repeats as it connects again is no change",
-        ("tests/guard/test_flooding_asks.py::test_t177_",),
     ),
     Threat(
         "T178",
         "a document that two readers understand differently, or that one cannot read, at any route: names that stand "
         "twice, no numbers, numbers beyond 64 bits, depth, halves of signs, other encodings",
         "documents are read strictly and in one place; what is refused makes no event, and a number arrives as it is",
-        ("tests/guard/test_odd_documents.py::test_t178_",),
         part="a route that takes no document does not look at one",
     ),
     Threat(
@@ -334,7 +303,6 @@ DEVICE_THREATS = (
         "the backup of another hub, restored by mistake or by a false name, takes the keys of this one away, so that "
         "nothing can open the history and the secrets that were moved aside",
         "files with other contents are moved aside with the history",
-        ("tests/guard/test_hostile_backups.py::test_t179_",),
     ),
     Threat(
         "T180",
@@ -350,7 +318,6 @@ DEVICE_THREATS = (
         "a request carries a token, a host or an origin twice, an origin that begins as ours, or a method that no "
         "route has, and some layer reads the other one of two",
         "each header that decides is read whole and once, and every other method is refused before any route",
-        ("tests/guard/test_odd_requests.py::test_t182_",),
         part="a proxy before the hub may join or drop headers",
     ),
     Threat(
@@ -359,7 +326,6 @@ DEVICE_THREATS = (
         "plan that it writes, a look, an edit, a rule, or as an assistant that gives a recipe its values",
         "a reserved device in what a model wrote is refused unless the words, values or answers of a person have its "
         "name as whole words, or a person's plan sends work there; a task on each device takes no results there",
-        ("tests/guard/test_reserved_by_models.py::test_t191_",),
         part="a task on each device that takes no results runs on a reserved one as well, with what its text says",
     ),
     Threat(
@@ -368,7 +334,6 @@ DEVICE_THREATS = (
         "with another token, opens a session by a link, or asks again with the same key",
         "the bound is held where work is taken, whatever the door; it stops only runs of its recipes that its person "
         "started, and a link of it has its scopes",
-        ("tests/guard/test_recipe_tokens.py::test_t192_",),
         part="a recipe of the same name that somebody saves later is what the token starts",
     ),
     Threat(
@@ -376,7 +341,6 @@ DEVICE_THREATS = (
         "a program that a command left behind outlives its call unseen: it forks twice, takes a session, a group or a "
         "cgroup of its own, ignores signals, hops from process to process, or has orders as its name",
         "the runner adopts what loses its parents and ends all below it; the result names it in one short line",
-        ("tests/guard/test_left_programs.py::test_t193_",),
         part="where the agent is root a program can ask a service manager to start another one",
     ),
     Threat(
@@ -385,7 +349,6 @@ DEVICE_THREATS = (
         "shown, as it is open, after a reload without the hub, or once the hub is back",
         "a link that signs somebody in ends the tabs of another person and what they kept; a page that began without "
         "the hub begins again if the session is another person's; nothing is kept once a page has ended",
-        ("tests/e2e/test_offline.py::test_t194_another_person_in_the_browser_gets_no_others_tab",),
         part="a browser without BroadcastChannel leaves the other tab as it is until it asks the hub",
     ),
     Threat(
@@ -394,7 +357,6 @@ DEVICE_THREATS = (
         "in trouble, so that the sentence cannot be said and the alarm of a schedule is never raised",
         "a sentence whose condition holds is an alarm also where its values cannot be told; a text from a device "
         "stands in quotes on one line, and a schedule has one notice however often it turns",
-        ("tests/guard/test_hidden_alarms.py::test_t195_",),
         part="a device that lies about itself is believed, and one alarm tells of the worst row alone",
     ),
     Threat(
@@ -404,7 +366,6 @@ DEVICE_THREATS = (
         "the user's token",
         "`.starloom` near a command counts only with a mark that a start of this user by its name has left there and "
         "in the user's own list",
-        ("tests/guard/test_strange_clones.py::test_t200_",),
         part="who names such a folder with `--home`, `--hub` or STARLOOM_HOME trusts it, as does `make run` in a clone",
     ),
     Threat(
@@ -412,7 +373,6 @@ DEVICE_THREATS = (
         "a device with a code for many devices gets, unseen, the labels of a gone one whose numbered name comes to it; "
         "or one that takes the place of a reserved device gets work that names no device",
         "where no person looks, a code for many gives its own labels alone; a reservation goes on with the place",
-        ("tests/guard/test_codes_for_many.py::test_t201_",),
     ),
     Threat(
         "T202",
@@ -420,7 +380,6 @@ DEVICE_THREATS = (
         "changed meanwhile, approves a plan that is no longer what was shown, or both have the same thing done",
         "a question that is asked again has another id, an answer to the one before is refused, an approval is that of "
         "one version, and a second undo or retry is refused",
-        ("tests/guard/test_two_people.py::test_t202_",),
         part="who may approve may change what follows a question after its answer was read by another",
     ),
     Threat(
@@ -429,21 +388,18 @@ DEVICE_THREATS = (
         "was done again meanwhile; or work that was done again is taken back unasked",
         "an undo is known by the round that it takes back; none is shared, none is made again with its work, and no "
         "work is done again before its undo has ended",
-        ("tests/guard/test_odd_undo.py::test_t203_",),
     ),
     Threat(
         "T204",
         "a program of a call gets the ledger, a socket or another open file of its agent, or one that it leaves behind "
         "keeps a port, a lock or the ledger from what comes after",
         "a program has three pipes and nothing else that is open, and what it leaves ends with its call",
-        ("tests/guard/test_inherited_descriptors.py::test_t204_",),
         part="where the owner lets a command run any text of a shell outside of a cage, it may open what they may open",
     ),
     Threat(
         "T205",
         "somebody who may only look asks for the work of nobody, and the hub reads its whole history for one request",
         "a request for a list looks at so many constellations and no more; a page may be short and have a next one",
-        ("tests/guard/test_long_searches.py::test_t205_",),
     ),
     Threat(
         "T206",
@@ -451,14 +407,12 @@ DEVICE_THREATS = (
         " that means millions of dependencies, and the hub has no memory or no time for anybody",
         "dependencies are counted while they are made, topics are looked for once, ranks are raised or made in one "
         "pass, and a batch is left at its limit",
-        ("tests/guard/test_costly_plans.py::test_t206_",),
     ),
     Threat(
         "T207",
         "somebody who may only look checks a recipe of thousands of phrases, each of which is read among all others, "
         "and the hub computes for minutes",
         "a recipe has at most 200 phrases and 100 parameters",
-        ("tests/guard/test_costly_plans.py::test_t207_",),
     ),
     Threat(
         "T208",
@@ -466,14 +420,12 @@ DEVICE_THREATS = (
         " invitation and reads whom it is for",
         "an invitation has no scope that its inviter lacks; what it gives is read by its secret alone, and a failed"
         " guess is noted and slowed like that at a sign-in",
-        ("tests/guard/test_invited_rights.py::test_t208_",),
     ),
     Threat(
         "T209",
         "somebody who may run work, and not approve, undoes what another person asked for: their files are moved back "
         "or go to the trash, and nobody is asked",
         "who may not approve undoes own work alone, as does a program or an assistant; the refusal names who can",
-        ("tests/guard/test_undo_of_others.py::test_t209_",),
         part="work of their own may still name the same files, within the folders that a device has granted",
     ),
     Threat(
@@ -482,7 +434,6 @@ DEVICE_THREATS = (
         " safety check among them, look at that one alone",
         "no device joins, is paired or is renamed under words that mean several devices, and such words never mean a"
         " single device that has them as its name from before",
-        ("tests/guard/test_names_of_several.py::test_t197_",),
         part="a name that reads like a label (*web*) stays possible, and words with it mean that device",
     ),
     Threat(
@@ -491,7 +442,6 @@ DEVICE_THREATS = (
         "question names, or goes round it by a mark, a skip or an edit of the running plan",
         "only the answer of a named person counts, not that of a program with such a name; nobody else marks or skips "
         "the question, changes it or a gate that it opens; an owner of the hub may, which is a version with that name",
-        ("tests/guard/test_named_answers.py::test_t196_",),
         part="an owner can let anybody sign in as anyone; a plan of one's own does not have to ask",
     ),
     Threat(
@@ -499,14 +449,12 @@ DEVICE_THREATS = (
         "somebody without a sign-in asks a hub that has no agent to hand out for one, and learns where the hub keeps"
         " its data and whose account it is",
         "the refusal says what is missing; where it would lie stands in the hub's log alone",
-        ("tests/guard/test_own_command.py::test_t211_",),
     ),
     Threat(
         "T212",
         "a text of a device steers the terminal of somebody who reads a document (`--json`), where JSON leaves control"
         " signs and signs of writing direction as they are",
         "each sign of a document that cannot be printed is written as JSON writes it: programs read the same",
-        ("tests/guard/test_terminal_texts.py::test_t212_",),
         part="`logs --raw` and files that a person saves have what was written",
     ),
     Threat(
@@ -515,17 +463,13 @@ DEVICE_THREATS = (
         " look at all rows each, or the rows of two operations run at once where a list goes one at a time",
         "items are refused before their tasks are made, a batch looks at a list once, its note is one line a list, and"
         " new rows come behind the last one of the same batch",
-        (
-            "tests/guard/test_costly_plans.py::test_t213_",
-            "tests/core/plan/test_added_items.py::test_rows_of_two_operations_take_turns_too",
-        ),
+        ("tests/core/plan/test_added_items.py::test_rows_of_two_operations_take_turns_too",),
     ),
     Threat(
         "T214",
         "an altered backup brings an agent in a folder that no backup holds, which the restored hub hands to each"
         " device that joins or is upgraded, or a memory of work that an agent never did",
         "a backup with such a file is refused before anything is written",
-        ("tests/guard/test_hostile_backups.py::test_t214_",),
         part="a backup holds the hub's keys and history: who can write one for an empty folder makes another hub",
     ),
     Threat(
@@ -534,7 +478,6 @@ DEVICE_THREATS = (
         " its own, to the hub of another line, or to the owner whose code it has",
         "a device that has joined keeps its key, hub and policy: its own hub is proved by the key that it knows before"
         " anything changes, any other is refused, and at the hub a key that has joined stays where it is",
-        ("tests/guard/test_joined_again.py::test_t216_",),
         part="`--yes` and `leave` are the owner's own words; join.py installs what the hub of its line hands out",
     ),
     Threat(
@@ -542,7 +485,6 @@ DEVICE_THREATS = (
         "a token that may start one recipe and not read repeats a request under the key of somebody else's, and waits "
         "for the answer of their work",
         "a key belongs to the token that used it first: another token makes its own work under the same key",
-        ("tests/guard/test_recipe_scopes.py::test_t217_",),
     ),
     Threat(
         "T220",
@@ -550,7 +492,6 @@ DEVICE_THREATS = (
         " tokens, sessions, links and join codes as good again that had ended",
         "a start at an earlier time than that of the last commit removes whatever had ended by then, before anything"
         " else is done",
-        ("tests/guard/test_earlier_dates.py::test_t220_",),
         part="what had not ended yet is good for longer, as long as the date is wrong",
     ),
     Threat(
@@ -559,7 +500,7 @@ DEVICE_THREATS = (
         " hours about that one call, or for ever, while it does nothing else",
         "patterns are followed in all their ways at once, so that a word takes time in proportion to its length; what"
         " cannot be followed so, and a command beyond the bound, is refused",
-        ("tests/guard/test_costly_patterns.py::test_t221_", "tests/device_agents/policy/test_word_patterns.py"),
+        ("tests/device_agents/policy/test_word_patterns.py",),
     ),
     Threat(
         "T230",
@@ -567,7 +508,6 @@ DEVICE_THREATS = (
         " asks nobody, as undo could take it back",
         "a program in the cage reads the granted folders and changes its own folder alone; tools for files, which keep"
         " what they replace, put what it made into a granted folder",
-        ("tests/guard/test_programs_in_folders.py::test_t230_",),
     ),
     Threat(
         "T218",
@@ -575,7 +515,6 @@ DEVICE_THREATS = (
         " the names and contents of their files",
         "such a step goes to a device of the person on whose device its values were made, waits up to 30 s for one that"
         " is busy, and gets no second attempt elsewhere; `why` and the preview say so",
-        ("tests/guard/test_strange_desks.py::test_t218_",),
         part="after 30 s, or where no device of that person can do the step, another one has it; a plan that names its"
         " devices decides alone",
     ),
@@ -584,14 +523,12 @@ DEVICE_THREATS = (
         "a page names a place in a stream, or a stream, that no database can look for, and fills the hub's log with"
         " errors",
         "both are bounded in the frame itself, and what is beyond is refused as no frame of the stream",
-        ("tests/guard/test_odd_cursors.py::test_t222_",),
     ),
     Threat(
         "T223",
         "the clock of a device was far ahead when its owner allowed one call; set right, the allowance lasts for years"
         " and a call that nobody expects any more runs by it",
         "a question or an answer from more than a day ahead is over, as one from more than a day ago is",
-        ("tests/guard/test_stepping_clocks.py::test_t223_",),
         part="a clock that is set back by less than a day lengthens the day by as much",
     ),
     Threat(
@@ -599,7 +536,6 @@ DEVICE_THREATS = (
         "on a shared computer somebody opens again, while the hub is away, a tab that was closed before its person"
         " signed out, and reads what it had shown",
         "what a tab kept before the last end of a sign-in in its browser counts for nothing, and goes when it is read",
-        ("tests/e2e/test_offline.py::test_t224_a_closed_tab_that_is_opened_again_shows_nothing",),
         part="a browser keeps what a closed tab stored, as files of its own, until it forgets the tab",
     ),
     Threat(
@@ -608,7 +544,6 @@ DEVICE_THREATS = (
         " trouble never read it, or removes a schedule that somebody else approved",
         "each person marks a notice alone; an approved schedule is removed or taken over by its owner or by a person"
         " who may approve",
-        ("tests/guard/test_schedule_notices.py::test_t231_", "tests/guard/test_notices.py::test_t231_"),
         part="the note that a device remembers more than the history is one for all, and whoever may let devices in"
         " marks it as seen; *Activity* keeps the note and who marked it",
     ),
@@ -618,7 +553,6 @@ DEVICE_THREATS = (
         " it, goes on with it after a person's pause, steers it by a hint, or keeps its tasks from those who may edit",
         "a retry is judged by all that would run again; where that, or what is to come, asks a person, it needs the"
         " right to approve, as do a resume, a hint and a draft",
-        ("tests/guard/test_repeated_controls.py::test_t228_",),
         part="the retries of the plan's own policy were approved with it",
     ),
     Threat(
@@ -626,7 +560,6 @@ DEVICE_THREATS = (
         "somebody who may run work, and not approve, fires, resumes as their own or removes a schedule whose plan never"
         " asks",
         "who saves such a schedule has the right to approve it, and that counts as its approval",
-        ("tests/guard/test_repeated_controls.py::test_t229_",),
         part="one that an earlier release kept has that approval from its next change on",
     ),
     Threat(
@@ -635,7 +568,6 @@ DEVICE_THREATS = (
         " person who may approve starts a recipe of theirs, and folders go into the trash unasked",
         "a recipe is changed and removed by its owner or by somebody who may approve; what a recipe of anyone else"
         " trashes is asked about",
-        ("tests/guard/test_recipes_of_others.py::test_t232_",),
         part="a recipe that an earlier release kept counts as one of somebody who may approve",
     ),
     Threat(
@@ -643,28 +575,24 @@ DEVICE_THREATS = (
         "a text of a device in a table that somebody opens in a spreadsheet runs there: the spreadsheet parts cells by"
         " semicolons or tabs, or knows signs of full width",
         "a text that begins like a formula gets a quote before it, and a row with one of those signs is quoted whole",
-        ("tests/device_agents/tools/tables/test_data.py::test_t233_a_spreadsheet_of_any_language_finds_no_formula",),
         part="CSV files of a device's own are saved as they are",
     ),
     Threat(
         "T235",
         "a device gives a file of an answer a name that no disk takes, and none of the files of the answer is saved",
         "a name is cut to what every disk takes, with its ending",
-        ("tests/guard/test_saved_names.py::test_t235_",),
     ),
     Threat(
         "T254",
         "a file whose name is as long as a disk takes keeps each file of a copy back: one like it is there, and there"
         " is no room for a number behind it",
         "the name is cut to make room for the number, before its ending",
-        ("tests/guard/test_odd_contents.py::test_t254_",),
     ),
     Threat(
         "T255",
         "a Markdown of a few kilobytes, a CSV of commas or a table of countless columns, which a device or a model"
         " gives, keeps the page of each of its readers busy for minutes",
         "Markdown is read by a parser that never goes back, and a table has as many columns as a page can hold",
-        ("tests/e2e/test_answers.py::test_t255_",),
         part="signs and columns that are tried one by one are held by MarkdownView.test.tsx, files.test.ts and"
         " table.test.ts",
     ),
@@ -672,14 +600,12 @@ DEVICE_THREATS = (
         "T256",
         "a device gives the size of its file as a text or a list, and the terminal shows nothing of the answer",
         "a size that is no whole number is said to be unknown",
-        ("tests/guard/test_saved_names.py::test_t256_",),
     ),
     Threat(
         "T236",
         "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
         " under the same names, or more of them, that count as harmless as the first",
         "what it offered at the first start with its entry is kept; what is new or other since asks at each call",
-        ("tests/guard/test_exchanged_tools.py::test_t236_",),
         part="a tool that its owner names in `mcp.toml` counts as declared; no list tells what a server really does",
     ),
     Threat(
@@ -687,7 +613,6 @@ DEVICE_THREATS = (
         "the reason of a failure, a grant or a value of a device goes on in a line that reads as the product's own,"
         " with a command as the way out",
         "a text with several lines goes on indented on the terminal; the way out begins its line",
-        ("tests/guard/test_terminal_texts.py::test_t234_",),
         part="`logs` prints an output line by line",
     ),
     Threat(
@@ -695,31 +620,25 @@ DEVICE_THREATS = (
         "a device, a model or a program puts the end of a line or terminal commands into its words, and the log of the"
         " hub has a line that nobody wrote, or steers the terminal of whoever reads it",
         "a record of the hub, of a worker or of an agent is one line, and so is an error: other signs are written out",
-        (
-            "tests/guard/test_forged_log_lines.py::test_t225_no_word_of_a_device_begins_a_line_of_the_log",
-            "tests/process/test_log_lines.py",
-            "tests/guard/test_terminal_texts.py::test_t225_no_word_begins_a_line_of_an_agents_log",
-        ),
+        ("tests/process/test_log_lines.py",),
         part="what the operating system or Python itself writes to stderr as a process ends is not formatted",
     ),
     Threat(
         "T226",
         "a token or a sign-in that is made while the role of its holder is narrowed keeps the rights that were taken",
         "the core holds each new token to the role that its holder has when it is committed, not when it was asked for",
-        ("tests/guard/test_role_races.py::test_t226_",),
     ),
     Threat(
         "T227",
         "what somebody allowed for good goes on after their role has become too small to allow it",
         "a role below approver ends the standing approvals of its holder; their calls ask again",
-        ("tests/guard/test_role_races.py::test_t227_",),
     ),
     Threat(
         "T241",
         "a device joins, or is called, as another with signs that a reader takes for those of the other: `nasl` beside"
         " `nas1`, Armenian or Cherokee letters within a Latin word",
         "such names count as one: the second gets a number behind it or is refused, for devices and people",
-        ("tests/guard/test_alike_names.py::test_t241_", "tests/protocol/text/test_look_alikes.py"),
+        ("tests/protocol/text/test_look_alikes.py",),
         part="pairs of letters such as `rn` and `m`, and whole words of the alphabets that look least Latin, are not"
         " compared; names that were given before stay",
     ),
@@ -727,10 +646,7 @@ DEVICE_THREATS = (
         "T251",
         "a stolen phone is revoked while a file or a notice waits on it, and its open page still gives them out",
         "the tab ends its calls, erases what it was given and what it noted; the hub refuses the file from then on",
-        (
-            "tests/guard/test_gone_devices.py::test_t251_",
-            "tests/e2e/test_tab.py::test_a_removed_device_says_so_and_joins_by_a_new_code",
-        ),
+        ("tests/e2e/test_tab.py::test_a_removed_device_says_so_and_joins_by_a_new_code",),
         part="a phone that is out of reach learns of it when it is back, and what was saved before stays; what a tab"
         " erases is held by agent.test.ts",
     ),
@@ -763,21 +679,18 @@ DEVICE_THREATS = (
         "words of somebody else in `starloom ls`, or a recipe or brief that is written to the screen, steer the"
         " terminal or turn the direction of writing, so that a line reads other than it is",
         "a terminal is given each text with such signs written out; a pipe or a file is given it as it is",
-        ("tests/guard/test_terminal_texts.py::test_t240_",),
     ),
     Threat(
         "T239",
         "the name of a device, a piece of work or a file has markup of the terminal's library, and shows as a link to"
         " elsewhere, in the colour of a state or with another sign than it has",
         "the terminal reads no markup and no codes of signs in any text; colours come beside it",
-        ("tests/guard/test_marked_up_texts.py::test_t239_",),
     ),
     Threat(
         "T237",
         "the title of a recipe, the name of a piece of work or the system of a device is a command that runs in the"
         " zsh of whoever presses Tab behind `starloom recipe run`",
         "a completion gets no sign that a shell evaluates within quotes, and no name that reads as an option",
-        ("tests/guard/test_completed_words.py::test_t237_",),
     ),
     Threat(
         "T244",
@@ -785,7 +698,6 @@ DEVICE_THREATS = (
         " history: its manifest fits, and its keys could sign anything",
         "a data folder keeps the sums of the backups that it has made, which are in no backup, and takes no other"
         " unless a person types its sum; what is restored is compared with the manifest of that sum as it is read",
-        ("tests/guard/test_hostile_backups.py::test_t244_",),
         part="on a new computer nothing is known: the restore says the sum, and what would act without a question",
     ),
     Threat(
@@ -793,7 +705,6 @@ DEVICE_THREATS = (
         "a program that may write to the shard's Redis leaves one entry in the inbox that no hub wrote, as half an"
         " input or none, and the hub takes no work any more, nor does the next one",
         "what cannot be read is refused, noted in the log and settled, like an input that is wrong",
-        ("tests/guard/test_foreign_entries.py::test_t248_",),
         part="a term or a position that is no number ends the work until Redis is emptied, which loses nothing",
     ),
 )

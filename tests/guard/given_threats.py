@@ -9,14 +9,12 @@ GIVEN_THREATS = (
         "T26",
         "a joined device reports on, or edits, the work of others",
         "a report counts for the sender's own open attempt; no frame edits a plan",
-        ("tests/guard/test_evil_device.py::test_t26_a_device_changes_nothing_but_its_own_attempt",),
     ),
     Threat(
         "T257",
         "a device gives a file the name of the trash, and where it comes nothing can be removed or replaced any more;"
         " or a path of a plan leads into a trash, and a way back is changed or taken away",
         "such a file comes in under another name; no call writes into a trash or moves something out of it by its path",
-        ("tests/guard/test_taken_trash.py::test_t257_",),
         part="a program that its owner lets change granted folders reaches the trash in them",
     ),
     Threat(
@@ -25,14 +23,12 @@ GIVEN_THREATS = (
         " its log for each piece, and the output cannot be read; or a size that no page can show",
         "the place of output and the size of a result are whole numbers from 0 to 2**53; another one ends the"
         " connection",
-        ("tests/guard/test_counted_frames.py::test_t258_",),
     ),
     Threat(
         "T259",
         "a device gives a result or a fact with a number of thousands of digits or beyond all floats: it counts as"
         " JSON, and each look at the constellation ends in an error",
         "a value in a frame is read as each later reader does; one that cannot be read ends the connection",
-        ("tests/guard/test_counted_frames.py::test_t259_",),
         part="a value that is a file is read where it is used, and fails that call",
     ),
     Threat(
@@ -40,33 +36,28 @@ GIVEN_THREATS = (
         "a device gives a size far below zero, and the engine fails at the result that it is in or at the question that"
         " shows it",
         "a size is cut to what can be said on both sides",
-        ("tests/guard/test_counted_frames.py::test_t260_",),
     ),
     Threat(
         "T261",
         "a device gives a share of hundreds of digits, or a time at the end of the year 9999, and the terminal shows"
         " nothing of the answer or of the questions",
         "such a figure is shown as it is; a date is one in every zone of the world",
-        ("tests/guard/test_saved_names.py::test_t261_",),
     ),
     Threat(
         "T262",
         "a device gives a number beyond all floats in a result that an answer of a model cites, and the answer fails",
         "such a number proves no figure of an answer",
-        ("tests/guard/test_saved_names.py::test_t262_",),
     ),
     Threat(
         "T263",
         "a device gives one of its files a time of hundreds of digits, and the copy of all its files fails after it",
         "times are compared as whole numbers; a time that the disk does not take is said beside the file",
-        ("tests/guard/test_odd_contents.py::test_t263_",),
     ),
     Threat(
         "T264",
         "a file beside the backups, or a night with a wrong clock, has a date in its name that is none or far ahead:"
         " a rotation keeps it, and moves the real backups to the trash, the new one, too",
         "a name without a real date is no backup; one that is dated after the new one stays and does not count",
-        ("tests/guard/test_odd_contents.py::test_t264_",),
     ),
     Threat(
         "T265",
@@ -74,14 +65,12 @@ GIVEN_THREATS = (
         " access are: while the history is behind, these are loaded from it, and a revocation, a join or a narrowed"
         " right is undone",
         "the records of fleet and access never leave memory, and no input loads them",
-        ("tests/guard/test_named_streams.py::test_t265_",),
     ),
     Threat(
         "T266",
         "a device reports on a constellation whose name PostgreSQL does not take, or is megabytes long: it waits"
         " for ever, and nobody can look at or control what has left memory",
         "the name of a constellation in a frame has at most 200 characters and no NUL; another one ends the connection",
-        ("tests/guard/test_counted_frames.py::test_t266_",),
     ),
     Threat(
         "T267",
@@ -95,7 +84,6 @@ GIVEN_THREATS = (
         "a device reports on constellations that have left memory, or never were, while the history is away: each of"
         " these results waits in memory",
         "so many wait and no more; a device sends a further one again when it connects",
-        ("tests/guard/test_named_streams.py::test_t268_",),
     ),
     Threat(
         "T269",
@@ -103,7 +91,6 @@ GIVEN_THREATS = (
         " output, its offers and its condition, which shows it online",
         "nothing that a connection says counts once it is to end, and the record of a revoked device stands; a peer"
         " that reads nothing for a minute is cut off, however much it says",
-        ("tests/guard/test_gone_devices.py::test_t269_", "tests/edge/listeners/test_serving.py::test_t269_"),
     ),
     Threat(
         "T270",
@@ -111,7 +98,6 @@ GIVEN_THREATS = (
         " online; or both give results and output",
         "the newest connection has the device, no other one is heard, and the record of activity says that two agents"
         " with the key are there",
-        ("tests/guard/test_copied_keys.py::test_t270_",),
         part="a thief that waits until the agent is away is not told from it; a page that is opened twice is not told",
     ),
     Threat(
@@ -119,9 +105,5 @@ GIVEN_THREATS = (
         "the author of files of few kilobytes has a comparison or a search of them keep a device at work for hours",
         "texts are compared by whole rows of bits: so many lines take a part of a second, whatever is in them; a search"
         " counts what it unpacks",
-        (
-            "tests/device_agents/tools/tables/test_line_diff.py::test_t271_",
-            "tests/device_agents/tools/files/test_search.py::test_t271_",
-        ),
     ),
 )

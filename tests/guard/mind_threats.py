@@ -4,24 +4,9 @@ from __future__ import annotations
 
 from tests.guard.threat import Threat
 
-_FINDINGS = "tests/guard/test_findings.py::"
 _GOALS = "tests/guard/test_hostile_goals.py::"
-_CHOICES = "tests/guard/test_hostile_choices.py::"
-_HUB_CALLS = "tests/core/fleet/test_hub_calls.py::"
-_INJECTIONS = "tests/guard/test_injections.py::"
-_KEPT = "tests/guard/test_kept_recipes.py::"
 _SERVERS = "tests/guard/test_other_servers.py::"
-_NOTICES = "tests/guard/test_notices.py::"
-_OFFERS = "tests/guard/test_hostile_offers.py::"
-_SCHEDULES = "tests/guard/test_schedules.py::"
-_SCHEMAS = "tests/guard/test_hostile_schemas.py::"
 _STEPS = "tests/core/plan/goals/test_steps.py::"
-_TIERS = "tests/guard/test_hostile_tiers.py::"
-_OWN_COMMAND = "tests/guard/test_own_command.py::"
-_PROMPT_PREVIEW = "tests/edge/routes/requests/test_prompt_preview.py::"
-_SHARING = "tests/guard/test_narrower_sharing.py::"
-_TERMINAL = "tests/guard/test_terminal_texts.py::"
-_UNCLAIMED = "tests/guard/test_unclaimed.py::"
 
 
 MIND_THREATS = (
@@ -49,7 +34,7 @@ MIND_THREATS = (
         (
             _GOALS + "test_an_answer_that_rests_on_nothing_succeeds_in_nothing",
             _GOALS + "test_an_answer_after_its_cancel_counts_for_nothing",
-            _GOALS + "test_no_program_gives_a_hint_in_the_name_of_a_person",
+            "tests/core/plan/goals/test_monitors.py::test_only_a_person_gives_a_hint",
         ),
         part="values in an answer are held against cited results by a judge alone, where the plan has one",
     ),
@@ -60,8 +45,6 @@ MIND_THREATS = (
         "a turn needs the claim, a renewal never takes a job anew, and a goal whose tokens are used up is put to a "
         "person before the next worker asks its model",
         (
-            _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
-            _GOALS + "test_t109_an_honest_worker_keeps_its_job_by_renewing",
             "tests/core/plan/goals/test_monitors.py::test_no_worker_takes_a_goal_whose_tokens_others_have_used_up",
             "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
         ),
@@ -75,16 +58,7 @@ MIND_THREATS = (
         "results, under topics of its envelope; findings are bounded in number and bytes; each names the stranger "
         "behind it, whose text taints every goal that sees it",
         (
-            _FINDINGS + "test_t118_a_device_that_answers_for_another_publishes_nothing",
-            _FINDINGS + "test_t118_a_result_names_no_topic_of_its_own",
-            _FINDINGS + "test_t118_a_huge_value_is_not_kept_with_its_finding",
-            _FINDINGS + "test_t118_turns_that_flood_a_topic_end_at_the_bound",
-            _FINDINGS + "test_t118_nobody_but_a_person_gives_a_topic_a_second_source",
-            _FINDINGS + "test_t118_nobody_forges_the_call_that_the_hub_makes_again",
-            _FINDINGS + "test_t118_a_goal_publishes_its_own_topics_and_results_alone",
-            _FINDINGS + "test_t118_a_goal_that_floods_its_topic_is_bounded",
-            _FINDINGS + "test_t118_a_page_that_became_a_finding_taints_all_that_rests_on_it",
-            _FINDINGS + "test_t118_a_value_of_a_finding_is_no_argument_that_asks_for_a_secret",
+            "tests/core/plan/goals/test_published_findings.py::test_a_turn_with_a_finding_of_another_is_refused_whole",
             "tests/core/plan/goals/test_published_findings.py",
         ),
         part="a device that lies in the result of its own task is believed, as where the result is read by its task",
@@ -95,9 +69,6 @@ MIND_THREATS = (
         "nobody or another worker has",
         "a proposal of each kind needs the claim, and a worker is shown nothing from before its claim",
         (
-            _UNCLAIMED + "test_t115_nothing_is_taken_for_a_job_that_nobody_has",
-            _UNCLAIMED + "test_t115_the_worker_that_has_the_job_is_heard_also_late",
-            _UNCLAIMED + "test_t115_after_a_look_the_planning_is_claimed_anew",
             "tests/jobs/test_claiming.py::test_records_from_before_the_claim_are_not_shown",
             _GOALS + "test_t109_a_turn_without_the_claim_of_its_worker_counts_for_nothing",
         ),
@@ -110,10 +81,6 @@ MIND_THREATS = (
         "what a model answers is judged like the wish of a stranger: within what a person approved, whatever stands "
         "before it; texts of others stand in prompts as lines of JSON or in a fence, with the reasons that repeat them",
         (
-            _INJECTIONS + "test_t114_a_text_that_a_model_obeys_widens_nothing_and_sends_nothing",
-            _INJECTIONS + "test_t114_what_a_person_approved_reaches_its_server",
-            _INJECTIONS + "test_t114_an_order_outside_of_data_is_seen",
-            _INJECTIONS + "test_t114_the_corpus_has_every_kind_every_want_and_sixty_texts",
             _STEPS + "test_after_a_stranger_was_read_sends_outside_are_refused_and_not_asked",
             _SERVERS + "test_t112_a_tool_whose_argument_has_no_name_takes_no_other_with_it",
         ),
@@ -126,13 +93,6 @@ MIND_THREATS = (
         "a hand-over has two addressees, each tier asks a person once, an escalation changes no envelope, budget or "
         "taint, its reason stands in the next prompt as data, and no claim takes a goal back",
         (
-            _TIERS + "test_t117_an_order_to_the_next_tier_leads_no_call_out_of_the_envelope",
-            _TIERS + "test_t117_the_reason_of_a_hand_over_is_one_line_of_data_to_the_next_tier",
-            _TIERS + "test_t117_taint_goes_along_so_that_no_send_is_even_asked_about",
-            _TIERS + "test_t117_a_role_that_does_not_exist_gets_nothing",
-            _TIERS + "test_t117_models_that_hand_over_endlessly_ask_a_person_a_bounded_number_of_times",
-            _TIERS + "test_t117_no_program_escalates_a_goal_or_takes_it_back",
-            _TIERS + "test_t117_a_hand_over_gives_no_budget_and_spends_what_the_small_model_spent",
             "tests/jobs/kinds/test_tiers.py::test_a_small_model_shares_no_more_than_the_next_tier_may_see",
             "tests/sim/test_sim.py::test_no_schedule_with_minds_violates_a_promise",
         ),
@@ -147,21 +107,7 @@ MIND_THREATS = (
         "its keeper's, with the hash of the preview; a value of a look goes into calls that only read; only runs of "
         "its owner that fail by the plan take it back, and only to a text of that person",
         (
-            _KEPT + "test_t119_no_text_of_a_result_or_a_model_becomes_a_phrase",
-            _KEPT + "test_t119_a_plan_with_a_call_that_its_recipe_would_not_show_is_not_proposed",
-            _KEPT + "test_t119_a_call_that_changes_stands_in_the_text_and_in_the_effects",
-            _KEPT + "test_t119_only_its_author_keeps_or_dismisses_a_proposal",
-            _KEPT + "test_t119_a_flood_of_plans_is_bounded_for_each_person_and_takes_no_other_one_s_room",
-            _KEPT + "test_t119_words_of_a_built_in_recipe_are_not_taken_over",
-            _KEPT + "test_t119_words_start_nothing_by_a_recipe_on_trial",
-            _KEPT + "test_t119_what_looks_secret_is_never_kept",
-            _KEPT + "test_t119_no_one_but_its_keeper_runs_a_recipe_on_trial_by_words",
-            _KEPT + "test_t119_a_result_steers_no_call_that_changes_something",
             "tests/core/people/recipes/test_tracing.py",
-            _KEPT + "test_t119_runs_of_others_take_no_recipe_back",
-            _KEPT + "test_t119_a_device_that_lies_beside_others_takes_no_recipe_back",
-            _KEPT + "test_t119_a_device_that_lies_alone_brings_back_no_text_but_its_owner_s",
-            _KEPT + "test_t119_no_recipe_goes_back_to_a_stranger_s_text",
             "tests/edge/routes/requests/test_proposals.py::test_another_person_neither_sees_keeps_nor_dismisses_it",
             "tests/planner/recipes/test_raising.py",
         ),
@@ -175,12 +121,6 @@ MIND_THREATS = (
         "to write, or a caller who may not approve sets a faster clock, fires it now, or ends its pause",
         "each firing is judged as strictly as the schedule was; who may not approve changes no clock of what was "
         "approved, and starts none of it",
-        (
-            _SCHEDULES + "test_t123_a_recipe_that_begins_to_write_asks_at_the_next_firing",
-            _SCHEDULES + "test_t123_a_tool_that_begins_to_write_asks_at_the_next_firing",
-            _SCHEDULES + "test_t123_what_was_approved_runs_at_the_times_it_was_approved_for",
-            _SCHEDULES + "test_t123_whoever_may_not_approve_still_names_and_ends_a_schedule",
-        ),
         part="a schedule that an earlier release kept is judged so from its next change on",
     ),
     Threat(
@@ -189,12 +129,6 @@ MIND_THREATS = (
         "the command line that lists it",
         "a schema is read for so many parts and no more, whatever refers to what; a part of another kind counts as "
         "any value, a position in a list is a short number, and sizes of facts are the hub's own words",
-        (
-            _SCHEMAS + "test_t124_no_schema_of_a_device_stops_the_work_of_others",
-            _SCHEMAS + "test_t124_a_schema_is_read_within_bounds_and_named_in_the_terminal",
-            _SCHEMAS + "test_t124_a_position_is_a_short_number_in_plain_digits",
-            _SCHEMAS + "test_t124_a_size_that_a_device_names_is_not_read",
-        ),
         part="a schema with more parts than are read allows any value, so a plan for that tool is judged less",
     ),
     Threat(
@@ -203,12 +137,6 @@ MIND_THREATS = (
         "different effects, or so much and so often that it fills the log",
         "an offer has bounds, each tool has a name that a plan can write and stands once, and a connection that "
         "changes its offer without pause ends; what is beyond is refused whole",
-        (
-            _OFFERS + "test_t125_an_offer_beyond_its_bounds_is_refused_whole",
-            _OFFERS + "test_t125_no_number_of_slots_draws_all_work",
-            _OFFERS + "test_t125_a_flood_of_offers_ends_the_connection",
-            _OFFERS + "test_t125_what_an_agent_may_offer_is_taken",
-        ),
         part="within its slots, 4,096 at the most, a device may keep work until its timeout",
     ),
     Threat(
@@ -216,10 +144,6 @@ MIND_THREATS = (
         "a fact, a grant, a title, a schema or a condition of a device, a device that only asks to join, or a phrase "
         "of a recipe writes terminal commands into the lists of the command line",
         "lines with texts of others are printed by one function, which writes such signs out",
-        (
-            _TERMINAL + "test_t126_no_fact_grant_title_phrase_or_schema_steers_the_terminal",
-            _TERMINAL + "test_t126_what_waits_for_a_person_steers_no_terminal",
-        ),
         part="no check finds a new line of the command line that prints such a text in another way",
     ),
     Threat(
@@ -228,20 +152,12 @@ MIND_THREATS = (
         "it then runs as them, is judged as theirs, and stops when their token ends",
         "a change that differs in nothing is not kept, and a new name leaves the owner; who changes what runs, when or "
         "who hears of it owns it from then on, and so does who approves its plan again",
-        (
-            _SCHEDULES + "test_t127_a_change_of_nothing_makes_nobody_the_owner",
-            _SCHEDULES + "test_t127_a_change_of_its_work_makes_its_author_the_owner",
-        ),
     ),
     Threat(
         "T128",
         "a program or an assistant marks as seen that a schedule failed, that a recipe went back, or that a device "
         "remembers work which the hub lost, so that no person learns of it",
         "only a person marks a notice as seen, whatever the role and the scopes of the token are",
-        (
-            _NOTICES + "test_t128_no_machine_marks_the_notices_of_a_person_as_seen",
-            _NOTICES + "test_t128_a_person_marks_each_as_seen",
-        ),
         part="a program that holds the token of a person counts as that person; a schedule that is stopped loses its "
         "notice when it is resumed, and one whose owner chose no notices has none",
     ),
@@ -251,12 +167,6 @@ MIND_THREATS = (
         " of which each is an event and was counted from nought each time, fill the log",
         "connections and changes are counted by device over all of its connections; one too many is refused for a time,"
         " a connection that changes too much ends, and a report that says what the one before said is no change",
-        (
-            _OFFERS + "test_t129_a_device_that_connects_again_and_again_changes_its_offer_no_more_often",
-            _OFFERS + "test_t129_a_device_that_connects_again_and_again_with_one_offer_is_taken",
-            _OFFERS + "test_t129_a_condition_is_counted_by_device_too",
-            _OFFERS + "test_t129_a_device_that_comes_and_goes_without_pause_fills_no_log",
-        ),
         part="a restart of the hub begins the count anew",
     ),
     Threat(
@@ -265,18 +175,11 @@ MIND_THREATS = (
         "own computer, learns from a refusal where the hub keeps its data and whose account it is",
         "no refusal names a folder: a caller on this computer reads how the program is typed where its environment "
         "lies, everybody else the name that documents use",
-        (
-            _OWN_COMMAND + "test_t134_a_stranger_elsewhere_learns_no_folder_of_the_hub",
-            _OWN_COMMAND + "test_t134_a_caller_on_the_computer_of_the_hub_learns_no_folder",
-            _OWN_COMMAND + "test_t134_the_line_of_the_program_has_no_folder_of_the_computer",
-            _OWN_COMMAND + "test_t134_a_used_invitation_says_who_has_a_new_link",
-        ),
     ),
     Threat(
         "T163",
         "an operator or a viewer, whom an owner invited, learns where the hub keeps its data and whose account it is",
         "the whole command line is part of an owner's session only; every other role reads the name that documents use",
-        (_OWN_COMMAND + "test_t163_only_an_owner_is_told_the_folder_of_the_hub",),
     ),
     Threat(
         "T164",
@@ -313,7 +216,6 @@ MIND_THREATS = (
         "has kept, by a goal, or by a change of the plan while it waits",
         "named files of all tasks count together, a task as the widest that a rule may make of it, an undo as a call; "
         "a question counts only where its answer can keep the task from running",
-        ("tests/guard/test_wide_trash.py::test_t175_",),
         part="the words of a question are those of the plan; calls with `on_clash: replace` put the files that they "
         "replace into the trash unasked",
     ),
@@ -323,7 +225,6 @@ MIND_THREATS = (
         "or call is put behind a question that a person has answered",
         "a question counts only where it shows the result that names the files, or something made of it, and for no "
         "change after its answer by somebody who may not approve; every other list is shown by the hub's own question",
-        ("tests/guard/test_wide_trash.py::test_t246_",),
         part="what a plan makes of the list for its question, as a table, is the plan's",
     ),
     Threat(
@@ -332,7 +233,6 @@ MIND_THREATS = (
         "and all older backups go into the trash unasked",
         "a recipe goes unasked only for someone who may answer the question; the rotation of backups counts as a call "
         "that chooses what it trashes",
-        ("tests/guard/test_wide_trash.py::test_t190_",),
         part="someone who may approve and starts a recipe by its name is not asked again",
     ),
     Threat(
@@ -348,20 +248,12 @@ MIND_THREATS = (
         "whoever may only look, or another person, reads by the preview of a prompt what a person asked before, or "
         "the key of the model",
         "only a caller who may submit sees the text, which has no key and of earlier requests the caller's own",
-        (
-            _PROMPT_PREVIEW + "test_t139_the_preview_shows_no_request_of_another_and_no_key",
-            _PROMPT_PREVIEW + "test_t139_who_may_not_submit_reads_no_prompt",
-        ),
     ),
     Threat(
         "T142",
         "a model that obeys a text plans to drain or resume devices under a harmless name, and the person who is "
         "asked reads no device in the question",
         "the question is made of the calls: it says *drain* or *resume* with the names of the devices, known or not",
-        (
-            _HUB_CALLS + "test_t142_an_approval_names_the_devices_that_it_controls",
-            _HUB_CALLS + "test_t142_what_else_a_plan_does_is_said_beside_the_devices_that_it_controls",
-        ),
         part="more than five devices are counted in the sentence; the plan below it names them all",
     ),
     Threat(
@@ -371,7 +263,6 @@ MIND_THREATS = (
         "only a person's plan or recipe has sentences, without parameters; after an edit by a model none is used; a "
         "text of a device stands in quotes on one line, shortened, and a number beyond all use is not shown",
         (
-            "tests/guard/test_rights.py::test_t152_a_models_plan_says_no_sentence_of_the_answer",
             "tests/guard/test_rights.py::test_t32_an_assistant_names_no_secret_and_approves_nothing",
             "tests/core/answer/test_stated.py::test_a_plan_that_a_model_edited_states_nothing",
             "tests/core/answer/test_stated.py::test_a_text_from_a_device_stays_in_its_quotes",
@@ -383,10 +274,6 @@ MIND_THREATS = (
         "work that goes on from a request that shares less with a model, a fork or a schedule that repeats it, shows "
         "the model what the person kept from it",
         "a fork and each firing have the bound of the request that they come from, whoever begins them",
-        (
-            _SHARING + "test_t140_a_fork_shares_no_more_than_its_origin",
-            _SHARING + "test_t140_a_firing_shares_no_more_than_what_it_repeats",
-        ),
         part="words that are typed again are a new request, with its own choice",
     ),
     Threat(
@@ -395,10 +282,6 @@ MIND_THREATS = (
         "model of a goal reads, and the goal counts as one that has read no stranger",
         "a call that ran counts as a stranger's text however it ended; only one that was refused or never started "
         "has the device's own words",
-        (
-            "tests/guard/test_failed_calls.py::test_t145_after_a_failed_page_a_send_is_refused_without_a_question",
-            "tests/guard/test_failed_calls.py::test_t145_a_call_that_never_ran_has_read_nobody",
-        ),
         part="a device that lies about a refusal is believed",
     ),
     Threat(
@@ -406,14 +289,7 @@ MIND_THREATS = (
         "a result that is voted on asks its judge to be chosen, or a judge that obeys it answers something else",
         "the judge sees each result in one line before the plan's question; its answer is the name of a call of the "
         "vote that gave a result, or *none*, and anything else leaves the choice to a person",
-        (
-            _CHOICES + "test_t148_a_result_that_asks_to_be_chosen_stays_one_line_of_data",
-            _CHOICES + "test_t148_a_judge_that_obeys_a_text_chooses_nothing_and_does_nothing",
-            _CHOICES + "test_t148_the_value_of_a_choice_is_the_name_of_a_call_and_its_words_are_data",
-            _CHOICES + "test_t148_no_other_worker_and_no_machine_chooses",
-            _CHOICES + "test_t148_an_honest_choice_is_taken",
-            "tests/core/run/test_choices.py",
-        ),
+        ("tests/core/run/test_choices.py",),
         part="a model may be talked into another of the results; the vote gives no value that no call gave",
     ),
     Threat(
@@ -422,10 +298,7 @@ MIND_THREATS = (
         "failed",
         "words that cite none of the failed tasks without which the work is not done are asked for again, then left "
         "away; the sentence of the hub stands beside any words",
-        (
-            "tests/jobs/kinds/test_answering.py::test_t162_a_claim_of_success_over_failed_work_is_left_away",
-            "tests/planner/model/conversations/test_answer_talk.py",
-        ),
+        ("tests/planner/model/conversations/test_answer_talk.py",),
         part="a sentence that cites a failed task and says that it went well is believed, as words are not understood",
     ),
     Threat(
@@ -433,14 +306,12 @@ MIND_THREATS = (
         "a model, or a text that it obeys, has the question before its work go to a person of its choice alone, so"
         " that whoever asked for the work cannot say no",
         "a question in a plan or edit of a model names only whoever asked for it and people in a person's words",
-        ("tests/guard/test_named_answers.py::test_t215_",),
         part="a whole plan that an assistant submits may name people; they need the right to answer",
     ),
     Threat(
         "T250",
         "an assistant, or a text that it obeys, replaces a file of a granted folder while nobody looks",
         "a plan whose words a model chose, with a call that may overwrite files, waits for a person; an edit adds none",
-        ("tests/core/rights/test_overwriting_calls.py::test_t250_",),
         part="a device whose owner granted writing takes new files at once; an undo takes them away again",
     ),
     Threat(
@@ -448,7 +319,6 @@ MIND_THREATS = (
         "a plan, or a text that it passes on, begins with `-e`: on a Mac the notice, the question or the typed text is"
         " a script that runs outside of every cage; on Linux a notice has a link that reads as another address",
         "each text stands behind the end of the options; the body of a notice has no markup",
-        ("tests/guard/test_words_of_scripts.py::test_t272_",),
         part="osascript is played by a program that reads its options by getopt, as the one of macOS does",
     ),
 )

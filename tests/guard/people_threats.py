@@ -9,7 +9,6 @@ PEOPLE_THREATS = (
         "T238",
         "somebody who was invited allows calls for good; their invitation is revoked, and the calls still ask nobody",
         "a standing approval ends with the token it was given with, as a schedule does; the call asks again",
-        ("tests/guard/test_role_races.py::test_t238_",),
         part="one given in a sign-in outlives that sign-in, and an invitation whose time is over: the role still allows"
         " it, and `starloom person role` or Settings takes it back",
     ),
@@ -18,7 +17,6 @@ PEOPLE_THREATS = (
         "while an undo or a look at work in doubt waits, somebody who may edit puts another call or device in its"
         " place, and work that stays counts as taken back, or work that was done is done again",
         "such a call stays as its task says; it can be cancelled or removed, and then nothing is claimed of it",
-        ("tests/guard/test_edited_ways_back.py::test_t245_",),
     ),
     Threat(
         "T247",
@@ -26,14 +24,12 @@ PEOPLE_THREATS = (
         " made before, good for a week and for many devices, or have made in that moment",
         "open codes and unanswered requests end with the right to make them, in the same commit; a later one is"
         " refused",
-        ("tests/guard/test_role_races.py::test_t247_",),
         part="a device that they let in before stays: `starloom devices` says who did, `device revoke` ends it",
     ),
     Threat(
         "T249",
         "somebody who may rename devices, and not approve, swaps two names, and an approved call runs on another one",
         "no former name of a device goes to another one while work that has not ended means it by that name",
-        ("tests/guard/test_role_races.py::test_t249_",),
     ),
     Threat(
         "T252",
@@ -43,7 +39,6 @@ PEOPLE_THREATS = (
         "what needs approval goes only to devices that fitted when it was asked or shown, which the hash of a preview"
         " covers; where none of them does any more and another one would, or the devices are others than in the"
         " preview, the plan is asked about again with the reason; no edit of a model leads it to another",
-        ("tests/guard/test_moved_labels.py::test_t252_",),
         part="calls that need no approval go to each device that fits when they run",
     ),
     Threat(
@@ -51,7 +46,6 @@ PEOPLE_THREATS = (
         "somebody's right to run work is taken while a model makes a plan of their words, and the plan starts, even as"
         " one that they approved by its hash",
         "a request without a plan ends with the right to ask for it, in the same commit; a later one is refused",
-        ("tests/guard/test_role_races.py::test_t253_",),
     ),
     Threat(
         "T280",
@@ -59,7 +53,6 @@ PEOPLE_THREATS = (
         " others or a goal write where files are, and nobody is asked",
         "whatever an assistant writes waits for a person where it may take one file from its place or write over it,"
         " unless a question of the plan shows the files first; no edit of an assistant adds such a call",
-        ("tests/guard/test_files_of_assistants.py::test_t280_",),
         part="a program in the cage writes in its own folder; copies beside what is there go unasked",
     ),
     Threat(
@@ -68,7 +61,6 @@ PEOPLE_THREATS = (
         " pauses or repeats it, stops everybody's work, or pauses, changes, fires or removes a schedule of a person",
         "an assistant adds tasks behind the plan of somebody else and may cancel it; all else is a person's, as is"
         " all about a schedule, and nobody but a person marks work",
-        ("tests/guard/test_work_of_others.py::test_t281_",),
         part="an assistant cancels single constellations of others",
     ),
     Threat(
@@ -77,7 +69,6 @@ PEOPLE_THREATS = (
         " and retries it, and the whole plan begins; or all of its tasks, and retries one after it has ended",
         "a control begins no plan that waits for its approval; one that ended before anybody allowed it is started"
         " only as a new constellation, which asks",
-        ("tests/guard/test_begun_by_retries.py::test_t292_",),
     ),
     Threat(
         "T297",
@@ -85,7 +76,6 @@ PEOPLE_THREATS = (
         " cannot be brought back",
         "a call that empties a trash destroys: its plan waits for a person, no edit of an assistant adds it, and the"
         " device asks its owner for each number of days",
-        ("tests/guard/test_emptied_for_good.py::test_t297_",),
         part="what a person allowed from now on is not asked about again, as with any call",
     ),
     Threat(
@@ -94,7 +84,6 @@ PEOPLE_THREATS = (
         " an old result stands for a changed picture, and a folder that is taken back is read on",
         "the tools of pictures declare that they read, a tool without effects has no folder, and a call ends with its"
         " folders whether or not it needs a grant",
-        ("tests/guard/test_read_pictures.py::test_t298_",),
     ),
     Threat(
         "T303",
@@ -102,7 +91,6 @@ PEOPLE_THREATS = (
         " device called like a path, and they lie anywhere on the device: code of the agent is written over",
         "the names of files that are laid out for a program lead to no other folder, whatever their origin is called,"
         " and no device is called like a path",
-        ("tests/guard/test_names_of_given_files.py::test_t303_",),
     ),
     Threat(
         "T304",
@@ -110,28 +98,24 @@ PEOPLE_THREATS = (
         " harmless one allowed, and the device carries out the other",
         "an answer counts for the tool, the arguments and the task that were asked about; another call of this name"
         " waits, and no line is named for it",
-        ("tests/guard/test_questions_of_one_name.py::test_t304_",),
     ),
     Threat(
         "T291",
         "an assistant saves a recipe, which stands among those of the person, and its words take files away unasked"
         " once the person types them",
         "a recipe says that an assistant saved it, and asks as a plan of the assistant does until a person saves it",
-        ("tests/guard/test_recipes_of_assistants.py::test_t291_",),
     ),
     Threat(
         "T273",
         "somebody who may only look asks their live socket for snapshots, again and again, and reads none of them: the"
         " hub keeps each, megabytes for some letters",
         "the hub hears a page again, and makes its next snapshot, when it has taken what it asked for before",
-        ("tests/guard/test_unread_pages.py::test_t273_",),
     ),
     Threat(
         "T274",
         "the owner of a device takes back a folder, a host or a command, and a call that has it goes on to read and"
         " send for hours",
         "each second the agent ends the calls whose folders, hosts or command its policy does not allow any more",
-        ("tests/guard/test_taken_grants.py::test_t274_",),
         part="what such a call has done by then stays",
     ),
     Threat(
@@ -139,7 +123,6 @@ PEOPLE_THREATS = (
         "a stranger with many addresses is refused so often that the record of activity leaves out that a device or a"
         " person was refused",
         "strangers, and callers that are known, have so many lines a minute each",
-        ("tests/guard/test_flooded_refusals.py::test_t275_",),
     ),
     Threat(
         "T299",
@@ -147,10 +130,7 @@ PEOPLE_THREATS = (
         " nobody is shown them: a few questions to its owner a second fill the disk of the hub",
         "each text, list and map of a frame has a bound, and a frame beyond it ends the connection before it is an"
         " input; a field without one fails a test",
-        (
-            "tests/guard/test_flooding_asks.py::test_t299_",
-            "tests/protocol/test_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",
-        ),
+        ("tests/protocol/test_bounds.py::test_each_text_list_and_map_of_a_device_has_a_bound",),
     ),
     Threat(
         "T300",
@@ -158,14 +138,12 @@ PEOPLE_THREATS = (
         " they wait in the memory of the hub by the hundred thousand, and everybody's requests are refused",
         "a device with a thousand inputs is read no further until the engine has taken what waits, and it alone waits;"
         " a message is handled in such portions",
-        ("tests/guard/test_flooded_inbox.py::test_t300_", "tests/edge/listeners/test_serving.py::test_t300_"),
     ),
     Threat(
         "T301",
         "a device gives a list with a long item, and a plan fills it into the arguments of another device's call many"
         " times: the order is longer than a message, and ends each connection of that device for good",
         "an order that no message holds does not leave: its task fails with the size, and its device stays online",
-        ("tests/guard/test_filled_orders.py::test_t301_",),
     ),
     Threat(
         "T302",
@@ -173,20 +151,17 @@ PEOPLE_THREATS = (
         " another file or nothing where it lies or lay, and the undo takes or gives back something else",
         "the device takes back a file in its folders alone, as the call wrote it and through no link, and gives back"
         " only what its own trash has for that very place; else it moves nothing and says why",
-        ("tests/guard/test_undone_saves.py::test_t302_",),
     ),
     Threat(
         "T305",
         "somebody without a token asks a standby hub for an address such as *@HOST: behind the address of the owner it"
         " names another host, and the standby asks that one and gives back what it answers",
         "an address begins with /, and the relay puts it behind the host of the owner by parts, not by text",
-        ("tests/edge/peers/test_relay.py::test_t305_",),
     ),
     Threat(
         "T306",
         "somebody on the way to a Redis by rediss:// answers with a certificate of his own, and a worker or the queue"
         " of jobs gives him the password",
         "every connection checks the certificate and its name, and no address turns that off",
-        ("tests/jobs/test_broker.py::test_t306_",),
     ),
 )

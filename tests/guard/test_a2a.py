@@ -68,17 +68,6 @@ async def test_t111_no_message_answers_what_waits_for_a_person(open_world: World
     assert (await caller.call("GetTask", {"id": task["id"]}))["status"]["state"] == a2a_tasks.INPUT_REQUIRED
 
 
-async def test_t111_another_caller_neither_sees_nor_cancels_a_task(open_world: World) -> None:
-    await laptop(open_world)
-    caller, thief = await Caller.of(open_world), await Caller.of(open_world)
-    task = await caller.send(plans(random.Random(3))["kill"])
-    for method in ("GetTask", "CancelTask", "SubscribeToTask"):
-        assert (await thief.refused(method, {"id": task["id"]}))[0] == -32001
-    joined = message("go on", "m-9", taskId=task["id"], contextId=task["contextId"])
-    assert (await thief.refused("SendMessage", joined))[0] == -32001
-    assert (await caller.call("GetTask", {"id": task["id"]}))["status"]["state"] == a2a_tasks.INPUT_REQUIRED
-
-
 async def test_t111_a_label_of_another_door_makes_no_task_of_a_constellation(open_world: World) -> None:
     await laptop(open_world)
     caller = await Caller.of(open_world)

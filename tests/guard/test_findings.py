@@ -82,22 +82,6 @@ def test_t118_nobody_forges_the_call_that_the_hub_makes_again() -> None:
     assert one.shard.constellations["c1"].specs["mine"].again_of is None
 
 
-def test_t118_a_goal_publishes_its_own_topics_and_results_alone() -> None:
-    info = {"id": "info", "tool": "t.pure", "device": {"name": "one"}, "finds": {"topic": TOPIC, "value": "/seen"}}
-    one = Pursued(info, goal=_GOAL)
-    one.step(call(number=1))
-    one.end_calls()
-    for part in (
-        FoundPart(topic=TOPIC, task="why.1", pointer="/seen"),
-        FoundPart(topic="cause", task="info", pointer="/seen"),
-    ):
-        one.claim()
-        one.propose("step", calls=[call(number=2)], note="to see", finds=[part])
-        assert one.turns[-1][0] == "refused"
-        assert not one.take()
-    assert [finding.by for finding in one.made.findings.values()] == ["info"]
-
-
 def test_t118_a_goal_that_floods_its_topic_is_bounded() -> None:
     one = Pursued(goal=_GOAL)
     for number in range(OF_GOAL_MOST + 3):

@@ -118,13 +118,6 @@ async def test_an_answer_after_its_cancel_counts_for_nothing() -> None:
     assert "why.answer" not in constellation.specs
 
 
-def test_no_program_gives_a_hint_in_the_name_of_a_person() -> None:
-    one = Pursued()
-    for by in ("assistant:helper", "device:d-one", "worker:w", "model"):
-        assert one.control("hint", "why", by=by, reason=HOSTILE).faults[0].code is Code.FORBIDDEN
-    assert one.turns == []
-
-
 async def test_a_model_that_plans_a_goal_gets_no_more_right_by_it() -> None:
     hub = Hub()
     goal: Json = {"id": "why", "goal": "find out", "device": ONE, "may": {"tools": ["t.never"]}, "gives": {"a": "text"}}

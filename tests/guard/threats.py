@@ -1,7 +1,7 @@
 """The threat table, a row per id: what is threatened, how it is held, and the tests that show it.
 
-`tests` are those elsewhere; a test in `test_threats.py` or `test_matrix.py` belongs to a row by its name or by
-`OWN`. A row without any test says in `beyond` why the product does not reach so far; `part` says what is not shown.
+A test named `test_<id>_...` belongs to its row wherever it stands; `others` names those of another name. A row without
+any test says in `beyond` why the product does not reach so far; `part` says what is not shown.
 """
 
 from __future__ import annotations
@@ -14,26 +14,9 @@ from tests.guard.threat import Threat
 
 _AIP = "tests/edge/agents/test_aip.py::"
 _PLANNING = "tests/planner/model/conversations/test_planning.py::"
-_RIGHTS = "tests/guard/test_rights.py::"
 _CAGE = "tests/device_agents/sandbox/"
 _LINKS = "tests/guard/test_links.py::"
 _RACE = "tests/guard/test_link_race.py::"
-_RUNNERS = "tests/guard/test_runners.py::"
-_LOOKED = "tests/guard/test_answers_of_looks.py::"
-_ANSWERS = "tests/guard/test_hostile_answers.py::"
-_JUDGED = "tests/guard/test_hostile_judged.py::"
-_PLACES = "tests/guard/test_places.py::"
-_LOOKS = "tests/guard/test_looks.py::"
-_STREAMS = "tests/guard/test_hostile_streams.py::"
-_NAMED = "tests/guard/test_named_devices.py::"
-_A2A = "tests/guard/test_a2a.py::"
-_SERVERS = "tests/guard/test_other_servers.py::"
-_PROGRAMS = "tests/guard/test_programs.py::"
-_OTHERS = "tests/guard/test_other_agents.py::"
-_TURNS = "tests/guard/test_turns_and_times.py::"
-_WATCHING = "tests/guard/test_watching_plans.py::"
-_FIGURES = "tests/guard/test_lying_figures.py::"
-_OTHER_CALLS = "tests/guard/test_other_calls.py::"
 _REUSED = "tests/guard/test_reused_results.py::"
 
 
@@ -159,7 +142,12 @@ THREATS = (
         "cage, limits, own directory",
         (_CAGE + "test_cage.py", _CAGE + "test_python_in_cage.py"),
     ),
-    Threat("E3", "a token does more than its scope", "one table", ("tests/edge/test_guard.py",)),
+    Threat(
+        "E3",
+        "a token does more than its scope",
+        "one table",
+        ("tests/edge/test_guard.py", "tests/guard/test_matrix.py"),
+    ),
     Threat(
         "E4",
         "a prompt hidden in data gives orders",
@@ -203,33 +191,18 @@ THREATS = (
         "T46",
         "somebody makes a device leave that does not want to",
         "a signature of the device's own key over this hub and a nonce; the hub signs its answer",
-        (
-            "tests/guard/test_leave.py::test_t46_a_device_makes_no_other_device_leave",
-            "tests/core/fleet/test_devices.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",
-        ),
+        ("tests/core/fleet/test_devices.py::test_a_device_that_leaves_gives_its_work_back_by_its_own_word",),
     ),
     Threat(
         "T47",
         "somebody has a device install an agent that its hub does not hand out, or an older one",
         "the hub signs names, versions and hashes for this device and its nonce; only a person at the device begins it",
-        (
-            "tests/guard/test_upgrade.py::test_t47_the_hub_names_its_agent_to_its_own_devices_alone",
-            "tests/guard/test_upgrade.py::test_t47_an_answer_that_the_hub_did_not_sign_installs_nothing",
-            "tests/guard/test_upgrade.py::test_t47_what_no_hub_would_mean_is_refused_though_it_is_signed",
-            "tests/guard/test_upgrade.py::test_t47_other_bytes_than_those_signed_are_not_installed",
-            "tests/guard/test_upgrade.py::test_t47_no_message_of_the_hub_begins_an_upgrade",
-        ),
         part="a hub that is taken over hands out what it likes to those who type the command",
     ),
     Threat(
         "T48",
         "a device gives itself the labels that plans select by",
         "labels asked for at joining are shown and given by the person who approves; no offer or later request counts",
-        (
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_a_device_gives_itself_no_labels",
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_a_second_request_changes_no_labels",
-            "tests/edge/routes/fleet/test_joined_labels.py::test_t48_the_place_of_a_device_keeps_its_labels",
-        ),
     ),
     Threat(
         "T43",
@@ -313,7 +286,6 @@ THREATS = (
         "one judge of all that a task does, asked by approval, preview and review",
         (
             "tests/core/rights/test_call_effects.py",
-            _RIGHTS + "test_t31_",
             "tests/device_agents/tools/test_effects.py::test_a_call_that_counts_as_read_changes_nothing",
         ),
     ),
@@ -321,34 +293,27 @@ THREATS = (
         "T32",
         "an assistant names a secret, hides an effect or approves, by MCP, REST, edits, forks, schedules or recipes",
         "the author of each input is judged in the core",
-        ("tests/recipes/test_assistants.py::test_t32_no_door_gives_an_assistant_a_secret", _RIGHTS + "test_t32_"),
     ),
     Threat(
         "T33",
         "a token gets more role or scopes, or sets an approval aside",
         "a token has at most its issuer's rights; setting aside needs the scope approve",
-        (_RIGHTS + "test_t33_",),
     ),
     Threat(
         "T34",
         "a token or session outlives the one that made it",
         "each has its parent, and ends with it",
-        (_RIGHTS + "test_t34_",),
     ),
     Threat(
         "T35",
         "a caller ends, reads or hides behind what belongs to another",
         "tokens of one's own line; keys of idempotency of one's own; author and token in each event",
-        (_RIGHTS + "test_t35_",),
     ),
     Threat(
         "T36",
         "a hub chooses folder, input or variables of a command that the owner typed whole",
         "a rule covers its words in its folder; anything beside asks the owner",
-        (
-            "tests/device_agents/policy/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",
-            "tests/recipes/test_operating.py::test_t36_the_hub_chooses_nothing_of_a_command_typed_whole",
-        ),
+        ("tests/device_agents/policy/test_policy.py::test_no_call_is_unasked_but_the_one_that_was_typed",),
     ),
     Threat(
         "T39",
@@ -391,39 +356,19 @@ THREATS = (
         "T49",
         "a call finds values, secrets or state of an earlier call",
         "the tool's process alone reads the call and answers; runner and zygote never hold a word of it",
-        (
-            _RUNNERS + "test_t49_the_next_call_finds_nothing_of_a_call",
-            _RUNNERS + "test_t49_a_secret_of_a_call_is_nowhere_afterwards",
-            _RUNNERS + "test_t49_a_search_of_memory_finds_what_is_there",
-            _RUNNERS + "test_t49_what_a_call_leaves_running_costs_it_the_runner",
-        ),
         part="hash seed and address layout are the same in all calls; files that a tool leaves in granted folders stay",
     ),
     Threat(
         "T50",
         "a call stops, kills, reads or imitates its runner or the zygote",
         "the zygote ends what a killed runner leaves, the agent holds the deadlines once more, memory is closed",
-        (
-            _RUNNERS + "test_t50_a_call_that_kills_its_runner_leaves_nothing",
-            _RUNNERS + "test_t50_a_dead_zygote_stops_no_call",
-            _RUNNERS + "test_t50_a_stopped_zygote_is_replaced",
-            _RUNNERS + "test_t50_a_stopped_runner_is_ended_by_the_agent",
-            _RUNNERS + "test_t50_a_line_that_no_tool_says_ends_the_call_alone",
-            _RUNNERS + "test_t50_nothing_of_a_call_outlives_a_killed_agent",
-            _RUNNERS + "test_t50_runner_and_zygote_are_closed_to_a_call",
-        ),
         part="as root memory is open to root; a daemon outlives a call that kills the zygote and then its runner",
     ),
     Threat(
         "T51",
         "a page, drawing or PDF of an answer acts on who looks at it",
         "frames without scripts, a policy for each file; drawings only as pictures; Markdown without HTML",
-        (
-            _ANSWERS + "test_t51_a_hostile_file_does_nothing_where_it_is_looked_at",
-            _ANSWERS + "test_t51_the_same_files_act_where_nothing_holds_them",
-            _ANSWERS + "test_t51_what_waits_for_a_press_is_among_the_attacks",
-            "tests/edge/routes/work/test_artifacts.py::test_a_person_uploads_and_downloads",
-        ),
+        ("tests/edge/routes/work/test_artifacts.py::test_a_person_uploads_and_downloads",),
         part="a PDF is shown by the browser's own viewer, which no sandbox holds; a link pressed in a file in a "
         "tab of its own leads where it says",
     ),
@@ -432,13 +377,7 @@ THREATS = (
         "a device lies about its figures: impossible ones, no numbers at all, a flood of them",
         "each has a range, a device one point a step in lines of its own, all of them a bounded place in memory; "
         "nothing is decided by them and nothing of them is written down",
-        (
-            _FIGURES + "test_t52_figures_that_cannot_be_leave_no_point_and_are_counted",
-            _FIGURES + "test_t52_what_is_no_figure_ends_the_connection",
-            _FIGURES + "test_t52_a_flood_takes_no_memory_no_event_and_touches_no_other_device",
-            _FIGURES + "test_t52_pongs_that_nobody_asked_for_are_no_latency",
-            "tests/edge/agents/test_vital_lines.py::test_of_too_many_devices_those_heard_last_are_kept",
-        ),
+        ("tests/edge/agents/test_vital_lines.py::test_of_too_many_devices_those_heard_last_are_kept",),
         part="a device may tell a wrong figure that could be, or answer late; its own line is wrong then",
     ),
     Threat(
@@ -447,10 +386,6 @@ THREATS = (
         "each call is judged by the device's own offer and by the rights of a model's plan; a card is one fenced line, "
         "bounded and scrubbed, and the plan that follows is judged like any other",
         (
-            _LOOKS + "test_t83_a_look_that_is_more_than_reading_reaches_no_device",
-            _LOOKS + "test_t83_a_look_of_a_reviewer_that_is_more_than_reading_reaches_no_device",
-            _LOOKS + "test_t83_nothing_is_looked_at_before_a_person_allows_what_was_held",
-            _LOOKS + "test_t83_only_an_owner_widens_what_a_model_is_shown",
             "tests/core/people/test_looks.py",
             "tests/jobs/kinds/test_looking.py::test_a_hostile_result_widens_nothing",
             "tests/jobs/kinds/test_review_looking.py::test_a_result_of_a_look_that_gives_orders_widens_nothing",
@@ -464,15 +399,7 @@ THREATS = (
         "a result tells its judge to say yes, a judge obeys a text, or something goes past the judge",
         "the judge is another role in a context of its own, sees data in one line each before the plan's question, and "
         "can only give a verdict with a cite that leads to a value; no edit removes it, and I17 holds after every step",
-        (
-            _JUDGED + "test_t84_a_result_stays_one_line_of_data_before_the_question",
-            _JUDGED + "test_t84_a_judge_that_obeys_a_text_gives_no_verdict_and_does_nothing",
-            _JUDGED + "test_t84_the_words_of_a_judge_are_data",
-            _JUDGED + "test_t84_no_other_worker_and_no_machine_gives_a_verdict_or_an_answer",
-            _JUDGED + "test_t84_a_worker_without_the_job_gives_no_verdict",
-            _JUDGED + "test_t84_an_honest_yes_lets_a_result_pass",
-            "tests/core/run/test_judgement.py",
-        ),
+        ("tests/core/run/test_judgement.py",),
         part="a model may be talked into a wrong yes with a true cite; checks by code come first and read no words",
     ),
     Threat(
@@ -480,12 +407,7 @@ THREATS = (
         "a text of a stranger in a place of an answer steers a terminal, the page or a model, or brings a secret along",
         "a place takes one number or one short line, scrubbed, put in after the last check; the text goes to the "
         "person and into no prompt, and marks in it are no sources",
-        (
-            _PLACES + "test_t92_a_text_in_a_place_is_one_short_line_and_reaches_no_model",
-            _PLACES + "test_t92_a_text_too_long_for_a_place_takes_its_sentence_with_it",
-            _PLACES + "test_t92_a_value_in_a_place_opens_no_other_place_and_no_source",
-            "tests/planner/model/conversations/test_answer_talk.py",
-        ),
+        ("tests/planner/model/conversations/test_answer_talk.py",),
         part="a stranger's words of up to 80 characters stand in a sentence of the answer, as they would in the result",
     ),
     Threat(
@@ -495,8 +417,6 @@ THREATS = (
         "a sketch is typed, bounded and rebuilt by the hub, goes only to pages that look at the constellation, and is "
         "in no state: there is nothing to approve, edit or carry out",
         (
-            _STREAMS + "test_t93_a_hostile_stream_is_a_bounded_picture_and_nothing_else",
-            _STREAMS + "test_t93_who_does_not_look_at_a_constellation_gets_no_picture_of_its_plan",
             "tests/edge/live/test_sketches.py",
             "tests/planner/model/test_sketching.py",
             "tests/planner/model/transport/test_streaming.py",
@@ -509,12 +429,7 @@ THREATS = (
         "a result names the device of a later task: one that the plan does not allow, or one named like another",
         "only a device of the set that was shown and approved is taken, ids before names, exactly one; else the task "
         "fails. Without a set, only calls that read are taken",
-        (
-            _NAMED + "test_t96_a_result_that_names_a_device_outside_reaches_none",
-            _NAMED + "test_t96_a_task_that_does_more_than_read_needs_a_set",
-            _NAMED + "test_t96_a_result_that_names_a_device_of_the_set_reaches_it",
-            "tests/core/plan/test_named_devices.py",
-        ),
+        ("tests/core/plan/test_named_devices.py",),
         part="a device that lies may name any device of the set",
     ),
     Threat(
@@ -523,9 +438,6 @@ THREATS = (
         "words without a plan are held against the looks that they cite and come from the job's own worker; only an "
         "answer of a person to a question can withdraw a request, and nothing but reading was done",
         (
-            _LOOKED + "test_t97_a_planner_that_obeys_a_look_neither_answers_nor_runs_anything",
-            _LOOKED + "test_t97_signs_that_steer_a_terminal_are_no_part_of_the_words",
-            _LOOKED + "test_t97_no_other_worker_and_no_planner_without_a_model_answers",
             "tests/core/people/test_answers_of_looks.py",
             "tests/core/plan/test_review_hold.py::test_a_hold_has_a_least_and_a_most",
         ),
@@ -536,17 +448,7 @@ THREATS = (
         "an agent of others on a device reaches files, programs or processes that its owner did not name",
         "its files go through the door of our own tools, its programs through the command rules, and the kernel "
         "confines its own hands to its folder, without the rights of root",
-        (
-            _OTHERS + "test_t101_no_door_leads_out_of_its_folder",
-            _OTHERS + "test_t101_its_own_hands_reach_no_file_outside",
-            _OTHERS + "test_t101_it_reads_nothing_of_the_home_of_the_device",
-            _OTHERS + "test_t101_it_looks_into_no_process_of_the_device",
-            _OTHERS + "test_t101_no_service_or_process_outside_acts_for_it",
-            _OTHERS + "test_t101_a_program_without_a_rule_does_not_run",
-            _OTHERS + "test_t101_an_allowed_program_reaches_no_file_outside_either",
-            _OTHERS + "test_t101_a_variable_makes_no_other_program_of_an_allowed_one",
-            "tests/device_agents/tools/agents/test_agent.py",
-        ),
+        ("tests/device_agents/tools/agents/test_agent.py",),
         part="the network is open to it, so it may send what it may read; it sees command lines; before Linux 6.12 it "
         "may send signals; with `confined = false` it has all rights of the account",
     ),
@@ -555,17 +457,7 @@ THREATS = (
         "an agent of others gets a permission by a lie, a flood or an answer for another action, or outlives its call",
         "each permission is a question of the device, bound to a hash of the action and answered once; no claim saves "
         "one; messages, questions, time and silence are bounded, and the runner ends all that it started",
-        (
-            _OTHERS + "test_t102_a_claim_that_an_action_only_reads_saves_no_question",
-            _OTHERS + "test_t102_an_answer_for_one_action_allows_no_other",
-            _OTHERS + "test_t102_an_answer_that_nobody_was_asked_for_allows_nothing",
-            _OTHERS + "test_t102_questions_are_bounded",
-            _OTHERS + "test_t102_an_agent_that_floods_or_breaks_ends_in_words",
-            _OTHERS + "test_t102_an_agent_that_ignores_its_end_is_ended",
-            _OTHERS + "test_t102_a_babbling_agent_is_ended_by_a_cancel",
-            _OTHERS + "test_t102_nothing_is_done_for_it_after_its_turn",
-            "tests/device_agents/toolkit/clients/test_other_agents.py",
-        ),
+        ("tests/device_agents/toolkit/clients/test_other_agents.py",),
         part="an owner may be talked into a yes by the words of an agent; the input of the action stands beside them",
     ),
     Threat(
@@ -589,13 +481,6 @@ THREATS = (
         "input; one form of a time within a bound is taken; a shown result is bounded text, and no question is asked "
         "without it",
         (
-            _TURNS + "test_t99_a_device_that_never_ends_gets_the_turns_of_the_plan",
-            _TURNS + "test_t99_turns_of_a_call_that_writes_wait_for_a_person",
-            _TURNS + "test_t99_a_carried_value_stays_data",
-            _TURNS + "test_t99_a_time_of_a_stranger_is_bounded",
-            _TURNS + "test_t99_a_result_beside_a_question_is_text_and_answers_nothing",
-            _TURNS + "test_t99_without_its_value_no_question_is_asked",
-            _TURNS + "test_t99_an_honest_device_has_its_turns_its_time_and_its_question",
             "tests/core/plan/test_repeats.py",
             "tests/core/clock/test_moments.py",
             "tests/core/people/test_shown_results.py",
@@ -629,18 +514,6 @@ THREATS = (
         "arguments that the plan has, and is judged again when it is made; a report counts for the open attempt of its "
         "own device, and what is read and kept of reports is bounded",
         (
-            _WATCHING + "test_t108_without_the_right_a_plan_drains_nothing",
-            _WATCHING + "test_t108_a_drain_waits_for_a_person_and_a_no_leaves_the_device",
-            _WATCHING + "test_t108_an_honest_owner_drains_by_a_plan",
-            _WATCHING + "test_t108_no_schedule_drains",
-            _WATCHING + "test_t108_no_edit_and_no_rule_drains",
-            _WATCHING + "test_t108_no_result_names_the_device_that_is_drained",
-            _WATCHING + "test_t108_an_offer_under_the_name_of_a_tool_of_the_hub_counts_for_nothing",
-            _WATCHING + "test_t108_an_honest_report_ends_the_work_that_its_plan_calls_hopeless",
-            _WATCHING + "test_t108_a_report_about_the_work_of_another_ends_nothing",
-            _WATCHING + "test_t108_without_a_rule_nobody_listens",
-            _WATCHING + "test_t108_what_is_no_report_ends_nothing_and_leaves_nothing",
-            _WATCHING + "test_t108_a_flood_of_reports_leaves_a_bounded_log",
             "tests/core/fleet/test_hub_calls.py",
             "tests/core/plan/test_progress_rules.py",
             "tests/edge/agents/test_progress_lines.py",
@@ -679,11 +552,6 @@ THREATS = (
         "declaration counts where it has no more effects and the same repeatability, and is a part of the plan that is "
         "shown",
         (
-            _OTHER_CALLS + "test_t110_an_edit_by_a_program_adds_no_call_that_a_person_would_be_asked_about",
-            _OTHER_CALLS + "test_t110_another_call_on_another_device_waits_for_a_person",
-            _OTHER_CALLS + "test_t110_a_device_that_always_fails_gets_each_call_once",
-            _OTHER_CALLS + "test_t110_a_device_that_may_have_changed_something_gets_no_other_call",
-            _OTHER_CALLS + "test_t110_a_declared_tool_stands_in_the_plan_that_is_shown_and_one_that_does_more_does_not",
             "tests/planner/test_equivalents.py",
             "tests/core/run/test_other_calls.py",
             "tests/protocol/plan/lowering/patterns/test_other_calls.py",
@@ -695,11 +563,7 @@ THREATS = (
         "each caller is an assistant whatever its token, with a scope that opens nothing else; no message answers a "
         "question; a task belongs to the token that made it, and one message makes one task",
         (
-            _A2A + "test_t111_no_plan_of_an_agent_of_others_runs_beyond_reading",
-            _A2A + "test_t111_no_message_answers_what_waits_for_a_person",
-            _A2A + "test_t111_another_caller_neither_sees_nor_cancels_a_task",
-            _A2A + "test_t111_a_label_of_another_door_makes_no_task_of_a_constellation",
-            _A2A + "test_t111_a_repeated_message_starts_nothing_twice",
+            "tests/edge/routes/requests/test_a2a.py::test_the_task_of_another_caller_is_as_unknown_as_none",
             "tests/edge/routes/requests/test_a2a.py",
         ),
         part="an agent may read what its answers and the questions to people say",
@@ -710,14 +574,6 @@ THREATS = (
         "only the host that the owner wrote is asked, and no redirect is followed; messages, streams and waits are "
         "bounded; a tool that changes asks each time; a session ends with its constellation and all that it started",
         (
-            _SERVERS + "test_t112_a_server_of_the_web_leads_nowhere_else",
-            _SERVERS + "test_t112_an_answer_without_an_end_is_bounded",
-            _SERVERS + "test_t112_an_answer_to_another_call_is_none",
-            _SERVERS + "test_t112_offers_that_change_in_a_call_widen_nothing",
-            _SERVERS + "test_t112_a_listing_names_no_other_server_s_tools",
-            _SERVERS + "test_t112_a_flood_of_changes_is_one_list_at_a_time",
-            _SERVERS + "test_t112_a_large_tool_is_offered_by_no_more_than_its_name",
-            _SERVERS + "test_t112_an_entry_of_the_web_has_no_program_and_no_secret_in_its_address",
             "tests/device_agents/tools/agents/test_remote_agent.py",
             "tests/device_agents/work/sessions/test_mcp_sessions.py",
         ),
@@ -730,21 +586,7 @@ THREATS = (
         "a recipe's words stand in quotation marks below a name and hints of the hub's own, and its effects are those "
         "of its plan; texts of a server come as results of calls alone and count as a stranger's; a program follows "
         "its own constellations; lists, texts, subscriptions and streams are bounded",
-        (
-            _PROGRAMS + "test_t121_the_words_of_a_recipe_are_data_in_the_list_of_tools",
-            _PROGRAMS + "test_t121_no_sign_of_a_recipe_ends_its_line",
-            _PROGRAMS + "test_t121_a_recipe_takes_the_place_of_no_tool_and_floods_no_list",
-            _PROGRAMS + "test_t121_a_recipe_that_says_it_only_reads_is_hinted_by_its_plan",
-            _PROGRAMS + "test_t121_nobody_follows_the_constellation_of_another",
-            _PROGRAMS + "test_t121_a_flood_of_subscriptions_ends_at_the_bound_and_disturbs_nobody",
-            _PROGRAMS + "test_t121_a_flood_of_streams_ends_at_the_bound",
-            _PROGRAMS + "test_t121_texts_of_a_device_reach_an_assistant_as_data",
-            _SERVERS + "test_t121_no_word_of_a_server_s_texts_stands_in_the_offer",
-            _SERVERS + "test_t121_lists_of_a_server_are_bounded_and_clean",
-            _SERVERS + "test_t121_a_prompt_speaks_as_nobody_else_and_a_resource_brings_few_files",
-            _SERVERS + "test_t121_the_device_itself_follows_no_address_of_a_resource",
-            "tests/guard/test_injections.py",
-        ),
+        ("tests/guard/test_injections.py",),
         part="a model may still obey words in quotation marks: what it may then do is bounded, as of any assistant",
     ),
     Threat(
@@ -793,4 +635,3 @@ THREATS = (
     *MIND_THREATS,
     *PEOPLE_THREATS,
 )
-OWN = {"test_matrix.py": "E3"}

@@ -1,6 +1,7 @@
 """Records of the hub as answers of the REST API have them: JSON objects. Types only.
 
-Generated from protocol/schema/openapi.json by `make gen`; change the records or starloom_protocol/api instead.
+Generated from protocol/schema/openapi.json by `make gen`; change the records or starloom_protocol/api instead. To have
+one more field, write its name in quotes where it is read.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ from starloom_protocol.api.schedules import BoundDeviceRow, ConsentRow, FiringRo
 class CheckJson(TypedDict):
     """A condition on the own result; `exit_code` is written as a condition on `/exit_code`."""
 
-    op: str
     output: str
     says: NotRequired[str]
     value: NotRequired[str | None]
@@ -39,7 +39,6 @@ class ChoiceJson(TypedDict):
 class ConditionJson(TypedDict):
     """`value` is canonical text; null where the operator needs none."""
 
-    op: str
     output: str
     value: NotRequired[str | None]
 
@@ -48,7 +47,6 @@ class DeviceVitalsJson(TypedDict):
     """The lines of one device."""
 
     device: str
-    heard_ms: int
     lines: dict[str, list[int | None]]
 
 
@@ -61,45 +59,24 @@ class FaultJson(TypedDict):
     reason: str
 
 
-class FileOutJson(TypedDict):
-    output: str
-    to: str
-
-
-class FindsJson(TypedDict):
-    """The topic under which a task publishes a part of its result: the pointer `output` into it."""
-
-    output: NotRequired[str]
-    topic: str
-
-
 class ForEachJson(TypedDict):
     """A group's list: `source` with `output`, `devices`, `same`, `times` or `repeat`."""
 
-    after_s: NotRequired[int]
     devices: NotRequired[SelectorJson | None]
-    flatten: NotRequired[bool]
-    in_turn: NotRequired[bool]
     max_parallel: NotRequired[int]
-    need: NotRequired[str]
-    need_count: NotRequired[int]
     output: NotRequired[str]
     repeat: NotRequired[RepeatJson | None]
     same: NotRequired[str | None]
     source: NotRequired[str | None]
     times: NotRequired[int]
-    when_off: NotRequired[str]
 
 
 class GoalJson(TypedDict):
     """The aim of a goal and its envelope; the devices are those of the task's selector."""
 
-    aim: str
-    finds: NotRequired[list[str]]
     gives: NotRequired[str]
     hosts: NotRequired[list[str]]
     micros: NotRequired[int]
-    milestones: NotRequired[list[MilestoneJson]]
     paths: NotRequired[list[str]]
     steps: NotRequired[int]
     tokens: NotRequired[int]
@@ -112,39 +89,22 @@ class InputJson(TypedDict):
     """One data dependency of a task: the pointer `output` into what `source` gives, handed over as `name`."""
 
     all: NotRequired[bool]
-    flatten: NotRequired[bool]
-    fresh_s: NotRequired[int]
     name: str
-    off: NotRequired[bool]
     optional: NotRequired[bool]
-    otherwise: NotRequired[str | None]
     output: NotRequired[str]
     source: str
     topic: NotRequired[str]
-    who: NotRequired[bool]
 
 
 class JudgeJson(TypedDict):
     """A question about a result, which a model in the role of judge answers after the checks by code."""
 
     question: str
-    unclear: NotRequired[str]
-
-
-class MilestoneJson(TypedDict):
-    """A result that the steps of a goal are to give by a number of steps or a time, whichever is over first."""
-
-    condition: NotRequired[CheckJson | None]
-    says: str
-    steps: NotRequired[int]
-    tool: NotRequired[str]
-    within_s: NotRequired[int]
 
 
 class ModelCallJson(TypedDict):
     """One call of a model for a job: the texts that went and came, and the cost."""
 
-    asked_ms: int
     cached_tokens: NotRequired[int]
     fault: NotRequired[str]
     input_tokens: NotRequired[int]
@@ -164,29 +124,14 @@ class ModelUseJson(TypedDict):
     """The use of a model: calls, tokens, millionths of a dollar, and the time of its jobs added up."""
 
     calls: NotRequired[int]
-    escalations: NotRequired[int]
     micros: NotRequired[int]
-    spared: NotRequired[int]
-    time_ms: NotRequired[int]
     tokens: NotRequired[int]
     turns: NotRequired[dict[str, int]]
-
-
-class MomentJson(TypedDict):
-    """The time before which a task does not begin: `at`, or the pointer `output` into the result of `source`."""
-
-    at: NotRequired[str]
-    output: NotRequired[str]
-    past: NotRequired[str]
-    source: NotRequired[str]
-    within_s: int
-    zone: NotRequired[str]
 
 
 class NamedQuestionRowJson(TypedDict):
     """A question with the name of its constellation."""
 
-    action: str | None
     answer: str | None
     answered_at: str | None
     answered_by: str | None
@@ -200,33 +145,15 @@ class NamedQuestionRowJson(TypedDict):
     id: str
     kind: str
     once_because: str
-    opened_at: str | None
     operations: Any
     question: str
     reason: str
     shown: ShownRow | None
-    takes_away: list[str]
     task: str | None
     text: str
     usual: str
     version: int
     wider: list[str]
-
-
-class OnAbsenceJson(TypedDict):
-    """The treatment of an attempt whose device is absent; an empty `then` means the default of its repeatability."""
-
-    after_s: NotRequired[int]
-    then: NotRequired[str]
-
-
-class OriginJson(TypedDict):
-    """The origin of a fork: another constellation after its event `seq`, at `version`, or from `task` on."""
-
-    constellation: str
-    seq: int
-    task: NotRequired[str | None]
-    version: int
 
 
 class OtherCallJson(TypedDict):
@@ -240,9 +167,7 @@ class PathStepJson(TypedDict):
 
     device: str
     ended_ms: int
-    released_ms: int
     task: str
-    time_ms: int
     waits: dict[str, int]
 
 
@@ -250,9 +175,7 @@ class PolicyJson(TypedDict):
     """How a plan is approved, carried on after a failure, reviewed and judged."""
 
     approval: NotRequired[str]
-    drop_below: NotRequired[int]
     judge: NotRequired[JudgeJson | None]
-    on_failure: NotRequired[str]
     partial: NotRequired[bool]
     priority: NotRequired[str]
     review: NotRequired[str]
@@ -262,7 +185,6 @@ class PolicyJson(TypedDict):
 class QuestionRowJson(TypedDict):
     """A question to a person: an approval, a task for a person, or the wish of a reviewer."""
 
-    action: str | None
     answer: str | None
     answered_at: str | None
     answered_by: str | None
@@ -274,7 +196,6 @@ class QuestionRowJson(TypedDict):
     id: str
     kind: str
     once_because: str
-    opened_at: str | None
     operations: Any
     question: str
     reason: str
@@ -306,11 +227,7 @@ class RecoveriesJson(TypedDict):
 
 
 class RepeatJson(TypedDict):
-    carry: NotRequired[dict[str, str]]
-    during: NotRequired[bool]
-    every_s: NotRequired[int]
     in_a_row: NotRequired[int]
-    last_answers: NotRequired[bool]
     most: int
     until: NotRequired[ConditionJson | None]
 
@@ -334,53 +251,29 @@ class RetryJson(TypedDict):
     """`max_attempts` 0 means the default: 3 for pure and idempotent work, else 1."""
 
     max_attempts: NotRequired[int]
-    on_check: NotRequired[bool]
-    on_exit: NotRequired[bool]
-
-
-class ReuseJson(TypedDict):
-    """A task that takes over the result of an equal one that succeeded at most `fresh_s` ago."""
-
-    fresh_s: int
-    key: NotRequired[str | None]
 
 
 class RunReportJson(TypedDict):
     """The report of a constellation as of `seq`."""
 
     attempts: int
-    busy_ms: int
-    checks_passed: int
     constellation: str
     created_at: str
-    device_names: dict[str, str]
     devices: int
     ended: bool
-    for_person_ms: int
     gain: float
-    hedge_ms: int
-    makespan_ms: int
     model: ModelUseJson
     name: str
-    one_at_a_time_ms: int
     parallelism: float
     path: list[PathStepJson]
-    path_ms: int
     planning_ms: int
     recoveries: RecoveriesJson
-    repeated_ms: int
-    result_bytes: int
     seq: int
-    spans: NotRequired[SpansJson | None]
     starting_ms: int
     state: str
     tasks: int
-    ticks: list[TickJson]
     versions: int
     waits: list[WaitJson]
-    width_mean: float
-    width_most: int
-    work_ms: int
 
 
 class ScheduleRowJson(TypedDict):
@@ -439,13 +332,6 @@ class SelectorJson(TypedDict):
     tools: NotRequired[list[str]]
 
 
-class ShowsJson(TypedDict):
-    """The part of a result that a question shows beside its choices: the pointer `output` into that of `source`."""
-
-    output: NotRequired[str]
-    source: str
-
-
 class SnapshotJson(TypedDict):
     """A whole constellation at one event of its log."""
 
@@ -461,7 +347,6 @@ class SnapshotJson(TypedDict):
     labels: dict[str, str]
     metrics: Metrics
     name: str
-    origin: OriginJson | None
     params: Any
     plan_hash: str | None
     policy: PolicyJson
@@ -474,35 +359,8 @@ class SnapshotJson(TypedDict):
     seq: int
     state: str
     tasks: list[TaskRowJson]
-    undone_from: str | None
     version: int
-    waited_ms: int
     waiting: list[WaitingRow]
-
-
-class SpansJson(TypedDict):
-    """The phases of all tasks in columns, in the order in which they began."""
-
-    attempt: list[int]
-    device: list[int]
-    devices: list[str]
-    from_ms: list[int]
-    hedge: list[int]
-    phase: list[str]
-    task: list[int]
-    tasks: list[str]
-    to_ms: list[int]
-
-
-class StopWhenJson(TypedDict):
-    """When a running task is hopeless: by `name`, the field of the lines of JSON that its program writes."""
-
-    after_n: NotRequired[int]
-    after_s: NotRequired[int]
-    best: NotRequired[str]
-    condition: NotRequired[ConditionJson | None]
-    name: str
-    worse_by: NotRequired[str | None]
 
 
 class TaskRowJson(TypedDict):
@@ -515,16 +373,12 @@ class TaskRowJson(TypedDict):
     code: str | None
     count: NotRequired[int]
     device: str | None
-    device_name: str | None
-    family: str | None
     glyph: str | None
     group: str | None
     id: str
     key: str | None
     kind: str
     reason: str | None
-    reused_from: str | None
-    round: int
     since: str | None
     spec: TaskSpecJson
     state: str | None
@@ -536,58 +390,35 @@ class TaskRowJson(TypedDict):
 class TaskSpecJson(TypedDict):
     """A task's specification, by edits alone."""
 
-    again_of: NotRequired[str | None]
     any_of: NotRequired[list[OtherCallJson]]
     args: NotRequired[str]
     ask: NotRequired[list[str]]
-    changed_in: int
     checks: NotRequired[list[CheckJson]]
     choices: NotRequired[list[ChoiceJson]]
     device: NotRequired[SelectorJson | None]
-    family: NotRequired[str | None]
-    files_out: NotRequired[list[FileOutJson]]
-    finds: NotRequired[FindsJson | None]
     for_each: NotRequired[ForEachJson | None]
     goal: NotRequired[GoalJson | None]
     group: NotRequired[str | None]
     id: str
     inputs: NotRequired[list[InputJson]]
-    instead_of: NotRequired[str]
     judge: NotRequired[JudgeJson | None]
     key: NotRequired[str | None]
     look: NotRequired[int]
-    nested: NotRequired[bool]
-    not_before: NotRequired[MomentJson | None]
-    on_absence: NotRequired[OnAbsenceJson]
     optional: NotRequired[bool]
     person: NotRequired[str | None]
     repeatability: NotRequired[str | None]
     retry: NotRequired[RetryJson]
-    reuse: NotRequired[ReuseJson | None]
     secrets: NotRequired[list[str]]
-    shows: NotRequired[ShowsJson | None]
-    stop_when: NotRequired[StopWhenJson | None]
     superseded_by: NotRequired[str | None]
     timeouts: NotRequired[TimeoutsJson]
     tool: NotRequired[str | None]
     undo: NotRequired[UndoCallJson | None]
-    undoes: NotRequired[str | None]
     verifies: NotRequired[str | None]
     verify: NotRequired[VerifyCallJson | None]
 
 
-class TickJson(TypedDict):
-    """A moment of the run: a version of the plan, a fault made on purpose, an attempt that was lost."""
-
-    at_ms: int
-    kind: str
-    text: str
-
-
 class TimeoutsJson(TypedDict):
-    heartbeat_s: NotRequired[int]
     schedule_to_close_s: NotRequired[int]
-    schedule_to_start_s: NotRequired[int]
     start_to_close_s: NotRequired[int]
 
 
@@ -609,25 +440,19 @@ class TrendRunJson(TypedDict):
     """One ended run, in figures of its report."""
 
     attempts: int
-    checks_passed: int
     constellation: str
     created_at: str
-    makespan_ms: int
     mended: int
     micros: int
     state: str
     tasks: int
     wait: str | None
-    wait_ms: int
-    width_mean: float
-    work_ms: int
 
 
 class UndoCallJson(TypedDict):
     """The call that undoes a task on the device that ran it; it must be safe to repeat."""
 
     args: NotRequired[str]
-    outputs: NotRequired[dict[str, str]]
     tool: str
 
 
@@ -645,10 +470,8 @@ class VitalsJson(TypedDict):
     hub: str
     items: list[DeviceVitalsJson]
     left_out: NotRequired[int]
-    since_ms: int
     slots: int
     step_s: int
-    until_ms: int
 
 
 class WaitJson(TypedDict):
@@ -656,5 +479,4 @@ class WaitJson(TypedDict):
 
     cause: str
     tasks: int
-    total_ms: int
     wall_ms: int

@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
-_STEP: Final = re.compile(r"([^.\[\]]+)|\[(\d+)\]")
+_STEP: Final = re.compile(r"([^.\[\]]+)|\[([0-9]{1,9})\]")
+_ROW: Final = re.compile(r"[0-9]{1,9}")
+"""A caller names the fields of what it sends: longer numbers and digits of other scripts count no rows."""
 _LISTS: Final = {
     "tasks": "Row",
     "dependencies": "Link",
@@ -110,7 +112,7 @@ def place_words(place: str, tasks: Sequence[str] = ()) -> str:
     said: list[str] = []
     before = ""
     for name, number in _STEP.findall(place.removeprefix("/").replace("/", ".")):
-        if number or (name.isdigit() and before):
+        if number or (before and _ROW.fullmatch(name)):
             item = _LISTS.get(before, before.replace("_", " ").rstrip("s"))
             said = said[:-1] if said and said[-1] == before.replace("_", " ") else said
             row = int(number or name)

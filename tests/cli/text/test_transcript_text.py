@@ -68,7 +68,7 @@ async def test_recording_is_what_a_recorded_model_reads() -> None:
 
 def test_signs_that_steer_a_terminal_are_written_out() -> None:
     prompt = prompt_text("how", [Turn("starloom", "a\x1b[2Jb\tc")], Stage.PLANNING)
-    call: ModelCallJson = {"asked_ms": 1, "job": "plan-1", "stage": "planning"}
+    call: ModelCallJson = {"job": "plan-1", "stage": "planning"}
     reply = reply_text(Reply("\x1b]0;x\x07"))
     shown = list(lines("c-1", {"calls": [{"call": call, "prompt_text": prompt, "reply_text": reply}]}))
     assert shown[1:] == ["   told: a\\x1b[2Jb\\tc", "   said: \\x1b]0;x\\x07"]

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def vitals(**lines: list[int | None]) -> VitalsJson:
-    items: list[DeviceVitalsJson] = [{"device": "d", "heard_ms": 1, "lines": lines}]
-    return {"hub": "h", "items": items, "since_ms": 1, "slots": 120, "step_s": 30, "until_ms": 2}
+    items: list[DeviceVitalsJson] = [{"device": "d", "lines": lines}]
+    return {"hub": "h", "items": items, "slots": 120, "step_s": 30}
 
 
 def test_each_figure_is_a_line_in_the_order_of_the_page() -> None:

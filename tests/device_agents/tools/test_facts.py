@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
@@ -11,15 +10,12 @@ import pytest
 from starloom_agent.toolkit.files.filling import used_percent
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text.durations import seconds_of
-from starloom_agent.toolkit.text.moments import moment_of
 from starloom_agent.tools.system.packages import from_apk, from_apt, from_brew, from_dnf, from_pacman
 from starloom_agent.tools.system.processes import from_ps, from_stat
 from starloom_agent.tools.system.services import failed_from, launchd_from, units_from
 from starloom_agent.tools.system.system import memory_from, os_title, trouble
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
-
-NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
 
 
 def test_a_machine_tells_what_it_is(device: Device) -> None:
@@ -105,26 +101,6 @@ def test_services_are_read_from_systemd_and_launchd() -> None:
 def test_an_odd_service_name_is_refused(device: Device, name: str) -> None:
     with pytest.raises(ToolFailed, match="not the name of a service"):
         device.call("service.status", names=[name])
-
-
-@pytest.mark.parametrize(
-    ("line", "wanted"),
-    [
-        ("2026-03-10T11:00:00+00:00 host app: x", datetime(2026, 3, 10, 11, tzinfo=UTC).timestamp()),
-        ("[2026-03-10 11:00:00,123 Z] x", datetime(2026, 3, 10, 11, tzinfo=UTC).timestamp()),
-        ("2026-13-45T99:00:00Z x", None),
-        ("no time here", None),
-        ("Xxx 10 11:00:00 host", None),
-    ],
-)
-def test_the_time_of_a_log_line_is_read(line: str, wanted: float | None) -> None:
-    assert moment_of(line, NOW) == wanted
-
-
-def test_a_december_line_read_in_march_is_of_last_year() -> None:
-    found = moment_of("Dec 31 23:00:00 host x", NOW)
-    assert found is not None
-    assert datetime.fromtimestamp(found, UTC).year == 2025
 
 
 def test_the_fact_tools_answer_on_this_machine(device: Device) -> None:

@@ -28,6 +28,11 @@ def test_my_phone_is_no_phone_of_the_demonstration_where_there_is_a_real_one() -
     assert take_device("my phone", param, fleet(demo, device("atlas"))).value == {"name": "demo-phone"}
 
 
+@pytest.mark.parametrize("count", ["\u00b3", "9" * 4400], ids=["small", "long"])
+def test_odd_digits_before_a_kind_of_device_count_nothing(count: str) -> None:
+    assert match(f"restart nginx on {count} servers", load_catalogue().all(), fleet(*SAMPLE)).outcome is not Match.EXACT
+
+
 @pytest.mark.parametrize("browser", ["Android phone Chrome", "iPhone Safari", "Linux Chrome", ""])
 def test_my_phone_is_a_phone_s_browser_whatever_its_name(browser: str) -> None:
     tab = {MOTOROLA.name: tab_offer(browser)}

@@ -31,6 +31,8 @@ from starloom_protocol.vocabulary import Profile
         ("operations[3].add_task.id", "Operation 4, add task, id"),
         ("labels[1]", "Label 2"),
         ("base_version", "Base version"),
+        ("edit.\u00b3", "Edit, \u00b3"),
+        pytest.param("plan." + "9" * 5000, "9" * 5000, id="a number of thousands of digits"),
         ("plan", "Plan"),
         ("", ""),
     ],

@@ -66,8 +66,10 @@ _NUMBERS = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"),
 )
 _NUMBER_WORDS = {word: number for number, word in enumerate(_NUMBERS)}
+_COUNT = re.compile(r"[0-9]{1,9}")
+"""No other digits: ³ is one that is no number of Python, and so is a number of thousands of them."""
 _DURATION = re.compile(
-    r"(?:the last |last |past )?(\d+|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
+    r"(?:the last |last |past )?(\d{1,9}|[a-z]+)?\s*(s|sec|seconds?|m|min|minutes?|h|hours?|d|days?|w|weeks?)"
 )
 _UNIT_S = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _UNITS = frozenset({"hour", "minute", "day", "week"})
@@ -230,7 +232,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     many = every or kind != " ".join(kind_words)
     if many and kind in _PLACES:
         return _several(able, param)
-    counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if kind_words[0].isdigit() else 0)
+    counted = _NUMBER_WORDS.get(kind_words[0], int(kind_words[0]) if _COUNT.fullmatch(kind_words[0]) else 0)
     if counted > 1 and len(kind_words) > 1:
         return _so_many(counted, " ".join(kind_words[1:]), able)
     guess = len(words) < len(text.split())

@@ -261,21 +261,6 @@ def test_a_budget_that_is_used_up_asks_a_person_and_no_larger_model(
     assert len(one.made.open_questions) == 1
 
 
-def test_no_claim_takes_a_goal_back_to_a_smaller_tier() -> None:
-    one = Tiered()
-    one.hand_over()
-    one.claim()
-    assert one.pursued.tier == "worker"
-    one.tiers = ("worker",)
-    one.now_ms += 20_000
-    one.claim("other")
-    assert (one.pursued.tier, one.pursued.tiers) == ("worker", [])
-    one.tiers = BOTH
-    one.now_ms += 20_000
-    one.claim("third")
-    assert (one.pursued.tier, one.pursued.tiers) == ("worker", ["small", "worker"])
-
-
 def test_a_goal_that_a_large_model_began_is_not_given_to_a_small_one() -> None:
     one = Tiered()
     one.tiers = ()

@@ -141,6 +141,7 @@ async def test_the_task_of_another_caller_is_as_unknown_as_none(open_world: Worl
     task = await caller.send(READS)
     owners = await open_world.submit(READS)
     wanted = [await other.refused(method, {"id": one}) for one in (task["id"], owners["id"], "c-none", "fleet")]
+    wanted.append(await other.refused("SendMessage", message("go on", taskId=task["id"], contextId=task["contextId"])))
     assert {code for code, _ in wanted} == {-32001}
     assert all(words.startswith("there is no task") for _, words in wanted)
     assert (await caller.call("GetTask", {"id": task["id"]}))["status"]["state"] == "TASK_STATE_WORKING"

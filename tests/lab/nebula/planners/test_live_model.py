@@ -60,14 +60,6 @@ def test_a_model_that_is_set_wrongly_is_refused(tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.quick
-def test_a_baseline_has_no_plan_of_a_live_model_to_change() -> None:
-    words = ["bench", "nebula", "run", "18", "--planner", "model", "--baseline", "seq"]
-    ended = CliRunner().invoke(build(), words)
-    assert ended.exit_code == 2
-    assert "a live model has its own" in ended.output
-
-
-@pytest.mark.quick
 def test_the_costs_and_the_bounds_of_a_run_are_named_before_it() -> None:
     whom, cost = LiveModel({}, (NEAR,), 50_000, 20_000).announced(10)
     assert whom.startswith("This asks small at 127.0.0.1:9 about 10 tasks of a made-up world.")

@@ -198,20 +198,3 @@ def test_a_file_that_is_no_recording_is_named_with_its_line(tmp_path: Path, text
     file.write_text(text)
     with pytest.raises(RecordingInvalid, match=r"one\.jsonl, line 1 is no recorded call"):
         read_recording(file)
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--record", "new"], "--record needs --planner model"),
-        (["--planner", "script", "--replay", "."], "--replay needs --planner model"),
-        (["--planner", "model", "--record", "new", "--replay", "."], "--record and --replay are two runs"),
-        (["--planner", "model", "--record", "."], ". is not an empty folder"),
-        (["--planner", "model", "--replay", "nowhere"], "there is no folder nowhere"),
-        (["--planner", "model", "--accept-prompts"], "--accept-prompts needs --replay"),
-    ],
-)
-def test_wrong_words_about_recordings_start_nothing(words: list[str], said: str) -> None:
-    ended = CliRunner().invoke(build(), ["bench", "nebula", "run", "18", *words])
-    assert ended.exit_code == 2
-    assert said in ended.output

@@ -12,9 +12,7 @@ from urllib.request import Request, urlopen
 import msgspec
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.lab.nebula.planners.script import (
     GOALS,
     GOOD,
@@ -207,20 +205,3 @@ def test_before_and_after_a_transcript_there_is_no_reply(server: ScriptServer) -
     with pytest.raises(HTTPError, match="409"):
         ask(server, body_of(Stage.PLANNING, ""))
     assert server.end() == []
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["18", "--planner", "script", "--kind", "rude"], "--kind rude is none of good, naive, hostile"),
-        (["18", "--kind", "naive"], "--kind naive needs --planner script"),
-        (
-            ["06", "--planner", "script", "--kind", "tiered-hostile"],
-            "none of these tasks has a transcript tiered-hostile",
-        ),
-    ],
-)
-def test_wrong_words_about_transcripts_start_nothing(words: list[str], said: str) -> None:
-    ended = CliRunner().invoke(build(), ["bench", "nebula", "run", *words])
-    assert ended.exit_code == 2
-    assert said in ended.output
