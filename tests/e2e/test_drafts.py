@@ -119,3 +119,26 @@ def test_changes_of_an_opened_recipe_are_kept_beside_the_own_plan(page: Page, sc
     page.reload()
     page.get_by_role("button", name="To the text").click()
     expect(text).to_have_value(re.compile(r"\{id: half$"))
+
+
+@ON_BOTH
+def test_words_of_a_request_stay_until_they_are_launched(page: Page, screens: Screens, width: str) -> None:
+    page.goto("/new")
+    box = page.get_by_role("textbox", name="What should happen?")
+    box.fill("ten minutes of work")
+    page.get_by_role("link", name="Home").first.click()
+    expect(page.get_by_role("heading", name="Home", exact=True)).to_be_visible()
+    page.go_back()
+    expect(box).to_have_value("ten minutes of work")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name=re.compile("^Search")).fill("how are my machines")
+    page.get_by_role("option", name=re.compile("^Ask")).click()
+    expect(box).to_have_value("how are my machines")
+    screens.shoot(page, "drafts", "words", width)
+    page.get_by_role("button", name=re.compile("^Launch")).click()
+    page.wait_for_url(re.compile(r"/constellations/"))
+    page.goto("/new")
+    expect(box).to_have_value("ten minutes of work")
+    box.fill("")
+    page.reload()
+    expect(box).to_have_value("")

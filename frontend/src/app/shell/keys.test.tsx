@@ -28,11 +28,12 @@ it("takes single letters and sequences", () => {
 });
 
 it("leaves the keys of a dialog to the dialog, also those that act while one types", () => {
-  const [launch, undo] = [vi.fn(), vi.fn()];
+  const [launch, undo, search] = [vi.fn(), vi.fn(), vi.fn()];
   function Plan() {
     useKeys([
       { keys: "Ctrl-Enter", does: "Launch", run: launch, always: true },
       { keys: "Ctrl-Z", does: "Undo", run: undo, always: true },
+      { keys: "Ctrl-K", does: "Search", run: search, always: true },
     ]);
     return (
       <dialog open>
@@ -43,7 +44,8 @@ it("leaves the keys of a dialog to the dialog, also those that act while one typ
   const { getByLabelText } = render(<Plan />);
   const typing = (key: string) => fireEvent.keyDown(getByLabelText("Title"), { key, ctrlKey: true });
   expect([typing("Enter"), typing("z")], "the browser does what it does in a field").toEqual([true, true]);
-  expect([launch, undo].map((run) => run.mock.calls.length)).toEqual([0, 0]);
+  expect(typing("k"), "the browser would leave the page").toBe(false);
+  expect([launch, undo, search].map((run) => run.mock.calls.length)).toEqual([0, 0, 0]);
 });
 
 it("tells a key with Shift from the one without", () => {

@@ -45,10 +45,11 @@ export function useKeys(keys: Key[]): void {
       const meant = found || latest.current.some((key) => key.keys.startsWith(`${name} `));
       const strayed = event.timeStamp - strayAt < TYPING_MS;
       if (letter && !typing && (strayed || !meant)) strayAt = event.timeStamp;
-      if (!found || inDialog || (typing && !found.always)) return;
+      if (!found || (typing && !found.always)) return;
       if (letter && strayed) return;
-      event.preventDefault();
-      found.run();
+      // The browser's own Ctrl-K leaves the page; the others are for the fields of the dialog.
+      if (!inDialog || found.keys === "Ctrl-K") event.preventDefault();
+      if (!inDialog) found.run();
     };
     document.addEventListener("keydown", hear);
     return () => document.removeEventListener("keydown", hear);
