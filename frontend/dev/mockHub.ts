@@ -66,7 +66,7 @@ const TOPICS: Record<string, string> = {
 
 export class MockHub {
   signedIn: boolean;
-  readonly sessionEnded: boolean;
+  sessionEnded: boolean;
   readonly invitation: InvitationRow | null;
   readonly calls: { method: string; path: string; body: unknown }[] = [];
   /** Beside the rest of it, the end of a request that is waited for. */
@@ -283,7 +283,11 @@ export class MockHub {
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
     const recipe = RECIPES.find((one) => path === `/recipes/${one.name}`);
-    if (recipe) return { body: { ...recipe, text: "starloom_recipe: 1", version: 1 }, status: 200 };
+    if (recipe) {
+      const plan = { name: recipe.title, starloom: 1, tasks: [{ id: "look", tool: "fs.find" }] };
+      const document = { name: recipe.name, plan, starloom_recipe: 1, title: recipe.title, version: 1 };
+      return { body: { ...recipe, document, text: "starloom_recipe: 1", version: 1 }, status: 200 };
+    }
     if (path === "/recipes/nope") return problem(404, "unknown_recipe", "there is no recipe nope");
     if (path === "/schedule-preview") {
       const shown = {

@@ -8,7 +8,7 @@ import { watchNeeds } from "./app/waiting/needs.ts";
 import { WorkspaceContext } from "./app/workspace/context.ts";
 import { forget, onForgotten, read, tellSignedIn } from "./app/workspace/lastKnown.ts";
 import { keepPage } from "./app/workspace/offline.ts";
-import { forgetPersonal } from "./app/workspace/personal.ts";
+import { forgetOutputs } from "./app/workspace/personal.ts";
 import { asProblem } from "./app/workspace/resource.ts";
 import { Workspace } from "./app/workspace/workspace.ts";
 import { ActivityPage } from "./features/activity/Activity.tsx";
@@ -62,7 +62,7 @@ export function App() {
     const workspace = new Workspace(() => {
       forget();
       leave(true);
-      forgetPersonal();
+      forgetOutputs();
     });
     const stop = onForgotten(
       () => leave(false),

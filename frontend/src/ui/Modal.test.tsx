@@ -1,4 +1,4 @@
-import { render, screen } from "@testing-library/react";
+import { fireEvent, render, screen } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
 import { Modal } from "./Modal.tsx";
 
@@ -31,4 +31,34 @@ it("stays at its top where the first field is below it", () => {
   open("fine");
   expect(document.activeElement).not.toBe(screen.getByRole("textbox", { name: "Name" }));
   below.mockRestore();
+});
+
+it("closes by a press beside it, and only where the press began there and nothing was typed", () => {
+  const onClose = vi.fn();
+  const frame = { left: 100, right: 300, top: 100, bottom: 300 } as DOMRect;
+  const measured = vi.spyOn(HTMLDialogElement.prototype, "getBoundingClientRect").mockReturnValue(frame);
+  render(
+    <Modal label="Save" onClose={onClose}>
+      <input role="combobox" aria-label="Find" aria-expanded="false" aria-controls="found" />
+      <input aria-label="Title" />
+    </Modal>,
+  );
+  const dialog = screen.getByRole("dialog");
+  const title = screen.getByRole("textbox", { name: "Title" });
+  const beside = { clientX: 20, clientY: 150 };
+  const press = (from: Element, at: { clientX: number; clientY: number }) => {
+    fireEvent.pointerDown(from, at);
+    fireEvent.click(dialog, beside);
+  };
+  press(title, { clientX: 150, clientY: 150 });
+  fireEvent.pointerDown(dialog, beside);
+  fireEvent.click(dialog, { clientX: 105, clientY: 105 });
+  expect(onClose, "a text that is marked, and the padding").not.toHaveBeenCalled();
+  fireEvent.input(screen.getByRole("combobox"), { target: { value: "fin" } });
+  press(dialog, beside);
+  expect(onClose).toHaveBeenCalledTimes(1);
+  fireEvent.input(title, { target: { value: "My careful title" } });
+  press(dialog, beside);
+  expect(onClose).toHaveBeenCalledTimes(1);
+  measured.mockRestore();
 });

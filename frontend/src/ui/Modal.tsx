@@ -1,5 +1,5 @@
 /** The platform's own dialog: it traps the focus and closes on Escape. Giving the focus back is `app/focus.ts`. */
-import { type ReactNode, useEffect, useRef } from "react";
+import { type MouseEvent, type ReactNode, useEffect, useRef } from "react";
 
 interface ModalProps {
   label: string;
@@ -19,6 +19,9 @@ export interface Raised {
 
 const FIELDS = ["input:not([type=hidden])", "select", "textarea"].map((kind) => `${kind}:not(:disabled)`).join(", ");
 
+/** Words that find something are typed again in a moment; what is typed into another field may be the work of minutes. */
+const SEARCH = "[role=combobox], [type=search]";
+
 /**
  * With a pointer that needs no keyboard on the screen, work begins in the first field, not on the button of the head. A
  * field for which the dialog would scroll is not what it begins with.
@@ -30,8 +33,17 @@ function beginIn(dialog: HTMLDialogElement): void {
   if (field && field.getBoundingClientRect().bottom <= inSight) field.focus();
 }
 
+/** The cover over the rest of the page is the dialog's own element, outside of its frame. */
+function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent): boolean {
+  const { left, right, top, bottom } = currentTarget.getBoundingClientRect();
+  return target === currentTarget && (clientX < left || clientX > right || clientY < top || clientY > bottom);
+}
+
 export function Modal({ label, className, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
+  // A text that is marked with the pointer may end beside the dialog; the browser calls that a click on it.
+  const pressedBeside = useRef(false);
+  const typed = useRef(false);
   useEffect(() => {
     const element = dialog.current;
     if (element && !element.open) {
@@ -41,7 +53,7 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
     return () => element?.close();
   }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside the dialog closes it; Escape is the keyboard's way.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes a dialog without typing; Escape closes any.
     <dialog
       ref={dialog}
       className={className}
@@ -51,8 +63,14 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
         event.preventDefault();
         onClose();
       }}
+      onInput={(event) => {
+        if (!(event.target as Element).matches(SEARCH)) typed.current = true;
+      }}
+      onPointerDown={(event) => {
+        pressedBeside.current = isBeside(event);
+      }}
       onClick={(event) => {
-        if (event.target === dialog.current) onClose();
+        if (isBeside(event) && pressedBeside.current && !typed.current) onClose();
       }}
     >
       {children}

@@ -1,4 +1,4 @@
-/** The keyboard map: one listener, two-key sequences, nothing while one types. The list is what `?` shows. */
+/** The keyboard map: one listener, two-key sequences, nothing while one types or behind a dialog. `?` shows the list. */
 import { useEffect, useRef } from "react";
 
 export interface Key {
@@ -19,7 +19,8 @@ function isTyping(target: EventTarget | null): boolean {
 
 function nameOf(event: KeyboardEvent): string {
   const control = event.ctrlKey || event.metaKey ? "Ctrl-" : "";
-  return control + (event.key.length === 1 && control ? event.key.toUpperCase() : event.key);
+  if (event.key.length > 1 || !control) return control + event.key;
+  return `${control}${event.shiftKey ? "Shift-" : ""}${event.key.toUpperCase()}`;
 }
 
 /** Listens for these keys for as long as the component stands. Later components hear first. */
@@ -44,10 +45,11 @@ export function useKeys(keys: Key[]): void {
       const meant = found || latest.current.some((key) => key.keys.startsWith(`${name} `));
       const strayed = event.timeStamp - strayAt < TYPING_MS;
       if (letter && !typing && (strayed || !meant)) strayAt = event.timeStamp;
-      if (!found || ((typing || inDialog) && !found.always)) return;
+      if (!found || (typing && !found.always)) return;
       if (letter && strayed) return;
-      event.preventDefault();
-      found.run();
+      // The browser's own Ctrl-K leaves the page; the others are for the fields of the dialog.
+      if (!inDialog || found.keys === "Ctrl-K") event.preventDefault();
+      if (!inDialog) found.run();
     };
     document.addEventListener("keydown", hear);
     return () => document.removeEventListener("keydown", hear);

@@ -1,17 +1,15 @@
 // @vitest-environment jsdom
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  keepDraft,
-  keepLiveDraft,
-  keepSample,
-  keptDraft,
-  keptLiveDraft,
-  keptSample,
-} from "../../features/rows/trials/memory.ts";
+import { keepSample, keptSample } from "../../features/rows/trials/memory.ts";
+import { Kept } from "./drafts.ts";
 import { forgetEverywhere } from "./lastKnown.ts";
-import { forgetPersonal, keepPersonal } from "./personal.ts";
+import { forgetOutputs, keepPersonal } from "./personal.ts";
 
 const CALL = '{"tool":"fs.read"}';
+const keepDraft = (draft: object) => new Kept("draft").keep(draft);
+const keptDraft = () => new Kept<{ plan: object }>("draft").found;
+const keepLiveDraft = (id: string, draft: object) => new Kept(`live.${id}`).keep(draft);
+const keptLiveDraft = (id: string) => new Kept(`live.${id}`).found;
 const SAMPLE = { value: { text: "a private letter" }, device: "nas", atMs: Date.now() };
 
 beforeEach(() => {
@@ -45,14 +43,24 @@ describe("drafts and outputs of tools in this browser", () => {
     isGone();
   });
 
-  it("go when the session is over", () => {
-    forgetPersonal();
-    isGone();
+  it("wait for their person when the session is over, without what tools gave", () => {
+    forgetOutputs();
+    expect(keptSample("fs.read", CALL)).toBeNull();
+    expect(JSON.stringify({ ...localStorage })).not.toContain("private");
+    keepPersonal("ann");
+    expect(keptDraft()?.plan).toEqual({ name: "Ann's plan" });
   });
 
   it("go when another person is signed in", () => {
     keepPersonal("bob");
     isGone();
+  });
+
+  it("are neither read nor written by a page of another person that still stands", () => {
+    localStorage.setItem("starloom.rows.person", "bob");
+    keepDraft({ plan: { name: "Typed by Ann a moment later" } });
+    expect([keptDraft(), keptSample("fs.read", CALL)]).toEqual([null, null]);
+    expect(JSON.stringify({ ...localStorage })).not.toContain("a moment later");
   });
 
   it("go when nobody knows whose they are", () => {
@@ -78,7 +86,7 @@ describe("what this browser keeps", () => {
     }
     expect([held("live").length, held("sample").length]).toEqual([20, 40]);
     expect([keptLiveDraft("c-179"), keptSample("t.160", CALL)]).toEqual([null, null]);
-    expect(keptLiveDraft("c-180")).toEqual(draft);
+    expect(keptLiveDraft("c-180")).toMatchObject(draft);
     expect(keptSample("t.161", CALL)?.value).toBe(161);
   });
 
@@ -88,11 +96,11 @@ describe("what this browser keeps", () => {
     vi.setSystemTime(130 * DAY_MS);
     keepLiveDraft("c-new", draft);
     keepPersonal("ann");
-    expect(keptLiveDraft("c-old")).toEqual(draft);
+    expect(keptLiveDraft("c-old")).toMatchObject(draft);
     vi.setSystemTime(131 * DAY_MS);
     keepPersonal("ann");
     expect([keptLiveDraft("c-old"), keptSample("t.old", CALL)]).toEqual([null, null]);
-    expect(keptLiveDraft("c-new")).toEqual(draft);
+    expect(keptLiveDraft("c-new")).toMatchObject(draft);
     expect(keptDraft()?.plan).toEqual({ name: "Ann's plan" });
   });
 });

@@ -1,20 +1,28 @@
 /**
  * The drafts and outputs of tools that this browser keeps in its local storage, all under `starloom.rows.`. They belong
- * to one person, and go when that person signs out, when the session is over, and when another person is signed in.
+ * to one person, whose page alone reads and writes them, and go when that person signs out and when another one is
+ * signed in. A session that ends takes the outputs with it; what its person has typed waits for the next one.
  */
-const PREFIX = "starloom.rows.";
+export const PREFIX = "starloom.rows.";
 const PERSON = `${PREFIX}person`;
-
-/** The most entries of each kind: drafts over running plans, and outputs of tools. The oldest go first. */
-const BOUNDS: readonly (readonly [prefix: string, most: number])[] = [
-  [`${PREFIX}live.`, 20],
-  [`${PREFIX}sample.`, 40],
-];
+const OUTPUTS = `${PREFIX}sample.`;
 /** A draft over a plan that nobody came back to: its constellation has long ended. */
 const AGE_MAX_MS = 30 * 24 * 3_600_000;
 
+/** The most entries of each kind, and whether they go by their age as well. The oldest go first. */
+const BOUNDS: readonly (readonly [prefix: string, most: number, ages: boolean])[] = [
+  [`${PREFIX}draft`, 20, false],
+  [`${PREFIX}words`, 20, false],
+  [`${PREFIX}live.`, 20, true],
+  [OUTPUTS, 40, true],
+];
+
+/** The person of this page. Another tab may have signed in somebody else, whose name then stands in the storage. */
+let mine: string | null = null;
+
 /** Notes who is signed in; what another person left behind goes first, and what is old. */
 export function keepPersonal(person: string): void {
+  mine = person;
   try {
     if (localStorage.getItem(PERSON) === person) {
       prune(Date.now() - AGE_MAX_MS);
@@ -27,18 +35,53 @@ export function keepPersonal(person: string): void {
   }
 }
 
-export function forgetPersonal(): void {
+/** Of entries, those of this page's person; none where another one is signed in by now, or nobody. */
+export function readPersonal(key: string): string | null {
   try {
-    for (const key of Object.keys(localStorage)) if (key.startsWith(PREFIX)) localStorage.removeItem(key);
+    return isOurs() ? localStorage.getItem(key) : null;
   } catch {
-    // Storage is off: nothing was kept.
+    return null;
   }
 }
 
-/** Holds each kind to its bound; an entry is read only where one has to go. */
-export function boundPersonal(): void {
+/** Null takes the entry out. A full or forbidden store loses the memory, not the work that is on screen. */
+export function writePersonal(key: string, text: string | null): void {
   try {
-    prune(0);
+    if (!isOurs()) return;
+    if (text === null) localStorage.removeItem(key);
+    else {
+      localStorage.setItem(key, text);
+      prune(0);
+    }
+  } catch {
+    return;
+  }
+}
+
+/** The keys of this page's person. */
+export function personalKeys(): string[] {
+  try {
+    return isOurs() ? Object.keys(localStorage).filter((key) => key.startsWith(PREFIX)) : [];
+  } catch {
+    return [];
+  }
+}
+
+export function forgetPersonal(): void {
+  remove(PREFIX);
+}
+
+/** With the session goes what the hub gave; what its person has typed does not. */
+export function forgetOutputs(): void {
+  remove(OUTPUTS);
+}
+
+const isOurs = (): boolean => mine !== null && localStorage.getItem(PERSON) === mine;
+
+function remove(prefix: string): void {
+  try {
+    for (const storage of [localStorage, sessionStorage])
+      for (const key of Object.keys(storage)) if (key.startsWith(prefix)) storage.removeItem(key);
   } catch {
     // Storage is off: nothing was kept.
   }
@@ -46,12 +89,12 @@ export function boundPersonal(): void {
 
 function prune(sinceMs: number): void {
   const keys = Object.keys(localStorage);
-  for (const [prefix, most] of BOUNDS) {
+  for (const [prefix, most, ages] of BOUNDS) {
     const own = keys.filter((key) => key.startsWith(prefix));
-    if (own.length <= most && !sinceMs) continue;
+    if (own.length <= most && !(sinceMs && ages)) continue;
     const newestFirst = own.map((key) => ({ key, atMs: keptAt(key) })).sort((a, b) => b.atMs - a.atMs);
     newestFirst.forEach(({ key, atMs }, at) => {
-      if (at >= most || (atMs > 0 && atMs < sinceMs)) localStorage.removeItem(key);
+      if (at >= most || (ages && atMs > 0 && atMs < sinceMs)) localStorage.removeItem(key);
     });
   }
 }

@@ -7,6 +7,7 @@ import { lazy, Suspense, useEffect, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { useKept } from "../../app/workspace/drafts.ts";
 import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
@@ -63,7 +64,9 @@ export function NewPage() {
   const search = new URLSearchParams(useSearch());
   const building = search.get("way") === "build";
   const [way, setWay] = useState<Way>(building ? "build" : search.get("recipe") ? "recipe" : "describe");
-  const [words, setWords] = useState(search.get("q") ?? "");
+  const said = search.get("q");
+  const kept = useKept<{ words: string }>("words");
+  const [words, setWords] = useState(said ?? kept.found?.words ?? "");
   const [recipe, setRecipe] = useState<{ name: string; params: Record<string, unknown> } | null>(
     search.get("recipe") && !building ? { name: search.get("recipe") ?? "", params: {} } : null,
   );
@@ -104,23 +107,39 @@ export function NewPage() {
       : "Say what should happen."
     : whyNotYet(preview, settled);
 
+  const sent = () => way === "describe" && kept.keep(null);
   const { launch, launching, refused } = useLaunch({
     asked: blocked ? null : asked,
     shown,
     stamp,
     priority,
     sharing: forModel ? sharing : null,
+    onLaunched: sent,
   });
 
   const adopt = (candidate: RecipeCandidate, params: Record<string, unknown>) => {
     setRecipe({ name: candidate.recipe, params });
     setChosenRhythm(rhythm);
   };
-  const say = (text: string) => {
+  const show = (text: string) => {
     setWords(text);
     setRecipe(null);
     setChosenRhythm(null);
   };
+  const say = (text: string) => {
+    show(text);
+    kept.keep(text.trim() ? { words: text } : null);
+    // The address says what a link said; a reload shows what was typed.
+    if (said !== null) go("/new", { replace: true });
+  };
+  // A link says its words also while this page stands. What was typed before is kept apart from them.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the link that says them, once.
+  useEffect(() => {
+    if (said === null) return;
+    kept.begin();
+    setWay("describe");
+    show(said);
+  }, [said]);
 
   return (
     <Shell
@@ -188,6 +207,7 @@ export function NewPage() {
               <RhythmNote
                 rhythm={rhythm}
                 runs={recipe && !blocked ? { recipe: recipe.name, params: recipe.params } : null}
+                onScheduled={sent}
               />
             )}
             {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (

@@ -9,8 +9,14 @@ import { newTerms, ScheduleDialog } from "../schedules/ScheduleDialog.tsx";
 
 export type Rhythm = NonNullable<Understood["rhythm"]>;
 
-/** `runs` is null while it is not clear what is meant. */
-export function RhythmNote({ rhythm, runs }: { rhythm: Rhythm; runs: Runs | null }) {
+interface RhythmNoteProps {
+  rhythm: Rhythm;
+  /** Null while it is not clear what is meant. */
+  runs: Runs | null;
+  onScheduled: () => void;
+}
+
+export function RhythmNote({ rhythm, runs, onScheduled }: RhythmNoteProps) {
   const [open, setOpen] = useState(false);
   const { say } = useDoing();
   const [, go] = useLocation();
@@ -35,6 +41,7 @@ export function RhythmNote({ rhythm, runs }: { rhythm: Rhythm; runs: Runs | null
           onClose={() => setOpen(false)}
           onSaved={(row) => {
             setOpen(false);
+            onScheduled();
             say(`${row.name} is scheduled`);
             go("/schedules");
           }}

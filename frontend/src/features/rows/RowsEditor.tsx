@@ -103,6 +103,13 @@ export function RowsEditor(props: RowsEditorProps) {
             ]}
           />
         </header>
+        {lens !== "text" && drafting.text?.fault && (
+          <p className="warning tone-amber" role="status">
+            The text has a fault in line {drafting.text.fault.line} and is not in here yet. A change here takes its
+            place; undo brings it back.
+            <Button onClick={() => setLens("text")}>To the text</Button>
+          </p>
+        )}
         {params.length > 0 && lens !== "text" && (
           <PlanParams
             params={params}
@@ -124,7 +131,7 @@ export function RowsEditor(props: RowsEditorProps) {
             }}
           />
         )}
-        {lens === "text" && <TextLens draft={draft} locked={locked !== NONE} onChange={change} />}
+        {lens === "text" && <TextLens drafting={drafting} locked={locked !== NONE} />}
         {lens === "rows" && (
           <>
             {rows.length > 0 && (

@@ -1,37 +1,19 @@
 /** The document as text, YAML or JSON. What can be read is taken at once; what cannot says where and changes nothing. */
-import { useEffect, useRef, useState } from "react";
-import type { Draft } from "../../model/rows/document.ts";
-import { documentOf, same } from "../../model/rows/document.ts";
-import { draftOfText, textOfDraft } from "../../model/rows/text.ts";
+import { useMemo, useRef, useState } from "react";
+import { textOfDraft } from "../../model/rows/text.ts";
 import { Button, Tabs } from "../../ui/parts.tsx";
+import type { Drafting } from "./useDraft.ts";
 
 type Form = "yaml" | "json";
 
-interface TextLensProps {
-  draft: Draft;
-  locked: boolean;
-  onChange: (draft: Draft, about: string) => void;
-}
-
-export function TextLens({ draft, locked, onChange }: TextLensProps) {
-  const [form, setForm] = useState<Form>("yaml");
-  const [text, setText] = useState(() => textOfDraft(draft, form));
-  const [fault, setFault] = useState<{ reason: string; line: number } | null>(null);
+export function TextLens({ drafting, locked }: { drafting: Drafting; locked: boolean }) {
+  const { draft, text: typed, type } = drafting;
+  const [chosen, setChosen] = useState<Form>("yaml");
   const area = useRef<HTMLTextAreaElement>(null);
-  // An undo, or a change made elsewhere, is another document than the one that this text means.
-  useEffect(() => {
-    setText((held) => {
-      const read = draftOfText(held);
-      return read.draft && same(documentOf(read.draft), documentOf(draft)) ? held : textOfDraft(draft, form);
-    });
-    setFault(null);
-  }, [draft, form]);
-  const take = (typed: string) => {
-    setText(typed);
-    const read = draftOfText(typed);
-    setFault(read.fault);
-    if (read.draft) onChange(read.draft, "text");
-  };
+  const form = typed ? (typed.typed.trimStart().startsWith("{") ? "json" : "yaml") : chosen;
+  const text = useMemo(() => typed?.typed ?? textOfDraft(draft, chosen), [typed, draft, chosen]);
+  const fault = typed?.fault ?? null;
+  const other = (next: Form) => fault !== null && next !== form;
   return (
     <div className="textlens">
       <div className="row wrap">
@@ -40,12 +22,13 @@ export function TextLens({ draft, locked, onChange }: TextLensProps) {
           label="Form of the text"
           value={form}
           onChange={(next) => {
-            setForm(next);
-            setText(textOfDraft(draft, next));
+            setChosen(next);
+            if (typed && next !== form) type(textOfDraft(draft, next));
           }}
+          // A text that cannot be read has no other form.
           choices={[
-            { value: "yaml", label: "YAML" },
-            { value: "json", label: "JSON" },
+            { value: "yaml", label: "YAML", hidden: other("yaml") },
+            { value: "json", label: "JSON", hidden: other("json") },
           ]}
         />
         <span className="grow small dim">Paste a plan or a recipe here; rows and graph follow.</span>
@@ -59,7 +42,7 @@ export function TextLens({ draft, locked, onChange }: TextLensProps) {
         spellCheck={false}
         readOnly={locked}
         value={text}
-        onChange={(event) => take(event.target.value)}
+        onChange={(event) => type(event.target.value)}
       />
       {fault && (
         <p className="warning tone-vermilion" role="alert">

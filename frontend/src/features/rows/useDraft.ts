@@ -1,28 +1,66 @@
-/** The document under the editor: undo, redo, and a copy in the browser that survives a reload. */
+/** The document under the editor, with undo and redo, and kept in the browser from the first change on. */
 import { useCallback, useEffect, useState } from "react";
-import type { Draft } from "../../model/rows/document.ts";
+import { type Draft, documentOf, isFields, same } from "../../model/rows/document.ts";
+import { draftOfText, type Read } from "../../model/rows/text.ts";
 import { begun, redone, stepped, undone } from "../../model/rows/undo.ts";
 
-export interface Drafting {
+/** A document, and the text in which somebody writes it. A text with a fault stands beside the document before it. */
+export interface Written {
   draft: Draft;
+  text: { typed: string; fault: Read["fault"] } | null;
+}
+
+export interface Drafting extends Written {
   /** Takes the next document; steps with the same `about` that follow closely are one step. */
   change: (next: Draft | ((draft: Draft) => Draft), about?: string) => void;
+  /** Takes the next text, and the document that it means where it can be read. */
+  type: (typed: string) => void;
   undo: (() => void) | null;
   redo: (() => void) | null;
 }
 
-export function useDraft(first: () => Draft, keep: (draft: Draft) => void): Drafting {
+export function useDraft(first: () => Written, keep: (written: Written) => void): Drafting {
   const [line, setLine] = useState(() => begun(first()));
-  useEffect(() => keep(line.now), [keep, line.now]);
+  const touched = line.past.length + line.future.length > 0;
+  useEffect(() => {
+    if (touched) keep(line.now);
+  }, [keep, line.now, touched]);
   const change = useCallback(
     (next: Draft | ((draft: Draft) => Draft), about = "") =>
-      setLine((held) => stepped(held, typeof next === "function" ? next(held.now) : next, about, performance.now())),
+      setLine((held) => {
+        const draft = typeof next === "function" ? next(held.now.draft) : next;
+        return draft === held.now.draft ? held : stepped(held, { draft, text: null }, about, performance.now());
+      }),
     [],
   );
+  const type = useCallback((typed: string) => {
+    const { draft: read, fault } = draftOfText(typed);
+    setLine((held) => {
+      const { draft } = held.now;
+      const next = read && !same(documentOf(read), documentOf(draft)) ? read : draft;
+      return stepped(held, { draft: next, text: { typed, fault } }, "text", performance.now());
+    });
+  }, []);
   return {
-    draft: line.now,
+    ...line.now,
     change,
+    type,
     undo: line.past.length ? () => setLine(undone) : null,
     redo: line.future.length ? () => setLine(redone) : null,
   };
+}
+
+/** As the browser has it: the fields of the document, and beside them the text where there is one. */
+export interface KeptDraft extends Draft {
+  typed?: string;
+}
+
+export const keptOf = ({ draft, text }: Written): KeptDraft => ({ ...draft, ...(text ? { typed: text.typed } : {}) });
+
+/** What was kept, if it can be read; an older page may have written it. */
+export function writtenIn(kept: KeptDraft | null | undefined): Written | null {
+  if (!kept || !isFields(kept.plan)) return null;
+  const draft = { head: isFields(kept.head) ? kept.head : null, plan: kept.plan };
+  const { typed } = kept;
+  return { draft, text: typeof typed === "string" ? { typed, fault: draftOfText(typed).fault } : null };
 }

@@ -10,11 +10,12 @@ import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useKeys } from "../../../app/shell/keys.ts";
 import { Shell } from "../../../app/shell/Shell.tsx";
 import { useFleet, useStream, useWorkspace } from "../../../app/workspace/context.ts";
+import { useKept } from "../../../app/workspace/drafts.ts";
 import { asProblem, useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
 import type { Problem } from "../../../link/rest.ts";
 import { toolsOf } from "../../../model/fleet/tools.ts";
-import { type Draft, draftOf } from "../../../model/rows/document.ts";
+import { draftOf, type Fields, isFields } from "../../../model/rows/document.ts";
 import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
 import { type Changes, changesOf, delta, rebased } from "../../../model/rows/live/changes.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
@@ -26,10 +27,15 @@ import type { GroupRecord, Head, TaskRecord } from "../../../model/types.ts";
 import { FINAL } from "../../../model/words/words.ts";
 import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
 import { RowsEditor } from "../../rows/RowsEditor.tsx";
-import { keepLiveDraft, keptLiveDraft } from "../../rows/trials/memory.ts";
 import { useTrials } from "../../rows/trials/useTrials.ts";
-import { useDraft } from "../../rows/useDraft.ts";
+import { type KeptDraft, keptOf, useDraft, type Written, writtenIn } from "../../rows/useDraft.ts";
 import { useHold } from "./useHold.ts";
+
+/** A draft over a running plan, with the version that it was begun on. */
+interface LiveDraft {
+  base: { plan: Fields; version: number };
+  draft: KeptDraft;
+}
 
 const TYPING_MS = 300;
 const NO_VALUES = {};
@@ -58,14 +64,17 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const { say } = useDoing();
   const fleet = useFleet();
   const [, go] = useLocation();
-  const [kept] = useState(() => keptLiveDraft(id));
-  const [base, setBase] = useState(() => kept?.base ?? { plan: planOfStream(model, head), version: head.version ?? 0 });
+  const kept = useKept<LiveDraft>(`live.${id}`);
+  const [base, setBase] = useState(
+    () => baseIn(kept.found) ?? { plan: planOfStream(model, head), version: head.version ?? 0 },
+  );
   // A draft over a running plan is not the draft of a new one: each constellation has its own.
   const drafting = useDraft(
-    () => kept?.draft ?? draftOf(base.plan),
+    () => (baseIn(kept.found) && writtenIn(kept.found?.draft)) ?? { draft: draftOf(base.plan), text: null },
     useCallback(
-      (draft: Draft) => keepLiveDraft(id, isChanged(changesOf(base.plan, draft.plan)) ? { base, draft } : null),
-      [id, base],
+      (written: Written) =>
+        kept.keep(isChanged(changesOf(base.plan, written.draft.plan)) ? { base, draft: keptOf(written) } : null),
+      [kept, base],
     ),
   );
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -108,7 +117,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     setProblem(null);
     try {
       const made = await hub.edit(id, base.version, changes.operations, "edited in rows");
-      keepLiveDraft(id, null);
+      kept.keep(null);
       say(`Version ${made.version} is applied`);
       go(`/constellations/${id}`);
     } catch (error) {
@@ -120,7 +129,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   useKeys([
     { keys: "Ctrl-Enter", does: "Apply", run: () => void (why === null && !applying && apply()), always: true },
     { keys: "Ctrl-Z", does: "Undo", run: () => drafting.undo?.(), always: true },
-    { keys: "Ctrl-Y", does: "Redo", run: () => drafting.redo?.(), always: true },
+    ...["Ctrl-Y", "Ctrl-Shift-Z"].map((keys) => ({ keys, does: "Redo", run: () => drafting.redo?.(), always: true })),
   ]);
   const take = () => {
     const plan = planOfStream(model, head);
@@ -136,7 +145,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
         </span>
         <span className="grow" />
-        <Link className="btn" href={`/constellations/${id}`} onClick={() => keepLiveDraft(id, null)}>
+        <Link className="btn" href={`/constellations/${id}`} onClick={() => kept.keep(null)}>
           Discard
         </Link>
         <Button
@@ -185,6 +194,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     </>
   );
 }
+
+const baseIn = (kept: LiveDraft | null): LiveDraft["base"] | null =>
+  isFields(kept?.base.plan) && writtenIn(kept.draft)
+    ? { plan: kept.base.plan, version: Number(kept.base.version) || 0 }
+    : null;
 
 const isChanged = (changes: Changes): boolean => changes.operations.length > 0 || changes.impossible.length > 0;
 

@@ -8,16 +8,19 @@ import { useCallback, useEffect, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { useKeys } from "../../../app/shell/keys.ts";
 import { useFleet, useWorkspace } from "../../../app/workspace/context.ts";
+import { useKept } from "../../../app/workspace/drafts.ts";
 import type { Submission } from "../../../link/endpoints.ts";
 import { Problem } from "../../../link/rest.ts";
 import { type ToolView, toolsOf } from "../../../model/fleet/tools.ts";
 import {
   type Draft,
   defaultsOf,
+  documentOf,
   draftOf,
   EMPTY,
   type Fields,
   paramsOf,
+  same,
   tasksOf,
   textOf,
 } from "../../../model/rows/document.ts";
@@ -29,27 +32,37 @@ import { plural } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
 import { RowsEditor } from "../../rows/RowsEditor.tsx";
-import { keepDraft, keptDraft } from "../../rows/trials/memory.ts";
 import { useTrials } from "../../rows/trials/useTrials.ts";
-import { useDraft } from "../../rows/useDraft.ts";
+import { type KeptDraft, keptOf, useDraft, type Written, writtenIn } from "../../rows/useDraft.ts";
 import { Facts, GrantLines, grantsOf, PreviewCard, Warnings } from "../preview/PreviewCard.tsx";
 import { Slots } from "../preview/Slots.tsx";
 import { named } from "./naming.ts";
 import { SaveRecipe } from "./SaveRecipe.tsx";
 
 interface BuildProps {
-  /** A document to begin with, instead of the draft of last time. */
+  /** Where the draft of this plan is kept: each document that is opened has its own. */
+  place: string;
+  /** A document to begin with, unless a draft of it was kept. */
   document?: Fields;
   /** Values of its parameters for this run. */
   values?: Fields;
 }
 
-export function Build({ document, values: understood }: BuildProps) {
+export function Build({ place, document, values: understood }: BuildProps) {
   const { hub } = useWorkspace();
   const fleet = useFleet();
   const [, go] = useLocation();
-  const drafting = useDraft(() => (document ? draftOf(document) : (keptDraft() ?? EMPTY)), keepDraft);
+  const kept = useKept<KeptDraft>(place);
+  const opened = useMemo(() => (document ? draftOf(document) : EMPTY), [document]);
+  const drafting = useDraft(
+    () => writtenIn(kept.found) ?? { draft: opened, text: null },
+    useCallback(
+      (written: Written) => kept.keep(written.text || isChanged(written.draft, opened) ? keptOf(written) : null),
+      [kept, opened],
+    ),
+  );
   const { draft } = drafting;
+  const changed = useMemo(() => isChanged(draft, opened), [draft, opened]);
   const tools = toolsOf(fleet);
   const [given, setGiven] = useState<Record<string, unknown>>(understood ?? {});
   const [launching, setLaunching] = useState(false);
@@ -81,22 +94,25 @@ export function Build({ document, values: understood }: BuildProps) {
   const shown = preview.problem ? null : preview.value;
   const grants = shown ? grantsOf(shown) : [];
   const missing = openParams(draft).filter((name) => values[name] === null || values[name] === "");
-  const blocked = empty
-    ? "Add a row first."
-    : missing.length
-      ? `Fill in ${missing.join(", ")} first.`
-      : faults.length
-        ? faultsWords(faults)
-        : !settled || preview.loading || !shown
-          ? "The preview is being made."
-          : shown.may_not || null;
+  const unread = drafting.text?.fault ? `Mend line ${drafting.text.fault.line} of the text first, or undo it.` : null;
+  const blocked =
+    unread ??
+    (empty
+      ? "Add a row first."
+      : missing.length
+        ? `Fill in ${missing.join(", ")} first.`
+        : faults.length
+          ? faultsWords(faults)
+          : !settled || preview.loading || !shown
+            ? "The preview is being made."
+            : shown.may_not || null);
 
   const launch = useCallback(async () => {
     if (blocked || launching || !shown) return;
     setLaunching(true);
     try {
       const made = await hub.submit({ ...asked, ...(shown.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
-      keepDraft(null);
+      kept.keep(null);
       go(`/constellations/${made.id}`);
     } catch (error) {
       if (error instanceof Problem) setRefused(error);
@@ -104,11 +120,11 @@ export function Build({ document, values: understood }: BuildProps) {
     } finally {
       setLaunching(false);
     }
-  }, [asked, blocked, go, hub, key, launching, shown]);
+  }, [asked, blocked, go, hub, kept, key, launching, shown]);
   useKeys([
     { keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true },
     { keys: "Ctrl-Z", does: "Undo", run: () => drafting.undo?.(), always: true },
-    { keys: "Ctrl-Y", does: "Redo", run: () => drafting.redo?.(), always: true },
+    ...["Ctrl-Y", "Ctrl-Shift-Z"].map((keys) => ({ keys, does: "Redo", run: () => drafting.redo?.(), always: true })),
   ]);
 
   return (
@@ -124,10 +140,19 @@ export function Build({ document, values: understood }: BuildProps) {
             }
           />
         </label>
-        <Button kind="quiet" why={empty ? "There is nothing yet." : null} onClick={() => drafting.change(EMPTY)}>
+        <Button
+          kind="quiet"
+          why={changed || drafting.text ? null : document ? "Nothing is changed yet." : "There is nothing yet."}
+          onClick={() => drafting.change({ ...opened })}
+        >
           Start over
         </Button>
       </div>
+      {document && kept.found && changed && (
+        <p className="small dim" role="status">
+          These are your changes of last time. <i>Start over</i> shows the plan without them.
+        </p>
+      )}
       <RowsEditor
         drafting={drafting}
         tools={tools}
@@ -179,7 +204,7 @@ export function Build({ document, values: understood }: BuildProps) {
           <span className="dim">{missing.length ? blocked : "Nothing starts before you launch it."}</span>
         )}
         <span className="grow" />
-        <Button large why={empty ? "Add a row first." : null} onClick={() => setSaving(true)}>
+        <Button large why={unread ?? (empty ? "Add a row first." : null)} onClick={() => setSaving(true)}>
           Save as recipe
         </Button>
         <Button
@@ -198,10 +223,20 @@ export function Build({ document, values: understood }: BuildProps) {
           )}
         </Button>
       </div>
-      {saving && <SaveRecipe draft={draft} effects={shown?.effects ?? []} onClose={() => setSaving(false)} />}
+      {saving && (
+        <SaveRecipe
+          draft={draft}
+          effects={shown?.effects ?? []}
+          // A plan that began empty may still be launched; a recipe that is opened again is the one that was saved.
+          onSaved={() => document && kept.keep(null)}
+          onClose={() => setSaving(false)}
+        />
+      )}
     </>
   );
 }
+
+const isChanged = (draft: Draft, opened: Draft): boolean => !same(documentOf(draft), documentOf(opened));
 
 /** The values that were given for parameters that there still are. */
 function present(given: Record<string, unknown>, params: { [name: string]: unknown }): Record<string, never> {

@@ -29,9 +29,10 @@ export default function BuildFrom({ recipe, from, values }: BuildFromProps) {
     return firstPlan(from ?? "", await hub.events(from ?? "", 0, signal));
   });
   if (read.problem) return <ProblemNote problem={read.problem} />;
-  if (!key) return <Build />;
+  if (!key) return <Build key="draft" place="draft" />;
+  const place = `draft.${key}${values ? ` ${values}` : ""}`;
   return read.value ? (
-    <Build document={read.value} values={valuesIn(values)} />
+    <Build key={place} place={place} document={read.value} values={valuesIn(values)} />
   ) : (
     <p className="dim">Reading {recipe ?? from}.</p>
   );

@@ -18,12 +18,13 @@ interface SaveRecipeProps {
   proposal?: string;
   /** The parameters of it that its person filled by an answer. */
   answers?: readonly string[];
+  onSaved?: () => void;
   onClose: () => void;
 }
 
 const named = (title: string): string => slug(title).slice(0, 64);
 
-export function SaveRecipe({ draft, effects, proposal, answers = [], onClose }: SaveRecipeProps) {
+export function SaveRecipe({ draft, effects, proposal, answers = [], onSaved, onClose }: SaveRecipeProps) {
   const { hub } = useWorkspace();
   const [, go] = useLocation();
   const clean = useMemo(() => withoutSecrets(draft), [draft]);
@@ -69,6 +70,7 @@ export function SaveRecipe({ draft, effects, proposal, answers = [], onClose }: 
         base ?? undefined,
         proposal,
       );
+      onSaved?.();
       go(`/recipes/${saved.name}`);
     } catch (error) {
       const found = asProblem(error);

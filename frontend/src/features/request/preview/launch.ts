@@ -15,10 +15,11 @@ interface Asked {
   stamp: string | null;
   priority: Priority | null;
   sharing?: Sharing | null;
+  onLaunched?: () => void;
 }
 
 /** Opens the constellation that it starts; a refusal stays until something else is asked. */
-export function useLaunch({ asked, shown, stamp, priority, sharing = null }: Asked) {
+export function useLaunch({ asked, shown, stamp, priority, sharing = null, onLaunched }: Asked) {
   const { hub } = useWorkspace();
   const [, go] = useLocation();
   const [launching, setLaunching] = useState(false);
@@ -39,6 +40,7 @@ export function useLaunch({ asked, shown, stamp, priority, sharing = null }: Ask
         { ...asked, ...(hash && { plan_hash: hash }), ...(priority && { priority }), ...(sharing && { sharing }) },
         key,
       );
+      onLaunched?.();
       go(`/constellations/${made.id}`);
     } catch (error) {
       setRefused(asProblem(error));

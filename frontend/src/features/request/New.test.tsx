@@ -1,0 +1,51 @@
+/** Words of a request: kept until they are sent, and those of a link while the page stands. */
+import { act, cleanup, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { openPage } from "../../../dev/openPage.tsx";
+
+beforeEach(() => {
+  localStorage.clear();
+  sessionStorage.clear();
+  vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 0));
+});
+afterEach(() => vi.unstubAllGlobals());
+
+const box = () => screen.findByRole<HTMLTextAreaElement>("textbox", { name: "What should happen?" });
+const WORDS = "Back up the pictures of my phone to the server";
+
+async function reload(path = location.pathname + location.search) {
+  cleanup();
+  return openPage(path);
+}
+
+it("are there after another page and after a reload, and gone once they are launched", async () => {
+  openPage("/new");
+  await userEvent.type(await box(), WORDS);
+  await userEvent.click(within(screen.getByRole("navigation", { name: "Main" })).getByRole("link", { name: "Home" }));
+  await screen.findByRole("heading", { name: "Home" });
+  act(() => history.pushState(null, "", "/new"));
+  expect((await box()).value).toBe(WORDS);
+  await reload();
+  expect((await box()).value).toBe(WORDS);
+  const launch = await screen.findByRole("button", { name: /^Launch/ });
+  await waitFor(() => expect(launch.getAttribute("aria-disabled")).toBeNull());
+  await userEvent.click(launch);
+  await waitFor(() => expect(location.pathname).toMatch(/^\/constellations\//));
+  await reload("/new");
+  expect((await box()).value).toBe("");
+});
+
+it("of the palette are in the box of this page at once, and what was typed before comes back after them", async () => {
+  openPage("/new");
+  await userEvent.type(await box(), "ten minutes of work");
+  await userEvent.keyboard("{Control>}k{/Control}");
+  await userEvent.type(await screen.findByRole("combobox", { name: /^Search/ }), "water the plants{Enter}");
+  await waitFor(async () => expect((await box()).value).toBe("water the plants"));
+  await userEvent.type(await box(), " now");
+  await reload();
+  expect((await box()).value).toBe("water the plants now");
+  await userEvent.clear(await box());
+  await reload("/new");
+  expect((await box()).value).toBe("ten minutes of work");
+});
