@@ -73,6 +73,9 @@ _LOOKED_AT = 48
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)
 _RUN_SCOPE = "run"
 _STATE = ScheduleState
+_ENDED = fault(
+    Code.BAD_SCHEDULE, "its clock has no further time", hint="Change its clock or the days left out, then resume it."
+)
 _encode_plan = msgspec.json.Encoder(order="deterministic").encode
 _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
@@ -132,13 +135,16 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     notes = [_missed_words(schedule, missed, made_up)] if missed else []
     if missed and schedule.notify is not NotifyWhen.NEVER:
         changed = noticed(changed, notes[0], work.at_ms)
+    if not changed.due_ms:
+        changed = noticed(replace(changed, state=_STATE.STOPPED, stopped=_ENDED), _ENDED.reason, work.at_ms)
+        notes.append(_ENDED.reason)
     stops: list[str] = []
     for moment in made_up if on_time is None else [*made_up, on_time]:
         changed, note, cancels = _line_up(changed, moment)
         notes += [note] if note else []
         stops += cancels
     keep(work, changed, EventKind.SCHEDULE_DUE, note="; ".join(notes), by=ENGINE)
-    work.order(timer_of(changed))
+    _arm(work, changed)
     for name in stops:
         _cancel(work, name)
 
@@ -368,10 +374,11 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         name = f"Tell of {schedule.name}"
         plan = LoweredPlan(dependencies=[], hash="", name=name, policy=Policy(approval=Approval.NEVER), specs=[task])
         assert work.item is not None  # noqa: S101 - a step has an input in hand
+        stream = f"{constellation_of(schedule.id, notice.at_ms)}-told"
         request = RequestReceived(
             at_ms=work.at_ms,
             by=work.by,
-            constellation=f"{constellation_of(schedule.id, notice.at_ms)}-told",
+            constellation=f"{stream}-{notice.count}" if stream in work.shard.constellations else stream,
             deadline_s=TELLING_DEADLINE_S,
             id=work.item.id,
             labels={NOTICE_LABEL: "schedule"},
@@ -751,6 +758,8 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
     # Moments during the pause were not missed: a person paused the schedule.
     resumed = _with_next_moment(owned, work.at_ms)
+    if not resumed.due_ms:
+        raise Refusal(_ENDED)
     keep(work, resumed, EventKind.SCHEDULE_RESUMED, note=item.reason)
     _arm(work, resumed)
 
