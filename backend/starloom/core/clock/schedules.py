@@ -448,7 +448,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     most = work.shard.settings.schedules_most
     if known is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
-    chosen = item.schedule
+    chosen = item.schedule if known is None else _merged(work, item, known)
     faults = _faults(work, chosen, known)
     text = _encode_plan(item.plan).decode() if item.keep_plan else None
     if text is not None and len(text) > PLAN_BYTES_MOST:
@@ -463,8 +463,8 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     check_asked(work.shard.access.principals, item.plan.specs)
     if is_model(work.by):
         check_devices(work.shard.fleet, item.plan)
-    consent = _consent(work, item, known)
-    if known is not None and not _takes_over(work, item, known):
+    consent = _consent(work, item, chosen, known)
+    if known is not None and not _takes_over(work, item, chosen, known):
         if chosen.name == known.name:
             work.ignore("the schedule stays as it is")
             work.answer({"id": known.id})
@@ -481,6 +481,26 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
     _arm(work, made)
     work.answer({"id": made.id})
+
+
+def work_digest(schedule: Schedule, kept: ScheduledPlan | None) -> str:
+    """Return the hash of what a schedule runs: its words, its recipe with values, or its own plan."""
+    runs = [schedule.request, schedule.recipe, schedule.params, kept.plan if kept is not None else None]
+    return hashlib.sha256(canonical(runs).encode()).hexdigest()
+
+
+def _merged(work: Work, item: ScheduleSaved, known: Schedule) -> Schedule:
+    """Return a schedule with the given fields of a change; what other people changed meanwhile stays.
+
+    Raises:
+        Refusal: `conflict`: the change was made on work that the schedule does not run any more.
+    """
+    if item.base is not None and item.base != work_digest(known, work.shard.fleet.scheduled_plans.get(known.id)):
+        reason = f"what {quoted(known.name)} runs was changed at the same moment, so nothing of this change is kept"
+        raise Refusal(fault(Code.CONFLICT, reason, hint="Look at the schedule, then send the change again."))
+    if item.given is None:
+        return item.schedule
+    return replace(known, **{name: getattr(item.schedule, name) for name in item.given})
 
 
 def _made(
@@ -519,7 +539,7 @@ def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> d
     return before | {name: known.devices.get(name, device) for name, device in now.items()}
 
 
-def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
+def _takes_over(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule) -> bool:
     """Return whether a change makes its author the owner: one of what runs, when or who hears of it, or an approval.
 
     A new name does not: the schedule would end with the rights of whoever renamed it.
@@ -528,7 +548,7 @@ def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
         return True
     kept = work.shard.fleet.scheduled_plans.get(known.id)
     plan = _plan_decoder.decode(kept.plan) if kept is not None else None
-    return _chosen_terms(item.schedule) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
+    return _chosen_terms(chosen) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
 def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]:
@@ -561,13 +581,13 @@ def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]
         reason = f"{fleet.name_of(device)} has nothing to show a notice on"
         hint = "Choose a phone, or a computer with a desktop; *Activity* and Home tell of each firing in any case."
         found.append(fault(Code.TOOL_UNAVAILABLE, reason, "notify_device", hint))
-    if any(other.name == chosen.name and other.id != chosen.id for other in fleet.schedules.values()):
+    if any(other.id != chosen.id and chosen.name in (other.id, other.name) for other in fleet.schedules.values()):
         reason = f"another schedule is called {quoted(chosen.name)}"
         found.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))
     return found
 
 
-def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent | None:
+def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule | None) -> Consent | None:
     """Return the consent given with this save; None if nothing needs approval.
 
     The author of a plan that never asks has the right to approve it (`check_plan`), and does so by saving it.
@@ -586,9 +606,7 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    given = (
-        known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(item.schedule)) else None
-    )
+    given = known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(chosen)) else None
     if given is not None and known is not None:
         same = hash_as_approved(fleet, plan, given.hash, known.devices)
         if not beyond(given, replace(now, hash=same), fleet):

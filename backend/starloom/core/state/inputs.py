@@ -504,10 +504,15 @@ class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
 
     Of `schedule` only the fields that a person chooses count. `keep_plan`: it runs this very plan instead of planning
     its words or recipe at each firing. `plan_hash` approves the plan of the preview.
+
+    `given` names the fields that a change sets; without it all are set. `base` is the digest of the work that the
+    change builds on; without it the change brings its own.
     """
 
     approves: bool = True
+    base: str | None = None
     change: bool = False
+    given: list[str] | None = None
     keep_plan: bool = False
     plan: LoweredPlan
     plan_hash: str | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -409,3 +410,24 @@ async def test_the_last_runs_of_a_schedule_stand_beside_each_other(world: World)
     async with world.client() as http:
         missing = await http.get("/api/v1/schedule-runs/nowhere")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+
+
+async def test_two_people_change_different_fields_at_once_and_both_stay(tmp_path: Path) -> None:
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world, world.client() as http:
+        status, made = await post(world, "/schedules", {"request": "how are my machines", "cron": "0 3 * * *"})
+        assert status == 201
+        path = f"/api/v1/schedules/{made['id']}"
+        changes: list[dict[str, Any]] = [{"cron": "7 4 * * *"}, {"notify": "never"}, {"deadline_s": 60}]
+        answers = await asyncio.gather(*(http.patch(path, json=change) for change in changes))
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        shown = await read(world, f"/schedules/{made['id']}")
+    assert (shown["cron"], shown["notify"], shown["deadline_s"]) == ("7 4 * * *", "never", 60)
+
+
+async def test_a_schedule_does_not_lose_its_name(world: World) -> None:
+    made = await make(world, name="Look")
+    async with world.client() as http:
+        for name in ("", "  "):
+            refused = await http.patch(f"/api/v1/schedules/{made['id']}", json={"name": name})
+            assert (refused.status_code, "a name may not be empty" in refused.text) == (422, True)
+    assert (await read(world, f"/schedules/{made['id']}"))["name"] == "Look"
