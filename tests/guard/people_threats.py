@@ -175,4 +175,10 @@ PEOPLE_THREATS = (
         " only what its own trash has for that very place; else it moves nothing and says why",
         ("tests/guard/test_undone_saves.py::test_t302_",),
     ),
+    Threat(
+        "T310",
+        "somebody sends bodies that nest deeply to any route: each is an error of the hub, and fills its log",
+        "a body nests at most 64 levels, which is asked before anything reads it",
+        ("tests/guard/test_deep_bodies.py::test_t310_",),
+    ),
 )

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from starloom_protocol.text.wording import quoted
+from starloom_protocol.wire.codec import NUMBER_MAX
 
 SHOWN_CHARS_MOST: Final = 60
 FAULTS_MOST: Final = 20
@@ -96,7 +97,7 @@ def _taken(schema: Schema, value: Any) -> Any:
     if isinstance(value, str) and "string" not in kinds:
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     for kind in kinds:
         if _KINDS[kind](value) and (kind != "array" or _all_fit(schema, value)):
@@ -135,7 +136,7 @@ def _shown(value: Any) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= NUMBER_MAX
 
 
 _KINDS: Final[dict[str, Callable[[Any], bool]]] = {

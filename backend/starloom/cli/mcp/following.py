@@ -86,9 +86,14 @@ class Following:
             MCPError: it is not the caller's, or too many are followed.
         """
         followed = self.heard(ctx)
-        if uri not in followed:
+        if uri in followed:
+            return
+        followed.add(uri)  # before the hub is asked: the same subscription may come again meanwhile, and counts once
+        try:
             await self._follow([uri])
-            followed.add(uri)
+        except MCPError:
+            followed.discard(uri)
+            raise
 
     async def unsubscribe(self, ctx: ServerRequestContext[Any, Any], uri: str) -> None:
         followed = self.heard(ctx)

@@ -125,6 +125,8 @@ _KEPT_S = 600.0
 """A client repeats a request within seconds or minutes; after that its key counts as new."""
 _KEPT_MAX = 1_000
 """Answers hold what was created; callers that make more within ten minutes lose the oldest keys."""
+_KEPT_BYTES_MAX = 32 * 1024 * 1024
+"""An answer may be a whole plan; the oldest go first here, too."""
 _Answer = TypeVar("_Answer", bound=Response)
 _encoder = msgspec.json.Encoder(order="deterministic")
 
@@ -167,6 +169,7 @@ class Repeats:
         # A lock lives as long as a request holds or awaits it.
         self._making: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
         self._kept: OrderedDict[tuple[str, str, str], tuple[float, str, Response | None]] = OrderedDict()
+        self._kept_bytes = 0
 
     async def once(self, request: Request, make: Callable[[], Awaitable[_Answer]], *, secret: str = "") -> _Answer:
         """Return the answer of `make`, or the one that the same request of the same caller had before.
@@ -200,13 +203,20 @@ class Repeats:
                 raise Problem(Code.CONFLICT, reason, hint="Ask again with a new key, and revoke what you do not have.")
             return cast("_Answer", known[2])  # one route answers by one type
         response = await make()
-        self._kept[where] = (self._monotonic_s() + _KEPT_S, fingerprint, None if secret else response)
+        kept = None if secret else response
+        self._kept[where] = (self._monotonic_s() + _KEPT_S, fingerprint, kept)
+        self._kept_bytes += _bytes_of(kept)
         return response
 
     def _drop_old(self) -> None:
         now = self._monotonic_s()
         while self._kept:
-            where, (until, _, _) = next(iter(self._kept.items()))
-            if until > now and len(self._kept) < _KEPT_MAX:
+            where, (until, _, kept) = next(iter(self._kept.items()))
+            if until > now and len(self._kept) < _KEPT_MAX and self._kept_bytes <= _KEPT_BYTES_MAX:
                 return
             del self._kept[where]
+            self._kept_bytes -= _bytes_of(kept)
+
+
+def _bytes_of(kept: Response | None) -> int:
+    return len(kept.body) if kept is not None else 0
