@@ -430,12 +430,14 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
     """`action`: rename drain resume reserve share revoke forget leave label seen.
 
-    `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never.
+    `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never. `labels` are set
+    together with the new name of a `rename`.
     """
 
     action: str
     deadline_s: int = -1
     device: str
+    labels: list[str] | None = None
     reason: str = ""
     value: str = ""
 
