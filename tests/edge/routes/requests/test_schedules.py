@@ -320,6 +320,8 @@ async def test_a_risky_plan_is_approved_once_with_what_is_shown(world: World) ->
     status, problem = await post(world, "/schedules", body)
     assert (status, problem["code"]) == (409, "needs_approval")
     assert problem["preview"]["plan_hash"] == problem["plan_hash"]
+    assert (problem["clock"]["in_words"], problem["clock"]["zone"]) == ("At the start of every hour", "UTC")
+    assert len(problem["clock"]["next"]) == 5
     status, made = await post(world, "/schedules", {**body, "plan_hash": problem["plan_hash"]})
     assert status == 201
     assert (made["approved"]["devices"], made["approved"]["effects"]) == (["one"], ["change"])
@@ -422,6 +424,15 @@ async def test_two_people_change_different_fields_at_once_and_both_stay(tmp_path
         assert [answer.status_code for answer in answers] == [200, 200, 200]
         shown = await read(world, f"/schedules/{made['id']}")
     assert (shown["cron"], shown["notify"], shown["deadline_s"]) == ("7 4 * * *", "never", 60)
+
+
+async def test_a_schedule_is_found_by_its_name_in_any_case(world: World) -> None:
+    made = await make(world, name="Rechnungs-ZIP")
+    assert (await read(world, "/schedules/rechnungs-zip"))["id"] == made["id"]
+    other = await make(world, name="rechnungs-ZIP")
+    assert (await read(world, "/schedules/rechnungs-ZIP"))["id"] == other["id"]
+    async with world.client() as http:
+        assert (await http.get("/api/v1/schedules/RECHNUNGS-ZIP")).status_code == 404
 
 
 async def test_a_schedule_does_not_lose_its_name(world: World) -> None:

@@ -48,7 +48,7 @@ from starloom_protocol.records.run_report import ScheduleTrend
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, composed
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Gate, Sharing
 
 Action = Literal["pause", "resume", "run"]
@@ -139,7 +139,10 @@ class Schedules:
 
     def _find(self, text: str) -> Schedule:
         schedules = self._hub.fleet.schedules
-        found = schedules.get(text) or next((item for item in schedules.values() if item.name == text), None)
+        text = composed(text)
+        alike = [item for item in schedules.values() if item.name.casefold() == text.casefold()]
+        exact = [item for item in alike if item.name == text]
+        found = schedules.get(text) or next(iter(exact or (alike if len(alike) == 1 else [])), None)
         if found is None:
             names = ", ".join(sorted(item.name for item in schedules.values())) or "none yet"
             raise Problem(
@@ -245,9 +248,11 @@ class Schedules:
         )
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
-            # The refusal carries the plan to approve, so that one look and one more request suffice.
+            # The refusal carries all that is approved, so that one look and one more request suffice.
             shown = self._shown(saved.plan, saved.by)
-            raise _refused(reply.faults, {"plan_hash": shown["plan_hash"], "preview": shown})
+            clock = clock_shape(drawn.cron, drawn.zone, drawn.except_days, self._hub.now_ms())
+            more = {"clock": {**clock, "zone": drawn.zone}, "plan_hash": shown["plan_hash"], "preview": shown}
+            raise _refused(reply.faults, more)
         accepted(reply)
         return await self._shape(request, self._hub.fleet.schedules[drawn.id])
 
