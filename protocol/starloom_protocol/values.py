@@ -128,10 +128,10 @@ def parse(text: str) -> Any:
         raise ValueError(f"not JSON: {error}") from error
 
 
-def depth_of(value: Any) -> int:
-    """Return how deeply lists and maps nest, or one more than `VALUE_DEPTH_MAX`; a scalar has depth 0."""
+def depth_of(value: Any, most: int = VALUE_DEPTH_MAX) -> int:
+    """Return how deeply lists and maps nest, or one more than `most`; a scalar has depth 0."""
     depth, layer = 0, [value] if isinstance(value, _CONTAINERS) else []
-    while layer and depth <= VALUE_DEPTH_MAX:
+    while layer and depth <= most:
         # Most of what a document holds is text, and that is the cheaper question.
         layer = [
             inner

@@ -164,4 +164,24 @@ PEOPLE_THREATS = (
         " of jobs gives him the password",
         "every connection checks the certificate and its name, and no address turns that off",
     ),
+    Threat(
+        "T310",
+        "somebody sends bodies that nest deeply to any route: each is an error of the hub, and fills its log",
+        "a body nests at most 64 levels, which is asked before anything reads it",
+        ("tests/guard/test_deep_bodies.py::test_t310_",),
+    ),
+    Threat(
+        "T311",
+        "somebody who rewrote the record gives, or has another give, a right anchor beside the wrong one of a position,"
+        " or one at a position that no commit has: the record is said to be whole",
+        "each anchor of a position is compared, and one that no commit stands for is a break or is refused",
+        ("tests/edge/routes/people/test_activity.py::test_t311_",),
+    ),
+    Threat(
+        "T312",
+        "somebody who may look sends cursors of lists with numbers or signs that no store takes: each is an error of"
+        " the hub, and says that PostgreSQL is away",
+        "a cursor is read in one place, which takes what a store takes and refuses the rest",
+        ("tests/guard/test_odd_cursors.py::test_t312_",),
+    ),
 )

@@ -1,7 +1,8 @@
-"""T222: no place in a stream that a page names makes a fault of the hub, or an entry in its log."""
+"""No place in a stream that a page names (T222), or of a list (T312), makes a fault of the hub."""
 
 from __future__ import annotations
 
+import base64
 import logging
 
 import pytest
@@ -42,3 +43,19 @@ async def test_t222_a_place_that_is_only_too_late_is_answered_with_the_present(w
     socket = await opened(world)
     await socket.send_json({"t": "subscribe", "stream": FLEET, "after_seq": 2**53})
     assert (await socket.receive_json())["t"] == "resync"
+
+
+BEYOND = ["99999999999999999999:5", "-99999999999999999999:5", "5:99999999999999999999", "5:c-\x00", "x:5", "5", ""]
+
+
+@pytest.mark.parametrize("odd", BEYOND, ids=ascii)
+@pytest.mark.parametrize("path", ["/api/v1/constellations", "/api/v1/audit"])
+async def test_t312_an_odd_cursor_of_a_list_is_refused(world: World, path: str, odd: str) -> None:
+    """SQLite takes no number of more than 64 bits, and answered such a cursor with an error of the hub."""
+    async with world.client() as http:
+        cursor = base64.urlsafe_b64encode(odd.encode()).decode().rstrip("=")
+        answer = await http.get(path, params={"cursor": cursor})
+    if path.endswith("constellations") and odd in ("5:99999999999999999999", "5"):
+        assert answer.json()["items"] == [], "an id is a text of any length"
+    else:
+        assert (answer.status_code, answer.json()["code"]) == (422, "bad_request")

@@ -209,6 +209,22 @@ _named = msgspec.json.Decoder(_Named)
 BREAKS_MOST: Final = 20
 
 
+def anchor_of(text: str) -> tuple[int, bytes]:
+    """Return the position and the link of an anchor as `Walk.check` gives it.
+
+    Raises:
+        ValueError: with how an anchor reads.
+    """
+    pos, _, link = text.partition(":")
+    try:
+        found = int(pos), bytes.fromhex(link)
+    except ValueError:
+        found = 0, b""
+    if found[0] < 1 or len(found[1]) != len(BEGINNING):
+        raise ValueError("reads POS:LINK, as `verify` printed it; the first position is 1")
+    return found
+
+
 class Walk:
     """Walks the chain, page by page from the first commit on; its findings are in `breaks`.
 
@@ -225,7 +241,9 @@ class Walk:
     ) -> None:
         self._digest = digest or digest_of
         self._prunings = prunings
-        self._anchors = dict(anchors)
+        self._anchors: dict[int, set[bytes]] = {}
+        for pos, link in anchors:
+            self._anchors.setdefault(pos, set()).add(link)
         self._seqs: dict[str, int] = {}
         self._areas = {anchor.first: anchor for pruning in prunings for anchor in pruning.anchors}
         self._left = {left.pos: left.digest for pruning in prunings for left in pruning.leftovers}
@@ -265,8 +283,8 @@ class Walk:
         if self.pos < watermark:
             self._broken(self.pos + 1, f"the history ends here, but it reached {watermark}")
         for pos in sorted(self._anchors):
-            if pos > self.pos:
-                self._broken(pos, "the anchor lies beyond the end of the history")
+            where = "the anchor lies beyond the end of the history"
+            self._broken(pos, where if pos > self.pos else "no commit stands where the anchor was kept")
         for pos in sorted(self._seals):
             self._broken(pos, f"pruning {self._seals[pos][0].no} follows a commit that is not there")
         for pos in sorted(pos for pos, digest in self._left.items() if digest):
@@ -327,8 +345,7 @@ class Walk:
                 self._broken(pos, f"pruning {pruning.no} after this commit is not what was sealed")
             self.link = pruning.seal
             links.add(self.link)
-        anchor = self._anchors.pop(pos, None)
-        if anchor is not None and anchor not in links:
+        if not links.issuperset(self._anchors.pop(pos, ())):
             self._broken(pos, "its link is not that of the anchor")
 
     def _judge_leftover(self, commit: ChainedCommit) -> None:

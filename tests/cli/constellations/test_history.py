@@ -164,5 +164,9 @@ def test_a_copy_verifies_without_a_hub_and_shows_what_was_changed(hub: StubHub, 
     file.write_text("\n".join([lines[0], *lines[2:]]))
     gone = run(hub, "audit", "verify", "-f", str(file), "--json")
     assert (gone.exit_code, json.loads(gone.stdout)["breaks"][0]["pos"]) == (1, 3)
-    assert run(hub, "audit", "verify", "-f", str(file), "--anchor", f"4:{'00' * 32}").exit_code == 1
+    false = f"4:{'00' * 32}"
+    assert run(hub, "audit", "verify", "-f", str(file), "--anchor", false).exit_code == 1
+    assert run(hub, "audit", "verify", "-f", str(file), "--anchor", false, "--anchor", anchor).exit_code == 1
+    for no_anchor in ("00" * 32, "x:00", f"0:{'00' * 32}"):
+        assert "POS:LINK" in run(hub, "audit", "verify", "-f", str(file), "--anchor", no_anchor).stderr
     assert hub.asked == []

@@ -110,7 +110,9 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
         "tasks": [{"device": "srv", "devices": [], "effects": ["change"], "id": "go", "tool": "x", "why": "named"}],
         "warnings": [],
     }
+    clock = {"in_words": "At 05:00 on Fridays", "left_out": [], "next": ["2026-06-05T05:00:00+02:00"], "zone": "Z"}
     problem = {
+        "clock": clock,
         "code": "needs_approval",
         "hint": "--approve",
         "preview": preview,
@@ -121,6 +123,7 @@ def test_what_needs_an_approval_is_shown_with_the_hash_to_give(hub: StubHub) -> 
     code, said = starloom(hub, "schedule", "add", "restart it", "--cron", "@daily")
     assert code == 4
     assert "plan hash abc" in said
+    assert "At 05:00 on Fridays, Z. The next firings:\n  Fri 2026-06-05 05:00" in said
     assert "starloom schedule add 'restart it' --cron @daily --approve abc" in " ".join(said.split())
     code, said = starloom(
         hub, "schedule", "add", "--repeat", "c-1", "--cron", "0 3 * * *", "--name", "nachts", "--overlap", "queue"

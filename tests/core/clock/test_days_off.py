@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from starloom.core.clock.cron import BadClock
+from starloom.core.clock import days_off
+from starloom.core.clock.cron import BadClock, moments_after
 from starloom.core.clock.days_off import ENTRIES_MOST, days_first, days_in, fires_on, firing, in_words, without_days
 
 VIENNA = "Europe/Vienna"
@@ -214,3 +215,29 @@ def test_a_text_of_blanks_names_no_days(text: str) -> None:
 def test_a_long_text_without_days_is_refused(text: str) -> None:
     with pytest.raises(BadClock, match="no day"):
         days_in(text)
+
+
+@pytest.mark.parametrize(
+    ("zone", "days", "first"),
+    [
+        ("Africa/Cairo", "2026-10-29", "2026-10-30T00:00:00+02:00"),
+        ("Asia/Beirut", "2026-10-20/2026-10-24", "2026-10-25T00:00:00+02:00"),
+        ("America/Santiago", "2027-04-03", "2027-04-04T00:00:00-04:00"),
+        ("Europe/Berlin", "2026-10-25", "2026-10-26T00:00:00+01:00"),
+    ],
+)
+@pytest.mark.parametrize("cron", ["0 * * * *", "*/15 * * * *", "0 */2 * * *"])
+def test_a_day_left_out_ends_with_its_second_midnight(cron: str, zone: str, days: str, first: str) -> None:
+    """Where the clock goes back at midnight, the last hour of a day comes twice."""
+    before = int(datetime.fromisoformat(days[:10]).replace(tzinfo=ZoneInfo(zone)).timestamp() * 1000)
+    (found,), _ = firing(cron, zone, before, [days])
+    assert datetime.fromtimestamp(found / 1000, ZoneInfo(zone)).isoformat() == first
+
+
+def test_days_that_leave_all_out_are_followed_for_fifty_years(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search of `0 0 29 2 *` went through eight thousand years, and the hub waited for it."""
+    searches: list[int] = []
+    monkeypatch.setattr(days_off, "moments_after", lambda *given: searches.append(given[2]) or moments_after(*given))
+    with pytest.raises(BadClock, match="all are left out"):
+        firing("0 0 29 2 *", VIENNA, at("2026-01-01T00:00"), ["02-29"])
+    assert len(searches) < 15

@@ -8,11 +8,12 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from starloom.core.clock.schedules import PLAN_BYTES_MOST
+from starloom.core.clock.schedules import PLAN_BYTES_MOST, work_digest
 from starloom.core.rights.consent import beyond
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Constellation, ShardSettings
+from starloom.core.state.orders import Answer
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.plan import plan_hash
 from starloom_protocol.records.edits import LoweredPlan
@@ -27,12 +28,13 @@ from starloom_protocol.vocabulary import (
     Code,
     ConstellationState,
     Effect,
+    NotifyWhen,
     Overlap,
     Repeatability,
     ScheduleState,
 )
 from tests.builders import TOOLS, plan, task
-from tests.core.clockwork import Clockwork, at
+from tests.core.clockwork import LOOK, Clockwork, at
 
 RESTART = ToolOffer(
     name="t.restart", repeatability=Repeatability.IDEMPOTENT, effects=[Effect.CHANGE], grant="service:restart"
@@ -474,3 +476,48 @@ def test_a_new_name_of_a_device_hides_no_other_plan() -> None:
     renamed(clock, "d-nas", "kontor")
     found = fire_with(clock, "2026-06-01T03:00", said_to("kontor"))
     assert "another device is called kontor now" in found.questions["approve-plan"].text
+
+
+def changed_by(clock: Clockwork, base: str | None = None, of: str = "s-one", **fields: Any) -> Answer:
+    """Send a change of these fields, drawn on the schedule as it was made."""
+    return clock.do(
+        i.ScheduleSaved(
+            base=base,
+            by="person:ann",
+            change=True,
+            given=sorted(fields),
+            id=clock.ident(),
+            keep_plan=True,
+            plan=LOOK,
+            schedule=replace(clock.drawn(of), **fields),
+        )
+    )
+
+
+def test_a_change_sets_the_given_fields_and_leaves_those_of_others() -> None:
+    clock = Clockwork()
+    clock.save()
+    assert not changed_by(clock, cron="30 4 * * *").faults
+    assert not changed_by(clock, notify=NotifyWhen.NEVER).faults
+    found = clock.schedule()
+    assert (found.cron, found.notify, found.due_ms) == ("30 4 * * *", NotifyWhen.NEVER, at("2026-06-01T04:30"))
+
+
+def test_a_change_drawn_on_work_that_was_replaced_is_refused_whole() -> None:
+    clock = Clockwork()
+    clock.save()
+    base = work_digest(clock.schedule(), clock.shard.fleet.scheduled_plans["s-one"])
+    assert not changed_by(clock, base, cron="30 4 * * *").faults
+    clock.save(plan(task("b"), name="Other"), change=True, cron="30 5 * * *")
+    (refused,) = changed_by(clock, base, cron="30 6 * * *").faults
+    assert (refused.code, refused.reason[:16]) == (Code.CONFLICT, "what 's-one' run")
+    assert clock.schedule().cron == "30 5 * * *"
+
+
+def test_a_name_that_is_the_id_of_another_is_refused() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.save(name="s-two")
+    assert not changed_by(clock, name="Nightly").faults
+    (taken,) = changed_by(clock, of="s-two", name="s-one").faults
+    assert (taken.place, taken.reason) == ("name", "another schedule is called 's-one'")

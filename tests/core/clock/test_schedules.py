@@ -484,3 +484,43 @@ def test_an_owner_who_is_gone_fires_nothing_and_another_owners_schedule_goes_on(
     assert [again.schedule(name).state for name in ("s-one", "s-two")] == ["active", "stopped"]
     again.do(i.TokenRevoked(by="person:ann", id="r2", token="k1"))
     assert len(again.notes("schedule_stopped")) == 1
+
+
+def test_each_of_two_notices_of_one_second_is_shown_on_the_device() -> None:
+    clock = Clockwork("2026-06-01T00:30", "one", "desk")
+    made = plan(task("a", device="one"))
+    clock.save(made, notify=NotifyWhen.ALWAYS, notify_device="d-desk", overlap=Overlap.ALLOW)
+    clock.turn_to("2026-06-01T01:00")
+    clock.now_ms += 5_000
+    clock.order("run")
+    clock.settle()
+    for dispatch in clock.take():
+        clock.result(dispatch, None)
+        clock.settle()
+    shown = [found for name, found in clock.shard.constellations.items() if "-told" in name]
+    assert len(shown) == 2
+    assert {found.head.created_ms for found in shown} == {clock.now_ms}
+    assert clock.notes("schedule_told") == ["", ""]
+
+
+def test_a_clock_without_a_further_time_is_told_and_stops_its_schedule() -> None:
+    clock = Clockwork()
+    clock.save(cron="0 1 * * *", except_days=["2026-06-02/2090-01-01"])
+    clock.turn_to("2026-06-01T01:00")
+    (last,) = clock.firings()
+    assert clock.run(last) == "succeeded"
+    assert (clock.schedule().state, clock.schedule().due_ms) == ("stopped", 0)
+    assert clock.news() == "its clock has no further time"
+    assert clock.order("resume").faults[0].reason == "its clock has no further time"
+    clock.save(change=True, cron="0 1 * * *")
+    assert not clock.order("resume").faults
+    assert clock.schedule().due_ms == at("2026-06-02T01:00")
+
+
+def test_an_hourly_schedule_goes_on_behind_a_day_left_out_that_ends_twice() -> None:
+    clock = Clockwork("2026-10-28T18:30")
+    clock.save(zone="Africa/Cairo", except_days=["10-29"])
+    for moment in ("2026-10-28T19:00", "2026-10-28T20:00", "2026-10-29T22:00", "2026-10-29T23:00"):
+        clock.turn_to(moment)
+        assert clock.run(clock.firings()[-1]) == "succeeded"
+    assert (clock.schedule().state, clock.schedule().fired) == ("active", 4)

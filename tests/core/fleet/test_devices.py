@@ -237,6 +237,28 @@ def test_rename_drain_label_and_what_is_refused() -> None:
     assert driver.take()[0].device == "d-one"
 
 
+def test_a_name_and_labels_are_given_together_or_not_at_all() -> None:
+    driver = Driver("one", "two")
+    wrong = control(driver, "rename", value="desk", labels=["x" * 100]).faults[0]
+    assert (wrong.code, wrong.place) == (Code.BAD_REQUEST, "labels[0]")
+    assert control(driver, "rename", value="two", labels=["home"]).faults[0].place == "name"
+    assert (driver.shard.fleet.devices["d-one"].name, driver.shard.fleet.devices["d-one"].labels) == ("one", [])
+    assert not control(driver, "rename", value="desk", labels=["home", "big"]).faults
+    assert (driver.shard.fleet.devices["d-one"].name, driver.shard.fleet.devices["d-one"].labels) == (
+        "desk",
+        ["big", "home"],
+    )
+    driver.folded_equals_state()
+
+
+def test_no_device_is_called_by_the_id_of_another() -> None:
+    driver = Driver("one", "two")
+    taken = control(driver, "rename", device="d-two", value="d-one").faults[0]
+    assert (taken.code, taken.reason) == (Code.CONFLICT, "the name is taken: d-one is the id of one")
+    open_code(driver)
+    assert ask(driver, name="d-one").value["name"] == "d-one-2"
+
+
 def test_plans_with_the_old_name_of_a_device_go_on_until_a_person_gives_it_away() -> None:
     driver = Driver("bramble", "two")
     for name in ("thicket", "hedge"):

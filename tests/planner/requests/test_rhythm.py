@@ -107,6 +107,46 @@ def test_a_rhythm_that_no_clock_has_says_how_the_nearest_differs(words: str, cro
     assert clock_in(words.replace("check my machines", "")) == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "cron"),
+    [
+        ("every Sunday night at 2", "0 2 * * 0"),
+        ("at 1 am every Friday and Saturday night", "0 1 * * 5,6"),
+        ("on Sunday nights", "0 2 * * 0"),
+        ("every weekday night at 12", "0 0 * * 1-5"),
+    ],
+)
+def test_a_night_after_midnight_of_a_named_day_is_asked_about(words: str, cron: str) -> None:
+    found = nearly_in(words)
+    assert found is not None
+    assert (found.cron, clock_in(words)) == (cron, "")
+    assert "may mean the day that is named or the one after it" in found.nearly
+    for sure in (
+        "every night at 1 am",
+        "every evening at 4 pm",
+        "every Sunday night at 11",
+        "every night at 2",
+        "every Sunday at 2 at night",
+    ):
+        assert clock_in(sure), sure
+
+
+@pytest.mark.parametrize(
+    ("words", "cron", "at"),
+    [
+        ("every night at 3 pm", "0 15 * * *", "not in the night; this one goes off at 15:00"),
+        ("every morning at 8:05 pm", "5 20 * * *", "not in the morning; this one goes off at 20:05"),
+        ("every day at 7 am in the evening", "0 7 * * *", "not in the evening; this one goes off at 7:00"),
+        ("nightly at 12 pm", "0 12 * * *", "not in the night; this one goes off at 12:00"),
+    ],
+)
+def test_a_half_of_the_day_against_its_part_is_asked_about(words: str, cron: str, at: str) -> None:
+    found = nearly_in(words)
+    assert found is not None
+    assert (found.cron, clock_in(words)) == (cron, "")
+    assert at in found.nearly
+
+
 @pytest.mark.parametrize("words", ["every other day at 6", "every two weeks"])
 def test_words_that_no_clock_has_are_known_with_the_nearest(words: str) -> None:
     found = nearly_in(words)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 COMMITS_AT_ONCE = 500
 
 
-def verify(file: Path, anchors: Sequence[str]) -> ChainCheck:
-    """Return the same result for the copy as the hub's own verification; `anchors` are written POS:LINK.
+def verify(file: Path, anchors: Sequence[tuple[int, bytes]]) -> ChainCheck:
+    """Return the same result for the copy as the hub's own verification.
 
     Raises:
         OSError: it cannot be read.
@@ -38,8 +38,7 @@ def verify(file: Path, anchors: Sequence[str]) -> ChainCheck:
                     commits.append(_commit(said))
             except (KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"its line {number} is no line of a record ({error})") from error
-    pairs = [(int(text.split(":", 1)[0]), bytes.fromhex(text.split(":", 1)[1])) for text in anchors if ":" in text]
-    walk = Walk(anchors=pairs, prunings=prunings, digest=_digest)
+    walk = Walk(anchors=anchors, prunings=prunings, digest=_digest)
     for at in range(0, len(commits), COMMITS_AT_ONCE):
         walk.take(commits[at : at + COMMITS_AT_ONCE])
     walk.ended(commits[-1].pos if commits else 0)

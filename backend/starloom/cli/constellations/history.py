@@ -330,9 +330,14 @@ def _print_pruned(found: ChainCheck) -> None:
 def _verify_copy(file: Path, anchors: list[str]) -> ChainCheck:
     """Verify a copy without a hub; only the content of a copy is checked: events, hashes of inputs, links."""
     from starloom.cli.constellations import audit_copy
+    from starloom.store.chain import anchor_of
 
     try:
-        return audit_copy.verify(file, anchors)
+        pairs = [anchor_of(text) for text in anchors]
+    except ValueError as error:
+        raise usage(f"an anchor {error}", "Give it as an earlier `starloom audit verify` printed it.") from error
+    try:
+        return audit_copy.verify(file, pairs)
     except OSError as error:
         raise usage(
             f"{file} cannot be read: {error.strerror}", "Name a file that `starloom audit export` made."

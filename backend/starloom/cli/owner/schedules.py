@@ -162,8 +162,7 @@ def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> N
         run.emit(found)
     else:
         _print_plan(plan)
-        print(f"{found['in_words']}, {found['zone']}. The next firings:")
-        _print_times(found)
+        _print_clock(found, found["zone"])
     finish(exit_of_plan(plan, approved=approve or ""))
 
 
@@ -264,6 +263,9 @@ def _approved(run: Invocation, line: str, save: Callable[[], ScheduleRowJson]) -
             )
             if not run.as_json:
                 _print_plan(shown)
+                # A hub of an earlier release shows no clock.
+                if clock := problem.document.get("clock"):
+                    _print_clock(clock, clock["zone"])
         raise
 
 
@@ -298,6 +300,11 @@ def _days_off(run: Invocation, but: list[str] | None, file: str | None, zone: st
         shown = run.client.post(post_schedule_preview(), {"cron": "@daily", "zone": zone, "except_days": days})
         given.append(shown["except_days"])
     return ", ".join(filter(None, given))
+
+
+def _print_clock(clock: ClockWords, zone: str) -> None:
+    print(f"{clock['in_words']}, {zone}. The next firings:")
+    _print_times(clock)
 
 
 def _print_times(clock: ClockWords | ScheduleRowJson) -> None:

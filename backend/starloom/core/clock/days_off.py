@@ -21,6 +21,8 @@ PLACE: Final = "except_days"
 ENTRIES_MOST: Final = 400
 TEXT_MOST: Final = 256 * 1024
 _SKIPS_MOST: Final = 1_000
+_AHEAD_MOST_MS: Final = 50 * 366 * 86_400_000
+"""A clock is followed for fifty years, as it is without days left out: each span that is left out takes a search."""
 _EXCEPTS_MOST: Final = 8
 _DAY_WORDS_MOST: Final = 12
 _LEAP: Final = 2000
@@ -168,7 +170,8 @@ def firing(
             span, end = _covering(spans, day)
             if span is not None and end is not None:
                 left_out.append((moment, _words(span)))
-                resume = datetime.combine(end, time.max, there)
+                # Of a day that ends twice, as its clock goes back at midnight, the second end.
+                resume = datetime.combine(end, time.max.replace(fold=1), there)
                 break
             found.append(moment)
             if len(found) == count:
@@ -176,6 +179,8 @@ def firing(
         if resume is None:
             break
         start = int(resume.astimezone(UTC).timestamp() * 1000)
+        if start > after_ms + _AHEAD_MOST_MS:
+            break
     if not found:
         why = ", since all are left out" if left_out else ""
         raise BadClock(PLACE if left_out else "cron", f"{quoted(cron)} has no further time{why}")

@@ -73,6 +73,9 @@ _LOOKED_AT = 48
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)
 _RUN_SCOPE = "run"
 _STATE = ScheduleState
+_ENDED = fault(
+    Code.BAD_SCHEDULE, "its clock has no further time", hint="Change its clock or the days left out, then resume it."
+)
 _encode_plan = msgspec.json.Encoder(order="deterministic").encode
 _plan_decoder = msgspec.json.Decoder(LoweredPlan)
 
@@ -132,13 +135,16 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     notes = [_missed_words(schedule, missed, made_up)] if missed else []
     if missed and schedule.notify is not NotifyWhen.NEVER:
         changed = noticed(changed, notes[0], work.at_ms)
+    if not changed.due_ms:
+        changed = noticed(replace(changed, state=_STATE.STOPPED, stopped=_ENDED), _ENDED.reason, work.at_ms)
+        notes.append(_ENDED.reason)
     stops: list[str] = []
     for moment in made_up if on_time is None else [*made_up, on_time]:
         changed, note, cancels = _line_up(changed, moment)
         notes += [note] if note else []
         stops += cancels
     keep(work, changed, EventKind.SCHEDULE_DUE, note="; ".join(notes), by=ENGINE)
-    work.order(timer_of(changed))
+    _arm(work, changed)
     for name in stops:
         _cancel(work, name)
 
@@ -368,10 +374,11 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         name = f"Tell of {schedule.name}"
         plan = LoweredPlan(dependencies=[], hash="", name=name, policy=Policy(approval=Approval.NEVER), specs=[task])
         assert work.item is not None  # noqa: S101 - a step has an input in hand
+        stream = f"{constellation_of(schedule.id, notice.at_ms)}-told"
         request = RequestReceived(
             at_ms=work.at_ms,
             by=work.by,
-            constellation=f"{constellation_of(schedule.id, notice.at_ms)}-told",
+            constellation=f"{stream}-{notice.count}" if stream in work.shard.constellations else stream,
             deadline_s=TELLING_DEADLINE_S,
             id=work.item.id,
             labels={NOTICE_LABEL: "schedule"},
@@ -441,7 +448,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     most = work.shard.settings.schedules_most
     if known is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
-    chosen = item.schedule
+    chosen = item.schedule if known is None else _merged(work, item, known)
     faults = _faults(work, chosen, known)
     text = _encode_plan(item.plan).decode() if item.keep_plan else None
     if text is not None and len(text) > PLAN_BYTES_MOST:
@@ -456,8 +463,8 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     check_asked(work.shard.access.principals, item.plan.specs)
     if is_model(work.by):
         check_devices(work.shard.fleet, item.plan)
-    consent = _consent(work, item, known)
-    if known is not None and not _takes_over(work, item, known):
+    consent = _consent(work, item, chosen, known)
+    if known is not None and not _takes_over(work, item, chosen, known):
         if chosen.name == known.name:
             work.ignore("the schedule stays as it is")
             work.answer({"id": known.id})
@@ -474,6 +481,26 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
     _arm(work, made)
     work.answer({"id": made.id})
+
+
+def work_digest(schedule: Schedule, kept: ScheduledPlan | None) -> str:
+    """Return the hash of what a schedule runs: its words, its recipe with values, or its own plan."""
+    runs = [schedule.request, schedule.recipe, schedule.params, kept.plan if kept is not None else None]
+    return hashlib.sha256(canonical(runs).encode()).hexdigest()
+
+
+def _merged(work: Work, item: ScheduleSaved, known: Schedule) -> Schedule:
+    """Return a schedule with the given fields of a change; what other people changed meanwhile stays.
+
+    Raises:
+        Refusal: `conflict`: the change was made on work that the schedule does not run any more.
+    """
+    if item.base is not None and item.base != work_digest(known, work.shard.fleet.scheduled_plans.get(known.id)):
+        reason = f"what {quoted(known.name)} runs was changed at the same moment, so nothing of this change is kept"
+        raise Refusal(fault(Code.CONFLICT, reason, hint="Look at the schedule, then send the change again."))
+    if item.given is None:
+        return item.schedule
+    return replace(known, **{name: getattr(item.schedule, name) for name in item.given})
 
 
 def _made(
@@ -512,7 +539,7 @@ def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> d
     return before | {name: known.devices.get(name, device) for name, device in now.items()}
 
 
-def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
+def _takes_over(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule) -> bool:
     """Return whether a change makes its author the owner: one of what runs, when or who hears of it, or an approval.
 
     A new name does not: the schedule would end with the rights of whoever renamed it.
@@ -521,7 +548,7 @@ def _takes_over(work: Work, item: ScheduleSaved, known: Schedule) -> bool:
         return True
     kept = work.shard.fleet.scheduled_plans.get(known.id)
     plan = _plan_decoder.decode(kept.plan) if kept is not None else None
-    return _chosen_terms(item.schedule) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
+    return _chosen_terms(chosen) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
 def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]:
@@ -554,13 +581,13 @@ def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]
         reason = f"{fleet.name_of(device)} has nothing to show a notice on"
         hint = "Choose a phone, or a computer with a desktop; *Activity* and Home tell of each firing in any case."
         found.append(fault(Code.TOOL_UNAVAILABLE, reason, "notify_device", hint))
-    if any(other.name == chosen.name and other.id != chosen.id for other in fleet.schedules.values()):
+    if any(other.id != chosen.id and chosen.name in (other.id, other.name) for other in fleet.schedules.values()):
         reason = f"another schedule is called {quoted(chosen.name)}"
         found.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))
     return found
 
 
-def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent | None:
+def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule | None) -> Consent | None:
     """Return the consent given with this save; None if nothing needs approval.
 
     The author of a plan that never asks has the right to approve it (`check_plan`), and does so by saving it.
@@ -579,9 +606,7 @@ def _consent(work: Work, item: ScheduleSaved, known: Schedule | None) -> Consent
     # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    given = (
-        known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(item.schedule)) else None
-    )
+    given = known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(chosen)) else None
     if given is not None and known is not None:
         same = hash_as_approved(fleet, plan, given.hash, known.devices)
         if not beyond(given, replace(now, hash=same), fleet):
@@ -751,6 +776,8 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
         raise Refusal(fault(Code.RIGHTS_LOST, lost))
     # Moments during the pause were not missed: a person paused the schedule.
     resumed = _with_next_moment(owned, work.at_ms)
+    if not resumed.due_ms:
+        raise Refusal(_ENDED)
     keep(work, resumed, EventKind.SCHEDULE_RESUMED, note=item.reason)
     _arm(work, resumed)
 

@@ -277,7 +277,12 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     wrong = called_fault(item.value, most=63)
     if wrong is not None:
         raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    labels = device.labels if item.labels is None else checked_labels(item.labels)
     fleet, look = work.shard.fleet, look_of(item.value)
+    if item.value in fleet.devices and item.value != device.id:
+        # Who asks for a device by this text means the one whose id it is.
+        other = fleet.name_of(item.value)
+        raise Refusal(fault(Code.CONFLICT, f"the name is taken: {item.value} is the id of {other}", "name"))
     own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
     if fleet.looks.get(look, 0) > own:
         others = (known for known in fleet.by_name if known != device.name and look_of(known) == look)
@@ -298,6 +303,8 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         also.append(("device", other.id, replace(other, former_names=kept)))
     renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])
     put_device(work, EventKind.DEVICE_RENAMED, renamed, also=also)
+    if labels != renamed.labels:
+        put_device(work, EventKind.DEVICE_LABELLED, replace(renamed, labels=labels))
     if device.link is DeviceLink.ONLINE and device.name != item.value:
         work.order(CloseDevice(code="", device=device.id, reason=f"it is called {item.value} from now on"))
 

@@ -177,6 +177,7 @@ def _free_name(work: Work, wanted: str, used: int = 0, same: Collection[str] = (
     # waits for a device which is gone: a person approved it for that one.
     while (
         look_of(name) in fleet.looks
+        or name in fleet.devices
         or name in fleet.by_former_name
         or (not fleet.gone.get(name, {}).keys() <= {*same} and waiting.is_awaited(work, name))
     ):

@@ -430,12 +430,14 @@ class FactsReported(Input, frozen=True, kw_only=True, tag="facts"):
 class DeviceControlled(Input, frozen=True, kw_only=True, tag="device_control"):
     """`action`: rename drain resume reserve share revoke forget leave label seen.
 
-    `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never.
+    `deadline_s` of a drain: when repeatable work is moved to other devices; 0 is at once, -1 never. `labels` are set
+    together with the new name of a `rename`.
     """
 
     action: str
     deadline_s: int = -1
     device: str
+    labels: list[str] | None = None
     reason: str = ""
     value: str = ""
 
@@ -504,10 +506,15 @@ class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
 
     Of `schedule` only the fields that a person chooses count. `keep_plan`: it runs this very plan instead of planning
     its words or recipe at each firing. `plan_hash` approves the plan of the preview.
+
+    `given` names the fields that a change sets; without it all are set. `base` is the digest of the work that the
+    change builds on; without it the change brings its own.
     """
 
     approves: bool = True
+    base: str | None = None
     change: bool = False
+    given: list[str] | None = None
     keep_plan: bool = False
     plan: LoweredPlan
     plan_hash: str | None = None

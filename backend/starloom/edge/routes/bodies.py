@@ -450,4 +450,9 @@ class PatchSchedule(Body):
     @field_validator("name")
     @classmethod
     def _name(cls, value: str | None) -> str | None:
-        return _clean(value) if value else value
+        return None if value is None else _clean(value)
+
+    @property
+    def brings_work(self) -> bool:
+        """Whether it says all of what runs from now on, and changes nothing of what ran before."""
+        return self.request is not None or self.plan is not None or self.recipe is not None

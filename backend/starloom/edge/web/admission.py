@@ -34,10 +34,13 @@ from starloom.edge.web.own_command import TypedHere
 from starloom.edge.web.problems import Problem, answer_to, problem_of_parameters
 from starloom.edge.web.replies import response_type, unconverted
 from starloom.edge.web.sockets import BREAK
-from starloom_protocol.values import name_twice
+from starloom_protocol.values import VALUE_DEPTH_MAX, depth_of, name_twice
 from starloom_protocol.vocabulary import Code, PrincipalKind
 from starloom_protocol.wire.channel import ANSWER_PROOF, ChannelKeys, answer_proof, request_proof
 
+_DEPTH_MAX: Final = 2 * VALUE_DEPTH_MAX
+"""A value, and what stands around it: a plan in a message of A2A is seven levels down. Who reads it may recurse."""
+_TOO_DEEP: Final = f"it nests deeper than {_DEPTH_MAX} levels"
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 """A text in which a half stands alone is no text that anything here can write."""
 
@@ -55,17 +58,18 @@ class StrictRequest(Request):
         if not hasattr(self, "_strict_body"):
             try:
                 raw = await self.body()
-                self._strict_body = json.loads(
-                    raw, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite
-                )
+                found = json.loads(raw, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite)
                 if _SURROGATE.search(raw) is not None:
-                    json.dumps(self._strict_body, ensure_ascii=False).encode()
+                    json.dumps(found, ensure_ascii=False).encode()
             except json.JSONDecodeError:
                 raise
             except UnicodeEncodeError as error:
                 raise _refused("a text has half of a character (a surrogate)") from error
             except (RecursionError, ValueError) as error:
-                raise _refused(str(error) or "it nests too deep") from error
+                raise _refused(str(error) if isinstance(error, ValueError) else _TOO_DEEP) from error
+            if depth_of(found, _DEPTH_MAX) > _DEPTH_MAX:
+                raise _refused(_TOO_DEEP)
+            self._strict_body = found
         return self._strict_body
 
 

@@ -10,6 +10,7 @@ answer with a secret (a token, a sign-in link, a join code) is given once: its r
 from __future__ import annotations
 
 import asyncio
+import base64
 import hashlib
 import typing
 from collections import OrderedDict
@@ -220,3 +221,37 @@ class Repeats:
 
 def _bytes_of(kept: Response | None) -> int:
     return len(kept.body) if kept is not None else 0
+
+
+def cursor_text(first: int, second: int | str) -> str:
+    """Return the cursor of a page that begins behind this place of a list."""
+    return base64.urlsafe_b64encode(f"{first}:{second}".encode()).decode().rstrip("=")
+
+
+def cursor_of(text: str | None, second: Callable[[str], Shape]) -> tuple[int, Shape] | None:
+    """Return the place of a cursor, the latter part of which `second` reads.
+
+    Raises:
+        Problem: it is no place that a store can be asked for.
+    """
+    if text is None:
+        return None
+    try:
+        place = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+        # PostgreSQL takes no text with a zero byte.
+        before, _, behind = place.partition(":") if place.isprintable() else ("", "", "")
+        return stored_number(before), second(behind)
+    except ValueError as error:
+        raise Problem(Code.BAD_REQUEST, "cursor is not one that this hub gave") from error
+
+
+def stored_number(text: str) -> int:
+    """Return a number as stores have it.
+
+    Raises:
+        ValueError: it is none, or has more than 64 bits.
+    """
+    found = int(text)
+    if not 0 <= found < 2**63:
+        raise ValueError(f"{text[:40]} is no number of a store")
+    return found

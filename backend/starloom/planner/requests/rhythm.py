@@ -42,6 +42,13 @@ _HOURS: Final = {
     | {hour: hour % 12 + 12 for hour in (*range(7, 12), *range(18, 24))},
 }
 """The hour of the day by the hour that is said with its part: *every evening at 8* is at 20. There are no others."""
+_SPANS: Final = {
+    "morning": range(12),
+    "afternoon": range(12, 20),
+    "evening": range(15, 24),
+    "night": (*range(18, 24), *range(7)),
+}
+"""The hours of the day that *am* and *pm* may name with its part: no night is at 3 pm."""
 _ADVERBS: Final = {"daily": "day", "nightly": "night", "weekly": "week", "monthly": "month"}
 _COUNTS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10, "twelve": 12, "fifteen": 15} | {
     "twenty": 20,
@@ -143,7 +150,8 @@ def rhythm_in(words: str) -> Rhythm | None:
     if found.re is _SKIPS_IN_REQUEST:
         cron, nearly = _of_skips(found)
     else:
-        cron, nearly = _of_steps(found) if found.re is _STEPS_IN_REQUEST else _of_days(found), ""
+        cron = _of_steps(found) if found.re is _STEPS_IN_REQUEST else _of_days(found)
+        nearly = _doubt(found, cron)
     if off and cron:
         left = _on_other_days(cron, off)
         nearly = nearly or ("" if left else f"no clock leaves out {quoted(off)} of these days; this one does not")
@@ -175,14 +183,20 @@ def _on_other_days(cron: str, off: str) -> str:
 def nearly_in(words: str) -> Rhythm | None:
     """Return the rhythm nearest to a clock in words that five fields cannot say, such as *every other day*."""
     found = rhythm_in(f"it {words}")
+    if found is None and (alone := _DAYS_ALONE.fullmatch(_plain(words))):
+        return Rhythm("it", cron, doubt) if (doubt := _doubt(alone, cron := _of_days(alone))) else None
     return found if found is not None and found.nearly and found.rest == "it" else None
 
 
 def clock_in(words: str) -> str:
     """Return the five fields of a clock that is said in words and nothing else; empty if it is none."""
-    words, off = _without_weekdays(clock_in_english(" ".join(words.split()).strip(" ,.;:!?")))
+    words, off = _without_weekdays(_plain(words))
     cron = _clock_in(words)
     return _on_other_days(cron, off) if cron and off else cron
+
+
+def _plain(words: str) -> str:
+    return clock_in_english(" ".join(words.split()).strip(" ,.;:!?"))
 
 
 def _clock_in(words: str) -> str:
@@ -192,7 +206,8 @@ def _clock_in(words: str) -> str:
         cron, nearly = _of_skips(skips)
         return "" if nearly else cron
     found = _DAYS_ALONE.fullmatch(words)
-    return _of_days(found) if found else ""
+    cron = _of_days(found) if found else ""
+    return "" if found and _doubt(found, cron) else cron
 
 
 def _of_steps(found: re.Match[str]) -> str:
@@ -207,7 +222,7 @@ def _of_steps(found: re.Match[str]) -> str:
 
 def _of_skips(found: re.Match[str]) -> tuple[str, str]:
     """Return a clock such as *every two months*, and how it differs from what was said; empty without such a clock."""
-    said = {name: text.casefold() for name, text in found.groupdict().items() if text}
+    said = _said(found)
     skip = said.get("skip", "2")
     count, unit = int(skip) if skip.isdigit() else {"third": 3, **_COUNTS}[skip], said["skipped"]
     clocks = {"day": f"0 8 */{count} * *", "week": _FIELDS["week"], "month": f"0 8 1 */{count} *"}
@@ -227,7 +242,7 @@ def _of_skips(found: re.Match[str]) -> tuple[str, str]:
 
 def _of_days(found: re.Match[str]) -> str:
     """Return the clock of days and of a time of day, empty if there are no such days or no such time."""
-    said = {name: text.casefold() for name, text in found.groupdict().items() if text}
+    said = _said(found)
     if at := next((at for at in (1, 2, 3) if said.get(f"of_month{at}")), 0):
         weekday, nth = said[f"of_month{at}"], _NTH[said[f"nth{at}"]]
         cron = f"0 8 * * {_WEEKDAYS.index(weekday)}{nth}"
@@ -248,6 +263,36 @@ def _of_days(found: re.Match[str]) -> str:
     return _at(cron, said, at) if cron else ""
 
 
+def _doubt(found: re.Match[str], cron: str) -> str:
+    """Return why a clock may not be the one that is meant: a half of the day against its part, or a night of two days.
+
+    Empty where there is no doubt.
+    """
+    said = _said(found)
+    at = 1 if said.get("hour1") else 2
+    part, words = _part_of(said, at), quoted(found[0].strip(" ,"))
+    if not cron or part not in _SPANS:
+        return ""
+    minute, hour, *days = cron.split(" ")
+    if said.get(f"half{at}") and int(hour) not in _SPANS[part]:
+        return f"{words} names a time that is not in the {part}; this one goes off at {int(hour)}:{int(minute):02}"
+    if said.get("part") == "night" and days != ["*"] * 3 and int(hour) in range(7):
+        return (
+            f"{words} may mean the day that is named or the one after it; name the day alone. This one is on that day"
+        )
+    return ""
+
+
+def _said(found: re.Match[str]) -> dict[str, str]:
+    return {name: text.casefold() for name, text in found.groupdict().items() if text}
+
+
+def _part_of(said: dict[str, str], at: int) -> str:
+    """Return the part of the day that is said with a time, or is the day that is said; empty for none."""
+    part = said.get("part") or said.get(f"part{at}") or said.get(f"dark{at}") or said.get("word")
+    return part or _ADVERBS.get(said.get("adverb", ""), "")
+
+
 def _at(cron: str, said: dict[str, str], at: int) -> str:
     """Return a clock with the time of day that is said first or last, empty if there is no such time."""
     days = cron.split(" ", 2)[2]
@@ -258,8 +303,7 @@ def _at(cron: str, said: dict[str, str], at: int) -> str:
     hour, half = int(said[f"hour{at}"]), said.get(f"half{at}")
     if half and not 1 <= hour <= 12:
         return ""
-    part = said.get("part") or said.get(f"part{at}") or said.get(f"dark{at}") or said.get("word")
-    part = part or _ADVERBS.get(said.get("adverb", ""))
+    part = _part_of(said, at)
     hours: int | None = hour if hour < 24 else None
     if half:
         hours = hour % 12 + (12 if half == "pm" else 0)

@@ -33,6 +33,8 @@ async def test_rename_and_labels(world: World) -> None:
         for name in ("", "a\u202eb", "x" * 200):
             assert (await http.patch(f"{D}/two", json={"name": name})).status_code == 422
         assert (await http.patch(f"{D}/two", json={"labels": ["a,b"]})).status_code == 422
+        assert (await http.patch(f"{D}/two", json={"name": "hall", "labels": ["x" * 100]})).status_code == 422
+        assert (await http.get(f"{D}/two")).json()["name"] == "two"
 
 
 async def test_a_former_name_means_its_device_in_a_plan_and_in_requests(world: World) -> None:

@@ -194,6 +194,22 @@ async def test_the_chain_verifies_and_names_what_was_changed(world: World) -> No
     assert "its link is not that of the anchor" in forged["breaks"][0]["what"]
 
 
+async def test_t311_no_wrong_anchor_is_overlooked_beside_a_right_one(world: World) -> None:
+    await done(world, "t.one")
+    await durable(world)
+    anchor = (await get(world, A + "/verify"))["anchor"]
+    false = f"{anchor.partition(':')[0]}:{'00' * 32}"
+    for given in ([false, anchor], [anchor, false]):
+        found = await get(world, A + "/verify", anchor=given)
+        assert [item["what"] for item in found["breaks"]] == ["its link is not that of the anchor"]
+    async with world.client() as http:
+        for none in (f"0:{'00' * 32}", f"-7:{'ab' * 32}", f"{10**30}:{'ab' * 32}x", "5"):
+            refused = await http.get(A + "/verify", params={"anchor": none})
+            assert (refused.status_code, "POS:LINK" in refused.text) == (422, True), none
+        beyond = await http.get(A + "/verify", params={"anchor": f"{10**30}:{'ab' * 32}"})
+        assert not beyond.json()["ok"]
+
+
 async def test_a_copy_has_every_commit_with_its_link(world: World) -> None:
     await done(world, "t.one")
     store = await durable(world)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from starloom.jobs.modelling import ModelJobs
-from starloom.planner.model.endpoints.endpoint import ModelRole, endpoint_from
+from starloom.planner.model.endpoints.endpoint import OTHER_ROLES, ModelRole, endpoint_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from tests.edge.world import World, a_world
 from tests.models.server import Say, fake_model
@@ -138,3 +139,16 @@ async def test_where_the_hubs_own_settings_name_the_model_no_role_is_set_here(tm
     async with a_world(tmp_path, llm_url="http://127.0.0.1:7/v1", llm_model="given") as world, world.client() as http:
         assert (await http.put(f"{ROLES}/writer", json={"model": "m"})).status_code == 409
         assert (await http.delete(f"{ROLES}/writer")).status_code == 409
+
+
+async def test_models_of_several_roles_that_are_set_at_once_are_all_kept(tmp_path: Path) -> None:
+    async with a_world(tmp_path) as world, world.client() as http:
+        await http.put(MODEL, json=PLANNER)
+        for turn in range(5):
+            for answer in await asyncio.gather(*(http.delete(f"{ROLES}/{role}") for role in OTHER_ROLES)):
+                assert answer.json()["key"]
+            wanted = [{"url": f"http://127.0.0.1:9/{role}", "model": "m", "key": f"{turn}"} for role in OTHER_ROLES]
+            puts = (http.put(f"{ROLES}/{role}", json=body) for role, body in zip(OTHER_ROLES, wanted, strict=True))
+            assert {answer.status_code for answer in await asyncio.gather(*puts)} == {200}
+            assert {used(world, role) for role in OTHER_ROLES} == {(body["url"], "m", f"{turn}") for body in wanted}
+            assert len(list(world.hub.settings.model_folder.glob("*.key"))) == len(OTHER_ROLES) + 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -319,6 +320,8 @@ async def test_a_risky_plan_is_approved_once_with_what_is_shown(world: World) ->
     status, problem = await post(world, "/schedules", body)
     assert (status, problem["code"]) == (409, "needs_approval")
     assert problem["preview"]["plan_hash"] == problem["plan_hash"]
+    assert (problem["clock"]["in_words"], problem["clock"]["zone"]) == ("At the start of every hour", "UTC")
+    assert len(problem["clock"]["next"]) == 5
     status, made = await post(world, "/schedules", {**body, "plan_hash": problem["plan_hash"]})
     assert status == 201
     assert (made["approved"]["devices"], made["approved"]["effects"]) == (["one"], ["change"])
@@ -409,3 +412,33 @@ async def test_the_last_runs_of_a_schedule_stand_beside_each_other(world: World)
     async with world.client() as http:
         missing = await http.get("/api/v1/schedule-runs/nowhere")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+
+
+async def test_two_people_change_different_fields_at_once_and_both_stay(tmp_path: Path) -> None:
+    async with a_world(tmp_path, planner=Planning(load_catalogue(), PlannersFleet)) as world, world.client() as http:
+        status, made = await post(world, "/schedules", {"request": "how are my machines", "cron": "0 3 * * *"})
+        assert status == 201
+        path = f"/api/v1/schedules/{made['id']}"
+        changes: list[dict[str, Any]] = [{"cron": "7 4 * * *"}, {"notify": "never"}, {"deadline_s": 60}]
+        answers = await asyncio.gather(*(http.patch(path, json=change) for change in changes))
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+        shown = await read(world, f"/schedules/{made['id']}")
+    assert (shown["cron"], shown["notify"], shown["deadline_s"]) == ("7 4 * * *", "never", 60)
+
+
+async def test_a_schedule_is_found_by_its_name_in_any_case(world: World) -> None:
+    made = await make(world, name="Rechnungs-ZIP")
+    assert (await read(world, "/schedules/rechnungs-zip"))["id"] == made["id"]
+    other = await make(world, name="rechnungs-ZIP")
+    assert (await read(world, "/schedules/rechnungs-ZIP"))["id"] == other["id"]
+    async with world.client() as http:
+        assert (await http.get("/api/v1/schedules/RECHNUNGS-ZIP")).status_code == 404
+
+
+async def test_a_schedule_does_not_lose_its_name(world: World) -> None:
+    made = await make(world, name="Look")
+    async with world.client() as http:
+        for name in ("", "  "):
+            refused = await http.patch(f"/api/v1/schedules/{made['id']}", json={"name": name})
+            assert (refused.status_code, "a name may not be empty" in refused.text) == (422, True)
+    assert (await read(world, f"/schedules/{made['id']}"))["name"] == "Look"

@@ -108,8 +108,8 @@ class FleetRoutes:
         """Rename a device, or set its labels."""
         found = self._find(device)
         if body.name is not None:
-            await self._control(request, found.id, "rename", "", body.name)
-        if body.labels is not None:
+            await self._control(request, found.id, "rename", "", body.name, labels=body.labels)
+        elif body.labels is not None:
             await self._control(request, found.id, "label", "", canonical(body.labels))
         found = self._hub.fleet.devices.get(found.id, found)
         return json_reply(self._devices([found])[0])
@@ -132,7 +132,14 @@ class FleetRoutes:
         return json_reply(self._devices([found])[0])
 
     async def _control(
-        self, request: Request, device: str, action: str, reason: str, value: str, deadline_s: int = -1
+        self,
+        request: Request,
+        device: str,
+        action: str,
+        reason: str,
+        value: str,
+        deadline_s: int = -1,
+        labels: list[str] | None = None,
     ) -> None:
         caller = caller_of(request)
         controlled = inputs.DeviceControlled(
@@ -141,6 +148,7 @@ class FleetRoutes:
             deadline_s=deadline_s,
             device=device,
             id=credentials.new_id(),
+            labels=labels,
             reason=reason,
             scope=caller.role,
             value=value,

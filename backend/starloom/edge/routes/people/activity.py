@@ -6,7 +6,6 @@ Reads the durable log only. Decides nothing: `store.chain` and `engine.redecidin
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Annotated, Any, cast
@@ -19,9 +18,9 @@ from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import JsonReply, json_reply
+from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply, stored_number
 from starloom.engine.redeciding import NothingThere, PrunedBeside, redecide
-from starloom.store.chain import ChainedCommit, Pruning, Walk
+from starloom.store.chain import ChainedCommit, Pruning, Walk, anchor_of
 from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, Replayed
 from starloom_protocol.api.service import Items
@@ -85,9 +84,9 @@ class Activity:
             text=q,
             without=list(EventKind if kind is Category.OTHER else HOUSEKEEPING),
         )
-        found = await hub.reads.activity(wanted, _cursor(cursor), limit)
+        found = await hub.reads.activity(wanted, cursor_of(cursor, stored_number), limit)
         items = [await self._item(pos, raw) for pos, _place, raw in found.events]
-        return json_reply({"items": items, "next": None if found.next is None else _cursor_text(found.next)})
+        return json_reply({"items": items, "next": None if found.next is None else cursor_text(*found.next)})
 
     async def _item(self, pos: int, raw: bytes) -> ActivityRow:
         event = decode_event(raw)
@@ -296,23 +295,7 @@ def _line(commit: ChainedCommit) -> bytes:
 
 
 def _anchor(text: str) -> tuple[int, bytes]:
-    pos, _, link = text.partition(":")
     try:
-        found = int(pos), bytes.fromhex(link)
+        return anchor_of(text)
     except ValueError as error:
-        raise Problem(Code.BAD_REQUEST, "an anchor reads POS:LINK, as `verify` printed it", errors=()) from error
-    return found
-
-
-def _cursor_text(place: tuple[int, int]) -> str:
-    return base64.urlsafe_b64encode(f"{place[0]}:{place[1]}".encode()).decode().rstrip("=")
-
-
-def _cursor(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    try:
-        pos, _, place = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
-        return int(pos), int(place)
-    except ValueError as error:
-        raise Problem(Code.BAD_REQUEST, "cursor is not one that this hub gave") from error
+        raise Problem(Code.BAD_REQUEST, f"an anchor {error}", errors=()) from error

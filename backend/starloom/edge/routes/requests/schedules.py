@@ -20,6 +20,7 @@ from tzlocal import get_localzone_name
 from starloom.core.answer.trends import sentence
 from starloom.core.clock.cron import BadClock
 from starloom.core.clock.days_off import days_in, without_days
+from starloom.core.clock.schedules import work_digest
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Means
 from starloom.edge.access.credentials import new_id
@@ -47,7 +48,7 @@ from starloom_protocol.records.run_report import ScheduleTrend
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.stream.feed import ACCESS, FLEET
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, composed
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, ConstellationState, Gate, Sharing
 
 Action = Literal["pause", "resume", "run"]
@@ -138,7 +139,10 @@ class Schedules:
 
     def _find(self, text: str) -> Schedule:
         schedules = self._hub.fleet.schedules
-        found = schedules.get(text) or next((item for item in schedules.values() if item.name == text), None)
+        text = composed(text)
+        alike = [item for item in schedules.values() if item.name.casefold() == text.casefold()]
+        exact = [item for item in alike if item.name == text]
+        found = schedules.get(text) or next(iter(exact or (alike if len(alike) == 1 else [])), None)
         if found is None:
             names = ", ".join(sorted(item.name for item in schedules.values())) or "none yet"
             raise Problem(
@@ -196,6 +200,7 @@ class Schedules:
         """Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on."""
         caller, found = caller_of(request), self._find(schedule)
         body = _with_clock_of_words(body)
+        base = None if body.brings_work else work_digest(found, self._hub.fleet.scheduled_plans.get(found.id))
         given = body.model_dump(
             exclude_unset=True, exclude={"request", "plan", "recipe", "params", "lists", "plan_hash"}
         )
@@ -205,27 +210,35 @@ class Schedules:
         if body.except_days is not None:
             given["except_days"] = _days(body.except_days, body.zone or found.zone)
         chosen = {name: value for name, value in given.items() if value is not None or name == "notify_device"}
-        drawn = replace(
-            found,
-            **chosen,
-            author=caller.by,
-            owner=caller.principal,
-            params=work.params,
-            recipe=work.recipe,
-            request=work.request,
-            token=_token(request),
-            unseen_trash=trashes_unseen(work.plan),
-        )
-        return json_reply(await self._save(request, work, drawn, body.plan_hash, change=True))
+        chosen |= {
+            "author": caller.by,
+            "owner": caller.principal,
+            "params": work.params,
+            "recipe": work.recipe,
+            "request": work.request,
+            "token": _token(request),
+            "unseen_trash": trashes_unseen(work.plan),
+        }
+        drawn = replace(found, **chosen)
+        return json_reply(await self._save(request, work, drawn, body.plan_hash, base=base, given=sorted(chosen)))
 
     async def _save(
-        self, request: Request, work: _Work, drawn: Schedule, approved_hash: str | None, *, change: bool = False
+        self,
+        request: Request,
+        work: _Work,
+        drawn: Schedule,
+        approved_hash: str | None,
+        *,
+        base: str | None = None,
+        given: list[str] | None = None,
     ) -> ScheduleRow:
         caller = caller_of(request)
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
+            base=base,
             by=caller.by,
-            change=change,
+            change=given is not None,
+            given=given,
             id=new_id(),
             keep_plan=work.keep,
             plan=work.plan,
@@ -235,9 +248,11 @@ class Schedules:
         )
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
-            # The refusal carries the plan to approve, so that one look and one more request suffice.
+            # The refusal carries all that is approved, so that one look and one more request suffice.
             shown = self._shown(saved.plan, saved.by)
-            raise _refused(reply.faults, {"plan_hash": shown["plan_hash"], "preview": shown})
+            clock = clock_shape(drawn.cron, drawn.zone, drawn.except_days, self._hub.now_ms())
+            more = {"clock": {**clock, "zone": drawn.zone}, "plan_hash": shown["plan_hash"], "preview": shown}
+            raise _refused(reply.faults, more)
         accepted(reply)
         return await self._shape(request, self._hub.fleet.schedules[drawn.id])
 
@@ -319,7 +334,7 @@ class Schedules:
         return _listing(await self._work_after(request, found, body, size), body.lists)
 
     async def _work_after(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
-        if body.request is not None or body.plan is not None or body.recipe is not None:
+        if body.brings_work:
             asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
             return await self._asked(request, asked, size)
         kept = self._hub.fleet.scheduled_plans.get(found.id)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -14,7 +13,7 @@ from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, state_of_version
 from starloom.edge.web.problems import Problem
-from starloom.edge.web.replies import JsonReply, json_reply
+from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply
 from starloom.store.port import StreamRow
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
 from starloom_protocol.api.service import Items
@@ -62,7 +61,7 @@ class Constellations:
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
-        before = _cursor(cursor)
+        before = cursor_of(cursor, str)
         items: list[ConstellationRow] = []
         size = limit if of is None else max(limit, LOOKED_AT_ONCE)
         looked = 0
@@ -79,7 +78,7 @@ class Constellations:
                     items.append(shown)
                 if len(items) == limit or looked == LOOKED_MOST:
                     more = at + 1 < len(rows)
-                    return json_reply({"items": items, "next": _cursor_text(row) if more else None})
+                    return json_reply({"items": items, "next": cursor_text(row.created_ms, row.id) if more else None})
             if len(rows) <= size:
                 return json_reply({"items": items, "next": None})
 
@@ -196,17 +195,3 @@ class Constellations:
             return {"from": first, "to": second, "versions": between, **difference(plans[0], plans[1])}
 
         return json_reply(await asyncio.to_thread(make))
-
-
-def _cursor_text(row: StreamRow) -> str:
-    return base64.urlsafe_b64encode(f"{row.created_ms}:{row.id}".encode()).decode().rstrip("=")
-
-
-def _cursor(text: str | None) -> tuple[int, str] | None:
-    if text is None:
-        return None
-    try:
-        created, _, identity = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition(":")
-        return int(created), identity
-    except ValueError as error:
-        raise Problem(Code.BAD_REQUEST, "cursor is not one that this hub gave") from error

@@ -8,6 +8,8 @@ a file of its own and never shown again.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import os
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
@@ -140,15 +142,28 @@ def _limits(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    """Hold the folder from the reading of its file to the writing: of two changes at once, one waits for the other."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
+@contextlib.contextmanager
 def tried(folder: Path, wanted: PageModelSettings, key: str | None) -> Iterator[PageModelSettings]:
     """Give what would be kept, its key in a file of its own; the file goes afterwards unless `keep` took it.
 
     `key` None: the key that is kept for exactly this address, if any; "": none. The models of other roles stay.
     """
-    before = kept_in(folder)
-    with _key_file(folder, before, wanted.url, key) as name:
-        roles = before.roles if before is not None else {}
-        yield msgspec.structs.replace(wanted, key_file=name, roles=roles)
+    with _changing(folder):
+        before = kept_in(folder)
+        with _key_file(folder, before, wanted.url, key) as name:
+            roles = before.roles if before is not None else {}
+            yield msgspec.structs.replace(wanted, key_file=name, roles=roles)
 
 
 @contextlib.contextmanager
@@ -158,12 +173,13 @@ def tried_role(folder: Path, role: ModelRole, wanted: PageRoleSettings, key: str
     Raises:
         ModelFault: the page has set no model yet.
     """
-    before = kept_in(folder)
-    if before is None:
-        raise ModelFault(Code.MODEL_NOT_SET, "no model is set for plans yet; set that one first")
-    with _key_file(folder, before.roles.get(role), wanted.url, key) as name:
-        roles = {**before.roles, role: msgspec.structs.replace(wanted, key_file=name)}
-        yield msgspec.structs.replace(before, roles=roles)
+    with _changing(folder):
+        before = kept_in(folder)
+        if before is None:
+            raise ModelFault(Code.MODEL_NOT_SET, "no model is set for plans yet; set that one first")
+        with _key_file(folder, before.roles.get(role), wanted.url, key) as name:
+            roles = {**before.roles, role: msgspec.structs.replace(wanted, key_file=name)}
+            yield msgspec.structs.replace(before, roles=roles)
 
 
 @contextlib.contextmanager
@@ -186,15 +202,16 @@ def _key_file(
 
 
 def keep(folder: Path, kept: PageModelSettings) -> None:
-    """Put it in force in one step; keys that nothing names go."""
+    """Put in force, in one step, what `tried` gave and still holds; keys that nothing names go."""
     _write(folder / FILE, msgspec.json.encode(kept))
     _tidy(folder, kept.key_files)
 
 
 def forget(folder: Path) -> None:
     """Forget the models of the page and their keys."""
-    (folder / FILE).unlink(missing_ok=True)
-    _tidy(folder, ())
+    with _changing(folder):
+        (folder / FILE).unlink(missing_ok=True)
+        _tidy(folder, ())
 
 
 def forget_role(folder: Path, role: ModelRole) -> None:
@@ -203,10 +220,11 @@ def forget_role(folder: Path, role: ModelRole) -> None:
     Raises:
         ModelFault: the kept settings cannot be read.
     """
-    before = kept_in(folder)
-    if before is not None and role in before.roles:
-        left = {other: one for other, one in before.roles.items() if other is not role}
-        keep(folder, msgspec.structs.replace(before, roles=left))
+    with _changing(folder):
+        before = kept_in(folder)
+        if before is not None and role in before.roles:
+            left = {other: one for other, one in before.roles.items() if other is not role}
+            keep(folder, msgspec.structs.replace(before, roles=left))
 
 
 def _tidy(folder: Path, but: Collection[str]) -> None:
