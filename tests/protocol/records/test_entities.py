@@ -11,6 +11,7 @@ from starloom_protocol.records.entities import (
     Condition,
     Dependency,
     Item,
+    Offer,
     Policy,
     TaskSpec,
     Timeouts,
@@ -95,3 +96,11 @@ def test_edits_round_trip_by_their_word() -> None:
     raw = msgspec.json.encode([operation])
     assert raw == b'[{"op":"set_policy","policy":{"partial":true}}]'
     assert msgspec.json.decode(raw, type=list[edits.EditOperation]) == [operation]
+
+
+def test_an_offer_that_an_earlier_hub_kept_beyond_a_bound_of_today_counts_as_none() -> None:
+    """A hub starts with every history that a hub has written."""
+    long = msgspec.json.encode(Offer(digest="d", facts={"note": "x" * 100_000}))
+    assert decode_entity("offer/d-1", long) == Offer(digest="")
+    with pytest.raises(msgspec.DecodeError):
+        decode_entity("offer/d-1", b'{"digest": ')
