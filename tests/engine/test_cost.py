@@ -22,8 +22,8 @@ from tests.engine.test_loop import hub, settle
 OURS = tuple(package.__path__[0] for package in (starloom, starloom_protocol))
 DEVICES = 8
 BOUNDS = [
-    pytest.param(fan(1_000), 405, id="W1"),
-    pytest.param(layers(20, 50, 1), 420, id="W3"),
+    pytest.param(fan(1_000), 365, id="W1"),
+    pytest.param(layers(20, 50, 1), 380, id="W3"),
 ]
 """Calls for each task, about two in a hundred above the count on CPython 3.11; later versions make fewer."""
 
