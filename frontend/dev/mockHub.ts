@@ -33,7 +33,6 @@ export interface MockOptions {
   /** How many such questions are open; one without it. */
   questions?: number;
   /** Moves all hub times, so that the scenario seems to run now. */
-  shiftMs?: number;
   empty?: boolean;
   /** The hub was started with `--lab`. */
   lab?: boolean;
@@ -79,7 +78,6 @@ export class MockHub {
   private lanOpen = false;
   private readonly logs = new Map<string, StreamEvent[]>();
   private readonly clients = new Map<LiveClient, Set<string>>();
-  private readonly shiftMs: number;
   readonly lab: MockLab | null;
   private readonly takesAway: string[];
   /** A task that may not be marked. */
@@ -103,30 +101,17 @@ export class MockHub {
     this.role = options.role ?? "owner";
     this.scopes = options.scopes ?? [];
     this.personRole = options.personRole ?? this.role;
-    this.shiftMs = options.shiftMs ?? 0;
     this.lab = options.lab ? new MockLab(this) : null;
-    this.logs.set("fleet", options.empty ? [] : this.shift(fleetLog()));
+    this.logs.set("fleet", options.empty ? [] : fleetLog());
     if (options.empty) return;
-    this.logs.set(CONSTELLATION, this.shift(photoBackup(options.stop ?? "killed")));
-    this.logs.set("c-done", this.shift(rename(photoBackup("final"), "c-done")));
-    this.logs.set("c-failed", this.shift(rename(photoBackup("failed"), "c-failed")));
+    this.logs.set(CONSTELLATION, photoBackup(options.stop ?? "killed"));
+    this.logs.set("c-done", rename(photoBackup("final"), "c-done"));
+    this.logs.set("c-failed", rename(photoBackup("failed"), "c-failed"));
     if (options.question) for (let at = 1; at <= (options.questions ?? 1); at += 1) this.ask(at);
   }
 
   now(): number {
-    return this.shiftMs ? Date.now() : T0 + 6000;
-  }
-
-  private shift(events: StreamEvent[]): StreamEvent[] {
-    if (!this.shiftMs) return events;
-    const move = (value: unknown, name = ""): unknown => {
-      if (typeof value === "number" && name.endsWith("_ms") && value > 1e12) return value + this.shiftMs;
-      if (Array.isArray(value)) return value.map((one) => move(one));
-      if (value !== null && typeof value === "object")
-        return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, move(one, key)]));
-      return value;
-    };
-    return events.map((event) => move(event) as StreamEvent);
+    return T0 + 6000;
   }
 
   entities(stream: string): Map<string, Entity> {

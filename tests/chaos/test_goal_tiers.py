@@ -116,7 +116,7 @@ def test_the_small_model_loops_and_the_larger_one_finishes(stack: Stack, servers
     assert [(event.about, event.by, event.note) for event in events] == [
         ("why", "engine", "worker goes on: the same call of fs.read for a third time")
     ]
-    report = stack.client.get(get_constellation_report(request.id))["model"]
+    report: Any = stack.client.get(get_constellation_report(request.id))["model"]
     assert (report["turns"], report["escalations"]) == ({"small": 4, "worker": 1}, 1)
     for words, told in {
         ("show", request.id): "escalated to worker: the same call of fs.read for a third time",
