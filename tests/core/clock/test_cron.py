@@ -171,3 +171,16 @@ def test_a_time_that_a_day_leaves_out_is_said() -> None:
 def test_a_time_that_no_day_has_is_named(cron: str, wrong: str) -> None:
     with pytest.raises(BadClock, match=f"has {wrong}, and the last time of a day is 23:59"):
         following(cron, "UTC", 0)
+
+
+@pytest.mark.parametrize("cron", ["15 */2 * * *", "*/20 1-3 * * *", "45 * * * *", "30 1 * * *"])
+@pytest.mark.parametrize("day", ["2026-04-04", "2026-10-03"])
+def test_a_clock_that_moves_by_half_an_hour_leaves_no_moment_out(cron: str, day: str) -> None:
+    """Lord Howe Island; the moments ahead are those that have passed afterwards, and each leads to the next."""
+    zone = "Australia/Lord_Howe"
+    start = at(f"{day}T12:00", zone)
+    ahead = [moment for moment in following(cron, zone, start - 1, 200) if moment <= start + 2 * 86_400_000]
+    assert ahead == passed(cron, zone, start, start + 2 * 86_400_000, 200)
+    assert [following(cron, zone, before)[0] for before in ahead[:-1]] == ahead[1:]
+    if (cron, day) == ("15 */2 * * *", "2026-04-04"):
+        assert at("2026-04-05T02:15", zone) in ahead

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, time
+from datetime import UTC, datetime, time, timedelta
 from functools import lru_cache
 from itertools import islice, takewhile
 from zoneinfo import ZoneInfo, available_timezones
@@ -113,7 +113,7 @@ def moments_after(cron: str, zone: str, at_ms: int, *, back: bool = False) -> It
     except CronSimError as error:
         wrong = str(error).removeprefix("Bad ").removeprefix("bad ")
         raise BadClock("cron", f"{quoted(cron)} is not a schedule: its {wrong} is not valid") from error
-    return _in_calendar(clock)
+    return _in_calendar(_with_half_hours(fields, clock, moment, back=back))
 
 
 def _in_calendar(clock: Iterator[datetime]) -> Iterator[int]:
@@ -121,6 +121,24 @@ def _in_calendar(clock: Iterator[datetime]) -> Iterator[int]:
     with suppress(OverflowError):
         for found in clock:
             yield round(found.timestamp()) * 1000
+
+
+def _with_half_hours(fields: str, clock: Iterator[datetime], before: datetime, *, back: bool) -> Iterator[datetime]:
+    """Yield moments, and those that are left out where a clock moves by half an hour (Lord Howe Island).
+
+    The library goes by whole hours of elapsed time, and so steps over half of an hour; from the other side, over none.
+    """
+    for found in clock:
+        if _past_hour(found) != _past_hour(before):
+            last = before.astimezone(UTC)
+            between = takewhile(last.__gt__ if back else last.__lt__, CronSim(fields, found, reverse=not back))
+            yield from reversed([*between])
+        yield found
+        before = found
+
+
+def _past_hour(at: datetime) -> timedelta:
+    return (at.utcoffset() or timedelta()) % timedelta(hours=1)
 
 
 def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:

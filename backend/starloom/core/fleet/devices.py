@@ -281,8 +281,8 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
     fleet, look = work.shard.fleet, look_of(item.value)
     if item.value in fleet.devices and item.value != device.id:
         # Who asks for a device by this text means the one whose id it is.
-        other = fleet.name_of(item.value)
-        raise Refusal(fault(Code.CONFLICT, f"the name is taken: {item.value} is the id of {other}", "name"))
+        reason = f"the name is taken: {item.value} is the id of {fleet.name_of(item.value)}"
+        raise Refusal(fault(Code.CONFLICT, reason, "name", "Choose another name."))
     own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
     if fleet.looks.get(look, 0) > own:
         others = (known for known in fleet.by_name if known != device.name and look_of(known) == look)
