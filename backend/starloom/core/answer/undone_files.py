@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from posixpath import commonpath
 from typing import Any, Final
 
 from starloom.core.people.compensation import undoes_now
@@ -83,6 +84,13 @@ def replaced(constellation: Constellation, fleet: Fleet, done: Iterable[str]) ->
         count = counted(sum(map(len, more)), "file")
         said.append(f"On {counted(len(more), 'more device')} {count} were replaced, and lie in the trash there.")
     return said
+
+
+def places(folders: Iterable[str]) -> str:
+    """Return the folder that holds all of these whole ones, or the first of them where only the top does."""
+    known = list(folders)
+    shared = commonpath(known)
+    return _named(known if shared == "/" else [shared])
 
 
 def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
