@@ -403,3 +403,29 @@ def locked(device: Device, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return scan(files, at)
 
     monkeypatch.setattr(Beneath, "scan", refuse)
+
+
+def test_a_file_that_may_not_be_read_is_left_out_but_can_be_looked_for(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("in/a.png", "in/secret.png", "in/note.txt"):
+        device.write(name, b"x")
+    secret = device.folder / "in/secret.png"
+    monkeypatch.setattr(Beneath, "is_readable", lambda _, path: path != secret)
+    for more in ({"kinds": ["image"]}, {"what": "pictures"}, {"whole": True, "pattern": "*.png"}, {"same_size": True}):
+        asked: dict[str, Any] = {"root": "in", **more}
+        found = device.call("fs.find", **asked)
+        assert "secret.png" not in {row["name"] for row in found["files"]}
+        assert found["left_out"] == [{"path": "in/secret.png", "why": "it cannot be read: Permission denied"}]
+        assert found["unreadable"] == 1
+    assert device.call("fs.find", root="in", pattern="*.txt")["left_out"] == []
+    for question in ({"words": "secret"}, {"largest": True, "limit": 3}, {"file": "secret.png"}):
+        asked = {"root": "in", **question}
+        found = device.call("fs.find", **asked)
+        assert "secret.png" in {row["name"] for row in found["files"]}
+        assert found["left_out"] == []
+
+
+def test_a_folder_of_another_device_leaves_nothing_out(device: Device, tmp_path: Path) -> None:
+    device.write("in/a.txt", b"x")
+    assert device.call("fs.find", root="in", not_under=str(tmp_path / "elsewhere"))["count"] == 1
