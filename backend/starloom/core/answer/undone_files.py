@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from posixpath import commonpath
 from typing import Any, Final
 
-from starloom.core.people.compensation import undoes_now
+from starloom.core.people.compensation import count_of_files, undoes_now
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.roles import called
@@ -180,9 +180,7 @@ def _with_files(constellation: Constellation, task: str) -> str:
     undo = way_back(constellation.specs[task])
     if undo is None or undo.tool not in (_TRASH, _RESTORE):
         return ""
-    lists = [fact(constellation, task, pointer) for pointer in undo.outputs.values()]
-    items = [item for found in lists if isinstance(found, list) for item in found]
-    count = sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
+    count = count_of_files(constellation, task)
     return f" ({counted(count, 'file')})" if count else ""
 
 
