@@ -65,8 +65,19 @@ class FolderList(TypedDict):
     truncated: bool
 
 
+def _near(context: ToolContext, typed: str, real: Path) -> str:
+    """Return the words on names that are like that of a folder which is not there, of any folder that is looked in."""
+    wanted = typed_path(typed)
+    return near_name(
+        context.files, real, *([] if wanted.is_absolute() else [one / wanted for one in context.folders.read])
+    )
+
+
 def list_folder(context: ToolContext, args: List) -> FolderList:
     first = context.resolve_read(args.path or ".")
+    if not context.files.exists(first):
+        reason = f"{args.path} does not exist on this device{_near(context, args.path, first)}"
+        raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
     entries = _entries_of(context, args, first, "")
     if args.path in ("", "."):
         for folder, _ in roots_of(context, ".")[1:]:
@@ -495,7 +506,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
             search.note_absent()
             continue
         if not there:
-            reason = f"{args.root or root} is not a folder on this device ({root}){near_name(context.files, root)}"
+            reason = f"{args.root or root} is not a folder on this device ({root}){_near(context, args.root, root)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
         search.look(root, shown)
     if args.file:

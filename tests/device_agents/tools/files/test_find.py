@@ -429,3 +429,15 @@ def test_a_file_that_may_not_be_read_is_left_out_but_can_be_looked_for(
 def test_a_folder_of_another_device_leaves_nothing_out(device: Device, tmp_path: Path) -> None:
     device.write("in/a.txt", b"x")
     assert device.call("fs.find", root="in", not_under=str(tmp_path / "elsewhere"))["count"] == 1
+
+
+@pytest.mark.parametrize("tool", ["fs.list", "fs.find"])
+def test_a_folder_that_is_not_there_is_named_with_those_like_it_of_every_granted_one(
+    device: Device, tmp_path: Path, tool: str
+) -> None:
+    (tmp_path / "Photos/Urlaub 2026").mkdir(parents=True)
+    granted = Folders.of(write=[str(device.folder), str(tmp_path / "Photos")])
+    asked = {"path" if tool == "fs.list" else "root": "Urlaub 2025"}
+    with pytest.raises(ToolFailed, match=r"Urlaub 2025 .*; there is 'Urlaub 2026'") as failed:
+        device.call(tool, granted=granted, **asked)
+    assert failed.value.code is Code.FILE_NOT_FOUND
