@@ -110,7 +110,10 @@ def test_the_command_line_shows_an_undo_and_then_does_it(stack: Stack, sample: S
         line = [str(Path(sys.executable).with_name("starloom")), "undo", *words, "--hub", str(stack.home)]
         return subprocess.run(line, capture_output=True, text=True, check=True, timeout=PATIENCE_S).stdout
 
-    assert typed(one, "--preview") == f"{one} would undo, in this order: write\n"
+    assert typed(one, "--preview") == (
+        f"{one} would undo, in this order: write\n"
+        f"  1 file of write: into the trash of {SERVER}, from where they can be taken back\n"
+    )
     assert (Places(stack.home).server / "typed.txt").read_text() == NEW
     assert f"{one} undoes, in this order: write\n" in typed(one)
     until_back(stack, "typed.txt")

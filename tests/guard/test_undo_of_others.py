@@ -46,7 +46,8 @@ def test_t209_a_look_at_what_would_be_undone_changes_nothing() -> None:
     driver = moved(*CHAIN)
     version = driver.shard.constellations["c1"].head.version
     looked = driver.do(i.UndoRequested(id=driver.ident(), by="person:lo", constellation="c1", preview=True))
-    assert looked.value == {"version": version, "undoing": ["b", "a"], "cannot_be_undone": []}
+    says = [f"t.idem runs for {name} on one, which cannot be undone itself" for name in ("b", "a")]
+    assert looked.value == {"version": version, "undoing": ["b", "a"], "cannot_be_undone": [], "says": says}
     assert driver.shard.constellations["c1"].head.version == version
     assert driver.take() == []
     driver.folded_equals_state()

@@ -83,6 +83,12 @@ class Beneath:
         found = self.status(path)
         return found is not None and stat.S_ISDIR(found.st_mode)
 
+    def is_readable(self, path: Path) -> bool:
+        """Whether this user may read a file, as its permissions say; it is not opened, which can fetch it from afar."""
+        root, parts = self._below(path, self._read)
+        with _opened(root, parts[:-1], _LOOK) as folder:
+            return os.access(parts[-1], os.R_OK, dir_fd=folder, effective_ids=os.access in os.supports_effective_ids)
+
     def open(self, path: Path) -> BinaryIO:
         """Open a regular file for reading; the caller closes it. The file stays the same whatever its name becomes."""
         root, parts = self._below(path, self._read)

@@ -361,7 +361,9 @@ class ToolContext:
         try:
             file = self.files.open(path)
         except OSError as error:
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be read: {error}", effect=False) from error
+            absent = isinstance(error, (FileNotFoundError, NotADirectoryError))
+            reason = f"{path} cannot be read: {error.strerror or error}"
+            raise ToolFailed(Code.FILE_NOT_FOUND if absent else Code.TOOL_FAILED, reason, effect=False) from error
         with file:
             # One descriptor for all that follows: what is looked through is what is sent.
             refuse_large(self.hidden.text(name or path.name), os.fstat(file.fileno()).st_size)

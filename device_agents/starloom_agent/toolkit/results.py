@@ -54,6 +54,12 @@ class AddedItem(TypedDict):
     wrote: NotRequired[str]
 
 
+class Holding(TypedDict, total=False):
+    """`folder` is the whole path of the folder that holds all of the files."""
+
+    folder: str
+
+
 Added = list[AddedItem]
 """The items that `fs.trash` takes to undo a write: where nothing was, and where a file replaced another."""
 

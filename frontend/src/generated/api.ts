@@ -4929,10 +4929,11 @@ export interface components {
         };
         /**
          * Undone
-         * @description The version that undoes work, and the tasks whose work cannot be undone.
+         * @description The version that undoes work, and the tasks whose work cannot be undone; `says` comes with a preview.
          */
         Undone: {
             cannot_be_undone: string[];
+            says?: string[];
             undoing: string[];
             version: number;
         };

@@ -52,11 +52,12 @@ class Output(TypedDict):
 
 
 class Undone(TypedDict):
-    """The version that undoes work, and the tasks whose work cannot be undone."""
+    """The version that undoes work, and the tasks whose work cannot be undone; `says` comes with a preview."""
 
     version: int
     undoing: list[str]
     cannot_be_undone: list[str]
+    says: NotRequired[list[str]]
 
 
 class BlameLine(TypedDict):

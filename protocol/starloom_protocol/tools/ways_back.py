@@ -15,6 +15,8 @@ from starloom_protocol.records.entities import TaskSpec, UndoCall
 
 ADDED: Final = "/added"
 """The part of a result that names the files that its call made or replaced."""
+HOLDING: Final = "/folder"
+"""The part of a result that names the folder in which the files of its call lie, by its whole path."""
 TAKES_AWAY: Final = UndoCall(tool="fs.trash", outputs={"paths": ADDED})
 _BRINGS_BACK: Final = UndoCall(tool="fs.restore", outputs={"tickets": "/tickets"})
 _PUTS_BACK: Final = UndoCall(tool="fs.restore", outputs={"put_back": "/put_back"})

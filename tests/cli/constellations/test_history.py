@@ -90,8 +90,13 @@ def test_the_newest_work_of_a_person_is_undone(hub: StubHub) -> None:
     assert "2 tasks of c-1" in asked.output
     assert "starloom undo --of lo --yes" in asked.output
     assert any("of=lo" in url for url in hub.urls)
+    hub.answers["POST", "/constellations/c-1/undo"][1]["says"] = ["2 files of b: into the trash of nas"]
     shown = run(hub, "undo", "--of", "lo", "--preview")
-    assert shown.stdout.splitlines() == ["c-1 would undo, in this order: b, a", "without a way back: look"]
+    assert shown.stdout.splitlines() == [
+        "c-1 would undo, in this order: b, a",
+        "  2 files of b: into the trash of nas",
+        "without a way back: look",
+    ]
     assert all(body["preview"] for method, _, body in hub.asked if method == "POST")
     done = run(hub, "undo", "--of", "lo", "--yes")
     assert done.stdout.startswith("c-1 undoes, in this order: b, a")

@@ -69,7 +69,7 @@ def test_a_list_that_needs_no_success_and_had_only_failures_is_not_done(
     driver.submit(made)
     taken = driver.take()
     for dispatch in taken[:failures]:
-        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.FILE_NOT_FOUND, detail="Nowhere is not there")
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="the disk does not answer")
     for dispatch in taken[failures:]:
         driver.result(dispatch, {})
         driver.receipt(dispatch)
@@ -122,6 +122,15 @@ def test_a_list_that_every_device_refused_makes_no_part_of_an_answer() -> None:
         driver.result(dispatch, outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=said)
     assert driver.run() == "failed"
     assert "/etc is outside the folders of files:read" in answer(driver).sentence
+
+
+def test_a_folder_that_is_on_no_device_makes_no_part_of_an_answer() -> None:
+    driver = WatchedDriver("one", "two")
+    each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
+    driver.submit(plan(task("look", for_each=each), task("table", "rows=look"), policy=Policy(partial=True)))
+    for dispatch in driver.take():
+        driver.result(dispatch, outcome=Outcome.ERROR, code=Code.FILE_NOT_FOUND, detail="Holiday 2025 is not there")
+    assert driver.run() == "failed"
 
 
 def test_nothing_to_do_is_done() -> None:

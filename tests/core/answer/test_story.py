@@ -58,6 +58,9 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
     assert [item.title for item in answer.items] == ["Seen, look on vps"]
 
 
+TOLD = {"nas-1": "/home/a/x/1", "nas-2": "/home/a/x/2", "vps-1": "/one", "vps-2": "/two", "vps-3": "relative"}
+
+
 def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
     driver = Driver()
     write = ToolOffer(name="fs.write", repeatability=PURE, effects=[Effect.WRITE], grant="files:write")
@@ -70,6 +73,20 @@ def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
     driver.run()
     sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
     assert sentence == "Copy is done: 2 tasks on nas. Its files are in '/srv/backup' on nas."
+
+
+def test_the_folder_that_calls_told_is_named_once_for_each_device() -> None:
+    driver = Driver()
+    write = ToolOffer(name="fs.write", repeatability=PURE, effects=[Effect.WRITE], grant="files:write")
+    for name in ("nas", "vps"):
+        driver.add_device(name, tools=[write], facts_told={"writes": "/srv\n/other"}, grants=["files:write"])
+    copies = [task(name, tool="fs.write", device=Selector(name=name[:3]), args='{"under":"."}') for name in TOLD]
+    made = driver.submit(plan(*copies, name="Copy"))
+    for dispatch in driver.take():
+        driver.result(dispatch, {"folder": TOLD[dispatch.at.task]})
+    driver.run()
+    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    assert sentence.endswith("Its files are in '/home/a/x' on nas and '/one', '/two' on vps."), sentence
 
 
 def test_a_notice_that_nobody_could_see_is_no_failure_of_the_work() -> None:

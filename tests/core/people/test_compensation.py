@@ -122,6 +122,23 @@ def test_work_that_changed_something_and_says_no_way_back_is_named() -> None:
     assert undo(driver).value["cannot_be_undone"] == ["b"]
 
 
+def test_a_preview_says_how_many_files_go_where() -> None:
+    driver = Driver()
+    driver.add_device("files", tools=[written("fs.write"), written("fs.trash")], grants=["files:write"])
+    store, clear = task("store", tool="fs.write"), task("clear", tool="fs.trash")
+    driver.submit(plan(store, clear, edge("store>clear")))
+    made = [{"path": "In", "folder": True, "on_way": True}, {"path": "In/a", "wrote": "0" * 64}]
+    for result in ({"added": made}, {"tickets": ["1", "2"]}):
+        (dispatch,) = driver.take()
+        driver.result(dispatch, result)
+    driver.run()
+    asked = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True)
+    assert driver.do(asked).value["says"] == [
+        "2 files of clear: back from the trash of files, to where they were",
+        "1 file of store: into the trash of files, from where they can be taken back",
+    ]
+
+
 def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
     driver = moved_by([written("fs.write")], task("a", tool="fs.write"), task("b", tool="fs.restore"), edge("a>b"))
     found = driver.shard.constellations["c1"]

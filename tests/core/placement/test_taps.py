@@ -81,3 +81,16 @@ def test_a_new_session_says_it_again_or_it_is_over() -> None:
         i.ConditionReceived(id=driver.ident(), by="device:d-handy", device="d-handy", facts={"tap": ""}, session=2)
     )
     assert attention(driver) == []
+
+
+def test_a_question_that_was_open_when_its_device_left_is_not_said_to_have_happened() -> None:
+    driver = Driver("handy")
+    driver.submit(plan(task("take", device="handy", tool="t.never"), task("look", device="handy", tool="t.never")))
+    for dispatch in driver.take():
+        driver.started(dispatch)
+    says(driver, "handy", "c1/take/1")
+    driver.do(i.DeviceControlled(id=driver.ident(), by="person:ann", device="d-handy", action="revoke"))
+    driver.run()
+    asked, begun = (explain(driver.shard, "c1", name).sentence for name in ("take", "look"))
+    assert asked.startswith("take waited for a tap on handy when that was last heard of, and happened only if one came")
+    assert begun.startswith("look was started on handy and may have happened")

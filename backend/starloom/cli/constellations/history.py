@@ -213,6 +213,8 @@ def _tell_preview(run: Invocation, chosen: str, would: Undone) -> None:
         run.emit({"id": chosen, **would})
         return
     print(f"{chosen} would undo, in this order: {', '.join(would['undoing'])}")
+    for line in would.get("says", ()):
+        print(f"  {line}")
     if would["cannot_be_undone"]:
         print(f"without a way back: {', '.join(would['cannot_be_undone'])}")
 

@@ -49,7 +49,9 @@ _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
 _UNDONE = frozenset({Code.EXIT_CODE, Code.LOST, Code.FENCED, Code.INTERRUPTED, Code.TIMED_OUT})
 """A program ended with a code that is not 0, or a call did not come to its end."""
-_NOT_DONE = frozenset({Code.EXIT_CODE, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE})
+_NOT_DONE = frozenset(
+    {Code.EXIT_CODE, Code.FILE_NOT_FOUND, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE}
+)
 """The causes for which a list has no rows although its work was not done: no rows are then no result."""
 _SHOWN_BYTES_MAX = 4096
 """A longer value is shown as a file."""

@@ -17,7 +17,7 @@ from starloom.core.placement.device_groups import left_out
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.gates import skipped_by_person
+from starloom.core.state.tasks.gates import fact, skipped_by_person
 from starloom.core.state.tasks.roles import (
     called,
     goals_without_answer,
@@ -27,7 +27,7 @@ from starloom.core.state.tasks.roles import (
 )
 from starloom_protocol.records.entities import Finding, TaskRecord
 from starloom_protocol.text.wording import counted, few, found_by, listed
-from starloom_protocol.tools.ways_back import ADDED, way_back
+from starloom_protocol.tools.ways_back import ADDED, HOLDING, tells_added, way_back
 from starloom_protocol.values import MISSING, parse, point
 from starloom_protocol.vocabulary import CODES, AttemptEnd, Code, ConstellationState, GroupState, Reason, TaskState
 
@@ -343,15 +343,23 @@ def _opening(name: str, state: ConstellationState, done: int, total: int, where:
 
 
 def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> list[str]:
-    """Return the folders that tasks wrote into and that their plan did not name: those meant by `.`."""
-    found: dict[tuple[str, str], None] = {}
+    """Return where the files are that tasks wrote: the whole folder on each device, as its calls told it.
+
+    Of a call that tells none, but has written, it is the folder that its plan means by `.`.
+    """
+    told: dict[str, dict[str, None]] = {}
+    meant: dict[tuple[str, str], None] = {}
     for task in done:
-        spec = constellation.specs[task]
-        if WRITTEN not in spec.args:
+        spec, device = constellation.specs[task], constellation.tasks[task].device
+        if device is None:
             continue
-        device = constellation.tasks[task].device
-        if device is not None:
-            found.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
+        folder = fact(constellation, task, HOLDING) if tells_added(spec) else MISSING
+        if isinstance(folder, str) and folder.startswith("/"):
+            told.setdefault(device, {})[folder] = None
+        elif WRITTEN in spec.args and fact(constellation, task, ADDED) != []:
+            meant.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
+    found = [(device, undone_files.places(folders)) for device, folders in told.items()]
+    found += [(device, words) for device, words in meant if device not in told]
     named = [f"{folder} on {fleet.name_of(device)}" for device, folder in found]
     if not named:
         return []

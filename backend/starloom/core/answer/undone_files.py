@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from posixpath import commonpath
 from typing import Any, Final
 
-from starloom.core.people.compensation import undoes_now
+from starloom.core.people.compensation import count_of_files, undoes_now
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact
 from starloom.core.state.tasks.roles import called
@@ -83,6 +84,13 @@ def replaced(constellation: Constellation, fleet: Fleet, done: Iterable[str]) ->
         count = counted(sum(map(len, more)), "file")
         said.append(f"On {counted(len(more), 'more device')} {count} were replaced, and lie in the trash there.")
     return said
+
+
+def places(folders: Iterable[str]) -> str:
+    """Return the folder that holds all of these whole ones, or the first of them where only the top does."""
+    known = list(folders)
+    shared = commonpath(known)
+    return _named(known if shared == "/" else [shared])
 
 
 def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
@@ -172,9 +180,7 @@ def _with_files(constellation: Constellation, task: str) -> str:
     undo = way_back(constellation.specs[task])
     if undo is None or undo.tool not in (_TRASH, _RESTORE):
         return ""
-    lists = [fact(constellation, task, pointer) for pointer in undo.outputs.values()]
-    items = [item for found in lists if isinstance(found, list) for item in found]
-    count = sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
+    count = count_of_files(constellation, task)
     return f" ({counted(count, 'file')})" if count else ""
 
 

@@ -13,7 +13,7 @@ from typing import Final
 from starloom.core.answer import brought_files, goal_story
 from starloom.core.people import controls, escalations
 from starloom.core.placement import absent_devices
-from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words
+from starloom.core.placement.device_conditions import full_disk_words, has_full_disk, spared_words, tap_reason
 from starloom.core.placement.device_groups.off_devices import is_off
 from starloom.core.placement.feasible import OUTSIDE, Candidate, judge_device, nearest, unknown_labels
 from starloom.core.placement.pace import PaceIndex, index_of, is_comparable, slow_at, slow_words
@@ -333,7 +333,8 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
     asleep: list[str] = []
     if record.state is TaskState.UNKNOWN:
         gone = device is None or device.revoked
-        sentence, actions = _doubted(constellation, task, where, gone=gone), ["mark", "retry"]
+        tap = tap_reason(device, constellation.name, task, record.attempt) is not None
+        sentence, actions = _doubted(constellation, task, where, gone=gone, tap=tap), ["mark", "retry"]
         # The other devices do not matter before a person has spoken.
         words = "has begun it: no other device may take it until you mark or retry it"
         had = [] if device is None else [Candidate(device.id, False, Reason.MAY_HAVE_HAPPENED, words)]
@@ -355,12 +356,14 @@ def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Sai
     return _Said(sentence, candidates, [], actions, asleep)
 
 
-def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool) -> str:
+def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool, tap: bool) -> str:
     looked = verification.sentence(constellation, task, where)
     told = constellation.attempt(task, constellation.tasks[task].attempt).detail
     cause = next((words for words in ENDED_THERE if told.endswith(words)), "")
     cut = f": it was ended there before it was done, because {cause}" if cause else ""
     begun = f"{task} was started on {where} and may have happened{cut}"
+    if tap:
+        begun = f"{task} waited for a tap on {where} when that was last heard of, and happened only if one came since"
     if looked:
         return f"{begun}; {looked} You can mark it, too."
     way = f"{_GONE_FOR_GOOD}: mark it as you know it" if gone else "Look there, then mark it"

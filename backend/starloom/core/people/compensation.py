@@ -36,6 +36,7 @@ from starloom_protocol.records.entities import (
     UndoCall,
 )
 from starloom_protocol.stream.events import EventKind
+from starloom_protocol.text.wording import counted
 from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back
 from starloom_protocol.values import MISSING
 from starloom_protocol.vocabulary import (
@@ -51,6 +52,13 @@ from starloom_protocol.vocabulary import (
 
 UNDO_ID_MOST = 60
 _MARK_CHARS = 8
+_SAID_MOST = 20
+"""A terminal shows them all."""
+_WAYS = {
+    "fs.restore": "{files} of {name}: back from the trash of {device}, to where they were",
+    "fs.trash": "{files} of {name}: into the trash of {device}, from where they can be taken back",
+    "put_back": "the files that {name} moved on {device}: back to where they were, unless somebody changed them since",
+}
 _BEING_UNDONE = "is being undone"
 _PUT_BACK = "put_back"
 _FOUND_MOVED = (
@@ -93,7 +101,8 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
     }
     if item.preview:
-        work.answer({"version": head.version, **told})
+        says = _said(work.shard.fleet, constellation, undoing)
+        work.answer({"version": head.version, **told, "says": says})
         return
     why = item.reason or "undo"
     if again:
@@ -110,6 +119,41 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         activate(work, constellation, EventKind.REOPENED, why)
     number = apply_edit(work, constellation, operations, author=work.by, reason=why, trigger="undo")
     work.answer({"version": number, **told})
+
+
+def _said(fleet: Fleet, constellation: Constellation, undoing: list[str]) -> list[str]:
+    """Return in words what each undo moves and where to, in their order; tasks of one list on one device together."""
+    files: dict[tuple[str, str, str], list[int | None]] = {}
+    for task in undoing:
+        spec, attempt = constellation.specs[task], constellation.last_attempt(task)
+        call = way_back(spec)
+        if call is not None and attempt is not None:
+            name = spec.group or task
+            way = _PUT_BACK if _PUT_BACK in call.outputs else call.tool
+            key = (name, fleet.name_of(attempt.device), way)
+            files.setdefault(key, []).append(count_of_files(constellation, task))
+    words = [
+        _WAYS.get(way, "{way} runs for {name} on {device}, which cannot be undone itself").format(
+            device=device, files=_counted(counts), name=name, way=way
+        )
+        for (name, device, way), counts in files.items()
+    ]
+    return [*words[:_SAID_MOST], *([f"{len(words) - _SAID_MOST} more"] if len(words) > _SAID_MOST else [])]
+
+
+def _counted(counts: list[int | None]) -> str:
+    known = [one for one in counts if one is not None]
+    return counted(sum(known), "file") if len(known) == len(counts) else "the files"
+
+
+def count_of_files(constellation: Constellation, task: str) -> int | None:
+    """Return how many files the undo of a task moves, by its result; None where that does not tell them."""
+    call = way_back(constellation.specs[task])
+    lists = [fact(constellation, task, pointer) for pointer in call.outputs.values()] if call is not None else []
+    if not lists or not all(isinstance(found, list) for found in lists):
+        return None
+    items = [item for found in lists if isinstance(found, list) for item in found]
+    return sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
 
 
 def _operations(constellation: Constellation, chosen: list[tuple[str, UndoCall, Attempt]]) -> list[EditOperation]:

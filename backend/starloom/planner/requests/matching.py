@@ -61,8 +61,9 @@ _RHYTHM_WORDS_MOST = 60
 CANDIDATES_MOST = 3
 _NEAR_SCORE = 0.5
 """The part of a phrase that the words must share for its recipe to be offered."""
-_COLON = re.compile(r"^((?:please )?ask [^\":,]{1,80}?) ?: +([^\":]*[^\":\s])\s*$", re.IGNORECASE)
-"""A question behind a colon is as sure as one in quotes."""
+_COLON = re.compile(r"^((?:please )?ask [^\"“:,]{1,80}?) ?: +([^:]*[^:\s])\s*$", re.IGNORECASE)
+"""A question behind a colon is as sure as one in quotes; words of it, or all of it, may stand in quotes."""
+_IN_QUOTES = re.compile(r"[\"“][^\"“”]*[\"”]")
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 _LOOKING = word_set("find show list search which what where look")
 """Words that a request begins with which only looks."""
@@ -170,13 +171,19 @@ def _with_trial(candidate: Candidate, runs: RecipeRuns | None) -> Candidate:
     return replace(candidate, trial=Trial(runs.in_a_row, newest.clean_ms if newest is not None else 0))
 
 
+def _quoted(asked: re.Match[str]) -> str:
+    """Return the words of a question behind a colon with the question in quotes, and other quotes in it."""
+    question = asked[2] if _IN_QUOTES.fullmatch(asked[2]) else "“" + asked[2].replace("”", '"') + "”"
+    return f"{asked[1]} {question}"
+
+
 def match(
     words: str, recipes: Sequence[Recipe], fleet: FleetSnapshot, *, params: Mapping[str, Any] | None = None
 ) -> Matched:
     """Return the recipe that the words mean; `params` were given beside them and take precedence over the words."""
     if len(words.split()) > WORDS_MOST + _RHYTHM_WORDS_MOST:
         return Matched(Match.NONE, ())
-    words = _COLON.sub(r'\1 "\2"', words)
+    words = _COLON.sub(_quoted, words)
     rhythm = rhythm_in(words)
     if rhythm is not None:
         once = match(rhythm.rest, recipes, fleet, params=params)

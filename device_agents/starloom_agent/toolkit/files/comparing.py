@@ -29,6 +29,11 @@ def sha256_of(files: Beneath, path: Path) -> tuple[str, int]:
     return digest.hexdigest(), size
 
 
+def has_hash(files: Beneath, path: Path, digest: str) -> bool:
+    """Tell whether a file has these contents; one that this user may not read counts as another one."""
+    return files.is_readable(path) and sha256_of(files, path)[0] == digest
+
+
 def hold_the_same(context: ToolContext, one: Path, other: Path) -> bool:
     """Tell whether two paths are files with the same contents."""
     abouts = [context.files.status(path) for path in (one, other)]

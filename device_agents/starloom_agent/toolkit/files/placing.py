@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -12,7 +13,7 @@ from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.naming import stored_name
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Added
+from starloom_agent.toolkit.results import Added, Holding
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,11 @@ def missing_above(context: ToolContext, real: Path) -> int:
         ),
         0,
     )
+
+
+def holding(files: Collection[Path]) -> Holding:
+    """Return the part of a result that names the folder in which all of these files lie; empty without files."""
+    return {"folder": os.path.commonpath([file.parent for file in files])} if files else {}
 
 
 def folders_on_way(path: str, missing: int) -> Added:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,7 @@ from starloom_agent.toolkit.results import LeftOut
 MISSED_MOST: Final = 1_000
 """Paths that are named to a person, one by one."""
 OF_THE_TRASH: Final = "it is the trash, which goes with no folder"
+UNREADABLE: Final = f"it cannot be read: {os.strerror(errno.EACCES)}"
 UNNAMED: Final = "its name is no text (UTF-8); rename it"
 
 

@@ -12,6 +12,7 @@ import msgspec
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.placing import own_place, readable_as
+from starloom_agent.toolkit.files.walking import UNREADABLE
 from starloom_agent.toolkit.interface import Args, Sent, Tool, ToolContext, ToolFailed, refuse_large
 from starloom_agent.toolkit.refs import FileRef, media_of
 from starloom_agent.toolkit.results import Added, LeftOut, StoredFrom
@@ -37,7 +38,7 @@ class KeptFile(StoredFrom):
 
 class StoredFiles(TypedDict):
     """With `skip_changing`, a file that changed since it was hashed is sent as it is now, and one that changes while it
-    is sent is in `left_out`; without it, both end the call.
+    is sent, is gone or may not be read is in `left_out`; without it, each of them ends the call.
     """
 
     bytes: int
@@ -121,9 +122,9 @@ def _send_unless_changed(
         return None, _GONE
     if _state_of(after) != _state_of(before):
         return None, _CHANGED
-    if failure is not None:
+    if failure is not None and context.files.is_readable(path):
         raise failure
-    return row, ""
+    return row, "" if failure is None else UNREADABLE
 
 
 def _state_of(about: os.stat_result) -> tuple[int, int, int]:

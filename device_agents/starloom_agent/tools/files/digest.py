@@ -15,9 +15,11 @@ import msgspec
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import RENAMES_MOST, mode_fits, numbered, portable_path, stored_path
+from starloom_agent.toolkit.files.placing import holding
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
+from starloom_agent.toolkit.results import Holding
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -253,8 +255,9 @@ class FilesToSend(TypedDict):
     path: str
 
 
-class Verified(TypedDict, total=False):
-    """Of a `catalogue` what is wrong; of `folders` what is missing here, as it is to be sent and made.
+class Verified(Holding, total=False):
+    """Of a `catalogue` what is wrong; of `folders` what is missing here, as it is to be sent and made, and the `folder`
+    of the others.
 
     `unread` could not be looked at: `twice` does not count what is in it.
     """
@@ -360,13 +363,16 @@ def _copies_beyond_one(
 def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) -> Verified:
     to_send: list[FilesToSend] = []
     to_make: list[FolderRef] = []
-    here = beside = total = 0
+    here: set[Path] = set()
+    count = beside = total = 0
     most = 2 if args.clash == "replace" else RENAMES_MOST
     for folder in args.folders:
         missing: list[FileRef] = []
         for file in folder.files:
-            if number := _number_here(context, args, file, hashes, most):
-                here += 1
+            number, place = _found_here(context, args, file, hashes, most)
+            if place is not None:
+                count += 1
+                here.add(place)
                 beside += number > 1
             else:
                 missing.append(file)
@@ -377,9 +383,10 @@ def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) 
             total += size
             to_send.append({"path": folder.path, "files": missing, "bytes": size})
     return {
+        **holding(here),
         "to_send": to_send,
         "to_make": to_make,
-        "here": here,
+        "here": count,
         "beside": beside,
         "missing": sum(len(part["files"]) for part in to_send),
         "bytes": total,
@@ -391,8 +398,10 @@ def _place_here(context: ToolContext, path: Path) -> Path:
     return context.resolve_write(path) if context.folders.write else context.resolve_read(path)
 
 
-def _number_here(context: ToolContext, args: Verify, file: FileRef, hashes: _HashesByPath, most: int) -> int:
-    """Return the number under which a file is stored here: 1 under its own name, more beside another file, 0 if none.
+def _found_here(
+    context: ToolContext, args: Verify, file: FileRef, hashes: _HashesByPath, most: int
+) -> tuple[int, Path | None]:
+    """Return the number under which a file is stored here, 1 under its own name, more beside another file; and where.
 
     Numbers below `most` are looked at.
     """
@@ -403,9 +412,10 @@ def _number_here(context: ToolContext, args: Verify, file: FileRef, hashes: _Has
             about = _status(context, real)
             if about is None:
                 break
-            if about.st_size == file.bytes and mode_fits(about, file.mode) and hashes.of(real) == file.hash:
-                return number
-    return 0
+            alike = about.st_size == file.bytes and mode_fits(about, file.mode)
+            if alike and context.files.is_readable(real) and hashes.of(real) == file.hash:
+                return number, real
+    return 0, None
 
 
 def _is_folder_here(context: ToolContext, args: Verify, folder: FolderRef) -> bool:

@@ -16,7 +16,7 @@ import msgspec
 
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
-from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Missed, Walk, shown_name
+from starloom_agent.toolkit.files.walking import MISSED_MOST, OF_THE_TRASH, UNREADABLE, Found, Missed, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
 from starloom_agent.toolkit.refs import media_of
 from starloom_agent.toolkit.results import LeftOut, Named
@@ -65,8 +65,19 @@ class FolderList(TypedDict):
     truncated: bool
 
 
+def _near(context: ToolContext, typed: str, real: Path) -> str:
+    """Return the words on names that are like that of a folder which is not there, of any folder that is looked in."""
+    wanted = typed_path(typed)
+    return near_name(
+        context.files, real, *([] if wanted.is_absolute() else [one / wanted for one in context.folders.read])
+    )
+
+
 def list_folder(context: ToolContext, args: List) -> FolderList:
     first = context.resolve_read(args.path or ".")
+    if not context.files.exists(first):
+        reason = f"{args.path} does not exist on this device{_near(context, args.path, first)}"
+        raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
     entries = _entries_of(context, args, first, "")
     if args.path in ("", "."):
         for folder, _ in roots_of(context, ".")[1:]:
@@ -257,7 +268,8 @@ class FoundFiles(TypedDict):
     root without a folder.
 
     `left_out` names what no tool can take or look into: names that are no text, folders that this user may not read or
-    that lie too deep; a trash; with `whole` links, too. A file that would not have fitted is not among them.
+    that lie too deep; files that it may not read, but for `file`, `words` and `largest`; a trash; with `whole` links,
+    too. A file that would not have fitted is not among them.
     """
 
     count: int
@@ -295,13 +307,26 @@ def _paths(name: str, below: str, root: Path, args: Find) -> list[str]:
 _LINK = "a link is not copied"
 
 
+def _apart(context: ToolContext, folder: str) -> Path | None:
+    """Return the folder that is left out of a search, None where the search cannot come into it.
+
+    A plan names the folder of another device, where this one may allow nothing.
+    """
+    try:
+        return context.resolve_read(folder) if folder else None
+    except ToolFailed as refused:
+        if refused.code is not Code.POLICY_REFUSED:
+            raise
+        return None
+
+
 class _Search:
     """Collects what fits, keeping no more rows than are asked for."""
 
     def __init__(self, context: ToolContext, args: Find) -> None:
         self._context = context
         self._args = args
-        self._left_out = context.resolve_read(args.not_under) if args.not_under else None
+        self._not_under = _apart(context, args.not_under)
         parts = [part.strip() for part in args.words.split(",")]
         self._sorts = [part for part in parts if _OF_A_SORT.match(part)]
         self._words = [words for part in parts if part not in self._sorts and (words := search_words(part))]
@@ -324,12 +349,20 @@ class _Search:
     def look(self, root: Path, shown: str) -> None:
         args = self._args
         walk = Walk(self._context.files, root, hidden=args.hidden or args.whole)
+        named_only = bool(args.words or args.file or args.largest)
         for found in walk:
             points = self._score(found.below) if self._scored else 1
-            if self._left_out is not None and self._left_out in found.path.parents:
+            if self._not_under is not None and self._not_under in found.path.parents:
                 continue
-            if points and self._is_of_time(found) and _fits(found, root, args):
+            if not (points and self._is_of_time(found) and _fits(found, root, args)):
+                continue
+            # Where a file is, or how large, can be said of one that nobody here may read, too.
+            if named_only or self._context.files.is_readable(found.path):
                 self._take(found, points, root, shown)
+                continue
+            self.unreadable += 1
+            if len(self.missed) < MISSED_MOST:
+                self.missed.append(self._left_out_row(shown, found.below, UNREADABLE))
         self.unreadable += walk.unreadable
         self.missed += [
             self._left_out_row(shown, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed, root)
@@ -473,7 +506,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
             search.note_absent()
             continue
         if not there:
-            reason = f"{args.root or root} is not a folder on this device ({root}){near_name(context.files, root)}"
+            reason = f"{args.root or root} is not a folder on this device ({root}){_near(context, args.root, root)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
         search.look(root, shown)
     if args.file:

@@ -13,7 +13,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.faults import os_fault, plain
-from starloom_agent.toolkit.files.comparing import sha256_of
+from starloom_agent.toolkit.files.comparing import has_hash, sha256_of
 from starloom_agent.toolkit.files.naming import (
     REFUSED_NAME,
     RENAMES_MOST,
@@ -23,10 +23,10 @@ from starloom_agent.toolkit.files.naming import (
     portable_path,
     stored_path,
 )
-from starloom_agent.toolkit.files.placing import folders_on_way, missing_above, new_draft, place, readable_as
+from starloom_agent.toolkit.files.placing import folders_on_way, holding, missing_above, new_draft, place, readable_as
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef, FolderRef
-from starloom_agent.toolkit.results import Added, added_as
+from starloom_agent.toolkit.results import Added, Holding, added_as
 from starloom_agent.tools.files.digest import place_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -130,7 +130,7 @@ def choose(
         if about is None:
             return Place(shown, real, False, number, free=True)
         alike = stat.S_ISREG(about.st_mode) and size in (None, about.st_size)
-        if alike and sha256_of(context.files, real)[0] == digest:
+        if alike and has_hash(context.files, real, digest):
             return Place(shown, real, keep, number)
         if on_clash == "replace" and identity_of(about) not in own:
             return Place(shown, real, False, number)
@@ -201,7 +201,7 @@ class Changed(TypedDict):
     why: str
 
 
-class Written(TypedDict):
+class Written(Holding):
     """`added` is what is new here, as `fs.trash` takes it."""
 
     added: Added
@@ -221,6 +221,7 @@ def write(context: ToolContext, args: Write) -> Written:
     added: Added = []
     written_bytes = 0
     own: set[Identity] = set()
+    places: set[Path] = set()
     for file in args.files:
         if not file.hash:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no artifact to write from")
@@ -229,6 +230,7 @@ def write(context: ToolContext, args: Write) -> Written:
         about = context.files.status(chosen.real)
         if about is not None:
             own.add(identity_of(about))
+        places.add(chosen.real)
         written_bytes += 0 if chosen.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
         path = readable_as(context, chosen.shown, chosen.real)
@@ -249,6 +251,7 @@ def write(context: ToolContext, args: Write) -> Written:
         rows.append(row)
     made = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
     return {
+        **holding(places),
         "files": rows,
         "folders": made,
         "changed": changed,
@@ -366,6 +369,7 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         "state": "kept" if chosen.same else "written",
     }
     return {
+        **holding({chosen.real}),
         "files": [row],
         "folders": [],
         "changed": changed,

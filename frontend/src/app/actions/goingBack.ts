@@ -115,11 +115,15 @@ function countOf(view: TaskView): number | null {
   const text = resultOf(view);
   try {
     const found = pointer && text ? partAt(parseExact(text), pointer) : null;
-    return Array.isArray(found) ? found.length : null;
+    return Array.isArray(found) ? found.filter((item) => !isFolder(item)).length : null;
   } catch {
     return null;
   }
 }
+
+/** Whether an item to take away is a folder that a call made, which is no file. */
+const isFolder = (item: unknown): boolean =>
+  typeof item === "object" && item !== null && "folder" in item && item.folder === true;
 
 const callsOf = (views: readonly TaskView[]): string =>
   [...new Set(views.map((view) => wayBack(view.spec)?.tool))].join(", ");

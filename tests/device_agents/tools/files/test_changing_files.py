@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
+from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
@@ -64,3 +67,26 @@ def test_what_a_call_made_is_as_large_as_the_hub_takes(device: Device) -> None:
     os.truncate(made, 5 * 1024**3)
     with pytest.raises(ToolFailed, match=r"backup\.zip has 5\.4 GB"):
         device.context().put_last(made, name="backup.zip", media="application/zip")
+
+
+def test_a_file_that_may_not_be_read_is_named_and_the_others_are_sent(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device.write("a.txt", b"a")
+    secret, opened = device.write("secret.txt", b"s"), Beneath.open
+
+    def refuse(files: Beneath, path: Path) -> BinaryIO:
+        if path == secret:
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(files, path)
+
+    monkeypatch.setattr(Beneath, "open", refuse)
+    monkeypatch.setattr(Beneath, "is_readable", lambda _, path: path != secret)
+    sent = device.call("artifact.put", paths=["secret.txt", "a.txt"], skip_changing=True)
+    assert [row["path"] for row in sent["files"]] == ["a.txt"]
+    assert sent["left_out"] == [{"path": "secret.txt", "why": "it cannot be read: Permission denied"}]
+    with pytest.raises(ToolFailed) as failed:
+        device.call("artifact.put", paths=["secret.txt", "a.txt"])
+    # `file_not_found` would say that the file is not there.
+    assert (failed.value.code, failed.value.effect) == (Code.TOOL_FAILED, False)
+    assert failed.value.detail == f"{secret} cannot be read: Permission denied"

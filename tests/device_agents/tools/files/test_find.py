@@ -403,3 +403,41 @@ def locked(device: Device, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
         return scan(files, at)
 
     monkeypatch.setattr(Beneath, "scan", refuse)
+
+
+def test_a_file_that_may_not_be_read_is_left_out_but_can_be_looked_for(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("in/a.png", "in/secret.png", "in/note.txt"):
+        device.write(name, b"x")
+    secret = device.folder / "in/secret.png"
+    monkeypatch.setattr(Beneath, "is_readable", lambda _, path: path != secret)
+    for more in ({"kinds": ["image"]}, {"what": "pictures"}, {"whole": True, "pattern": "*.png"}, {"same_size": True}):
+        asked: dict[str, Any] = {"root": "in", **more}
+        found = device.call("fs.find", **asked)
+        assert "secret.png" not in {row["name"] for row in found["files"]}
+        assert found["left_out"] == [{"path": "in/secret.png", "why": "it cannot be read: Permission denied"}]
+        assert found["unreadable"] == 1
+    assert device.call("fs.find", root="in", pattern="*.txt")["left_out"] == []
+    for question in ({"words": "secret"}, {"largest": True, "limit": 3}, {"file": "secret.png"}):
+        asked = {"root": "in", **question}
+        found = device.call("fs.find", **asked)
+        assert "secret.png" in {row["name"] for row in found["files"]}
+        assert found["left_out"] == []
+
+
+def test_a_folder_of_another_device_leaves_nothing_out(device: Device, tmp_path: Path) -> None:
+    device.write("in/a.txt", b"x")
+    assert device.call("fs.find", root="in", not_under=str(tmp_path / "elsewhere"))["count"] == 1
+
+
+@pytest.mark.parametrize("tool", ["fs.list", "fs.find"])
+def test_a_folder_that_is_not_there_is_named_with_those_like_it_of_every_granted_one(
+    device: Device, tmp_path: Path, tool: str
+) -> None:
+    (tmp_path / "Photos/Urlaub 2026").mkdir(parents=True)
+    granted = Folders.of(write=[str(device.folder), str(tmp_path / "Photos")])
+    asked = {"path" if tool == "fs.list" else "root": "Urlaub 2025"}
+    with pytest.raises(ToolFailed, match=r"Urlaub 2025 .*; there is 'Urlaub 2026'") as failed:
+        device.call(tool, granted=granted, **asked)
+    assert failed.value.code is Code.FILE_NOT_FOUND

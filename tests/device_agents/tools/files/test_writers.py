@@ -257,3 +257,13 @@ def test_a_folder_that_is_made_in_another_folder_is_taken_back(device: Device) -
     device.call("fs.trash", granted=granted, paths=made["added"])
     assert not list(device.folder.parent.rglob("granted/**/empty"))
     assert not list(device.folder.parent.rglob("second/there/empty"))
+
+
+def test_the_folder_of_all_files_is_told_by_its_whole_path(device: Device) -> None:
+    rows = [{**device.store.take(b"x"), "below": f"in/{name}", "path": name} for name in ("a/1.txt", "b/2.txt")]
+    written = device.call("fs.write", files=rows, under="Shelf", name_by="path")
+    assert written["folder"] == str(device.folder / "Shelf/in")
+    assert "folder" not in device.call("fs.write", under="Shelf")
+    folders = [{"path": "in", "files": [{**row, "sha256": row["artifact"]} for row in rows]}]
+    compared = device.call("fs.verify", folders=folders, under="Shelf")
+    assert (compared["here"], compared["folder"]) == (2, str(device.folder / "Shelf/in"))
