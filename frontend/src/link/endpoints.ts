@@ -5,11 +5,13 @@ import type {
   ModelRole,
   NamedQuestionRow,
   Question,
+  RecipeWhole,
   SetModel,
   StreamEvent,
   WhyAll,
   WhyRow,
 } from "../model/types.ts";
+import { parseKept } from "../model/words/exact.ts";
 import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
@@ -258,6 +260,9 @@ export class Hub {
   recipes = (signal?: AbortSignal) => this.rest.get("/recipes", { signal });
   recipe = (name: string, signal?: AbortSignal, version?: number) =>
     this.rest.get("/recipes/{name}", { path: { name }, query: { version }, signal });
+  /** A recipe to be changed and sent back: one with a number that would lose digits on the way is refused. */
+  recipeKept = async (name: string, signal?: AbortSignal) =>
+    parseKept(await this.rest.text("/recipes/{name}", { path: { name }, signal })) as RecipeWhole;
   recipeVersions = (name: string, signal?: AbortSignal) =>
     this.rest.get("/recipes/{name}/versions", { path: { name }, signal });
   /** The last runs of a recipe beside each other, and what has changed over them. */

@@ -249,6 +249,30 @@ export function Labelled({ label, children }: { label: string; children: (id: st
 }
 
 /**
+ * A field whose document gets what its text means. The text stays as it is typed until the document has another value, so
+ * that `1.` and `0.0` can be gone on with. A text for which `read` throws is kept, told as `wrong`, and changes nothing.
+ */
+export function useTypedText<T>(
+  value: T,
+  write: (value: T) => string,
+  read: (text: string) => T,
+  onValue: (value: T) => void,
+) {
+  const [held, setHeld] = useState(() => ({ text: write(value), own: value, wrong: "" }));
+  const shown = JSON.stringify(held.own) === JSON.stringify(value) ? held : { text: write(value), wrong: "" };
+  const type = (text: string) => {
+    try {
+      const own = read(text);
+      setHeld({ text, own, wrong: "" });
+      onValue(own);
+    } catch (error) {
+      setHeld({ text, own: value, wrong: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return { text: shown.text, wrong: shown.wrong, type };
+}
+
+/**
  * The reference of a field that a press opens: it takes the focus as it is drawn, so that the button which leaves does
  * not send the focus elsewhere. One function for all fields: a new one would be called at each drawing.
  */

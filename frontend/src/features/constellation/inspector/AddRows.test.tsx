@@ -32,7 +32,8 @@ function shown(record: GroupRecord, spec = LIST) {
 it("reads a list or a value a line", () => {
   expect(rowsOf('{"rate": 1}\n\n2')).toEqual([{ rate: 1 }, 2]);
   expect(rowsOf("[1, 2]")).toEqual([1, 2]);
-  expect(rowsOf("rate 1")).toBeNull();
+  expect(rowsOf("rate 1")).toContain("as JSON");
+  expect(rowsOf('{"id": 12345678901234567890}')).toContain("12345678901234567890");
 });
 
 it("adds the rows by one edit", async () => {

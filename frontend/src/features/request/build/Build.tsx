@@ -147,7 +147,7 @@ export function Build({ document, values: understood }: BuildProps) {
           </header>
           <div className="under flat">
             <Slots
-              params={Object.fromEntries(Object.keys(params).map((name) => [name, values[name] ?? ""]))}
+              params={Object.fromEntries(Object.keys(params).map((name) => [name, given[name] ?? values[name] ?? ""]))}
               types={params as never}
               onChange={setGiven}
             />
