@@ -6,7 +6,7 @@ import { type Asks, useReason, useWhyNot } from "./away.tsx";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
 import { Said } from "./Said.tsx";
-import { typed } from "./typed.ts";
+import { pressedKey, typed } from "./typed.ts";
 
 export function StatePill({
   shown,
@@ -107,7 +107,7 @@ export function Tabs<T extends string>({ label, value, choices, onChange, look =
   const box = useRef<HTMLDivElement>(null);
   const shown = choices.filter((choice) => !choice.hidden);
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const step = pressedKey(event) === "ArrowRight" ? 1 : pressedKey(event) === "ArrowLeft" ? -1 : 0;
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();

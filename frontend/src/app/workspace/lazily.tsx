@@ -68,7 +68,7 @@ export function lazily<P extends object, M>(
       setTurn((held) => held + 1);
     };
     return frame(
-      <div className="card stack" role="alert">
+      <section className="note tone-amber" role="alert">
         <p className="strong">{part} could not be loaded.</p>
         <p className="dim">{WORDS[cause]}</p>
         <p className="row wrap">
@@ -77,7 +77,7 @@ export function lazily<P extends object, M>(
             <Button onClick={() => location.reload()}>Reload the page</Button>
           )}
         </p>
-      </div>,
+      </section>,
       props as P,
     );
   };
