@@ -77,8 +77,7 @@ export class Hub {
   promptPreview = (body: BodyOf<"post", "/prompt-preview">, signal?: AbortSignal) =>
     this.rest.post("/prompt-preview", { body, signal });
   /** `able: false`: the hub takes tasks that no device can begin. The preview beside the button has named them. */
-  submit = (body: Submission, key: string) =>
-    this.rest.create("/constellations", { body: { able: false, ...body } }, key);
+  submit = (body: Submission) => this.rest.create("/constellations", { body: { able: false, ...body } });
 
   /** Submits and waits for the answer, at most `waitS`. */
   submitAndWait = (body: Submission, waitS: number) =>
@@ -164,12 +163,12 @@ export class Hub {
     });
   /** Retries ended tasks in one round: all of them, or none. */
   retryTasks = (id: string, baseVersion: number, retry: string[], confirm: string[] = []) =>
-    this.rest.post("/constellations/{constellation}/edits", {
+    this.rest.create("/constellations/{constellation}/edits", {
       path: { constellation: id },
       body: { base_version: baseVersion, operations: [], retry, ...(confirm.length ? { confirm } : {}) },
     });
   edit = (id: string, baseVersion: number, operations: unknown[], reason: string) =>
-    this.rest.post("/constellations/{constellation}/edits", {
+    this.rest.create("/constellations/{constellation}/edits", {
       path: { constellation: id },
       body: { base_version: baseVersion, operations, reason },
     });

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { asProblem } from "../../../app/workspace/resource.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
 import { LostDigits, parseKept } from "../../../model/words/exact.ts";
 import { FINAL, plural } from "../../../model/words/words.ts";
@@ -30,6 +31,8 @@ export function AddRows({ head, spec, record }: Props) {
   const { say, report } = useDoing();
   const [text, setText] = useState("");
   const [sending, setSending] = useState(false);
+  // The answer was lost: the same rows over the same version are the same edit, which is made once.
+  const [lost, setLost] = useState<{ text: string; version: number } | null>(null);
   const takesRows = spec.for_each?.source && !spec.for_each.devices && record?.state === "expanded";
   if (FINAL.has(head.state) || !takesRows) return null;
   const read = rowsOf(text);
@@ -43,12 +46,15 @@ export function AddRows({ head, spec, record }: Props) {
         : null;
   const add = async () => {
     setSending(true);
+    const version = lost?.text === text ? lost.version : (head.version ?? 0);
     try {
       const operation = { add_items: { to: spec.id, items: rows } };
-      const made = await hub.edit(head.id, head.version ?? 0, [operation], `more rows for ${spec.id}`);
+      const made = await hub.edit(head.id, version, [operation], `more rows for ${spec.id}`);
       say(`${plural(rows.length, "row")} added: version ${made.version} is applied`);
       setText("");
+      setLost(null);
     } catch (error) {
+      setLost(asProblem(error).status < 500 ? null : { text, version });
       report(error);
     } finally {
       setSending(false);
