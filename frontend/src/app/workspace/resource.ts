@@ -83,7 +83,7 @@ export function asProblem(error: unknown): Problem {
     return new Problem(409, {
       code: "digits_lost",
       reason: error.message,
-      hint: "The command line keeps them: `starloom edit ID --editor` changes what runs, `starloom submit -f FILE` starts a plan, `starloom recipe import FILE` keeps a recipe.",
+      hint: "The command line keeps them; docs/rows.md names the commands.",
     });
   }
   return new Problem(500, {
