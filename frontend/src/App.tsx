@@ -1,12 +1,14 @@
 /** The whole page: the sign-in for somebody who is not signed in, else the page that belongs to the address. */
-import { lazy, Suspense, useCallback, useEffect, useState } from "react";
-import { Redirect, Route, Switch } from "wouter";
+import { useCallback, useEffect, useState } from "react";
+import { Redirect, Route, Switch, useLocation } from "wouter";
 import { DoingProvider } from "./app/actions/Actions.tsx";
 import { keepFocus } from "./app/shell/focus.ts";
 import { MissingPage } from "./app/shell/Missing.tsx";
+import { Shell } from "./app/shell/Shell.tsx";
 import { watchNeeds } from "./app/waiting/needs.ts";
 import { WorkspaceContext } from "./app/workspace/context.ts";
 import { forget, onForgotten, read, tellSignedIn } from "./app/workspace/lastKnown.ts";
+import { lazily } from "./app/workspace/lazily.tsx";
 import { keepPage } from "./app/workspace/offline.ts";
 import { forgetOutputs } from "./app/workspace/personal.ts";
 import { asProblem } from "./app/workspace/resource.ts";
@@ -28,9 +30,15 @@ import { SettingsPage } from "./features/settings/Settings.tsx";
 import { type Invitation, InvitationPage } from "./features/settings/sessions/Invitation.tsx";
 import { SignInPage } from "./features/settings/sessions/SignIn.tsx";
 import type { Problem } from "./link/rest.ts";
+import { Boundary } from "./ui/Boundary.tsx";
 import { setProgram } from "./ui/typed.ts";
 
-const LiveEdit = lazy(() => import("./features/constellation/edit/LiveEdit.tsx"));
+const LiveEdit = lazily(
+  "The editor of a running plan",
+  () => import("./features/constellation/edit/LiveEdit.tsx"),
+  (module) => module.default,
+  (note) => <Shell title="Edit">{note}</Shell>,
+);
 const LINK = /^#?\/?(?:#\/)?sign-in\/([^./]+)\.(.+)$/;
 
 /** Takes a sign-in link out of the address, so that its secret stays in no history. */
@@ -50,6 +58,7 @@ type Stage =
 export function App() {
   const [stage, setStage] = useState<Stage>({ kind: "opening" });
   const [turn, setTurn] = useState(0);
+  const [path] = useLocation();
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: `turn` changes when a person tries again.
   useEffect(() => {
@@ -140,37 +149,33 @@ export function App() {
   return (
     <WorkspaceContext value={stage.workspace}>
       <DoingProvider>
-        <Switch>
-          <Route path="/">{() => <HomePage />}</Route>
-          <Route path="/new">{() => <NewPage />}</Route>
-          <Route path="/constellations">{() => <ConstellationsPage />}</Route>
-          <Route path="/constellations/:id/edit">
-            {({ id }) => (
-              <Suspense fallback={null}>
-                <LiveEdit key={id} id={id} />
-              </Suspense>
-            )}
-          </Route>
-          <Route path="/constellations/:id/answer/*?">
-            {({ id, "*": part }) => <AnswerPage key={id} id={id} part={part || null} />}
-          </Route>
-          <Route path="/constellations/:id/*?">
-            {({ id, "*": rest }) => (
-              <ConstellationPage key={id} id={id} task={rest?.startsWith("t/") ? rest.slice(2) : null} />
-            )}
-          </Route>
-          <Route path="/devices">{() => <FleetPage />}</Route>
-          <Route path="/fleet">{() => <Redirect to="/devices" replace />}</Route>
-          <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
-          <Route path="/recipes">{() => <RecipesPage />}</Route>
-          <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>
-          <Route path="/schedules">{() => <SchedulesPage />}</Route>
-          <Route path="/inbox">{() => <InboxPage />}</Route>
-          <Route path="/activity">{() => <ActivityPage />}</Route>
-          <Route path="/lab">{() => <LabPage />}</Route>
-          <Route path="/settings">{() => <SettingsPage />}</Route>
-          <Route>{() => <MissingPage />}</Route>
-        </Switch>
+        <Boundary part="This page" of={path}>
+          <Switch>
+            <Route path="/">{() => <HomePage />}</Route>
+            <Route path="/new">{() => <NewPage />}</Route>
+            <Route path="/constellations">{() => <ConstellationsPage />}</Route>
+            <Route path="/constellations/:id/edit">{({ id }) => <LiveEdit key={id} id={id} />}</Route>
+            <Route path="/constellations/:id/answer/*?">
+              {({ id, "*": part }) => <AnswerPage key={id} id={id} part={part || null} />}
+            </Route>
+            <Route path="/constellations/:id/*?">
+              {({ id, "*": rest }) => (
+                <ConstellationPage key={id} id={id} task={rest?.startsWith("t/") ? rest.slice(2) : null} />
+              )}
+            </Route>
+            <Route path="/devices">{() => <FleetPage />}</Route>
+            <Route path="/fleet">{() => <Redirect to="/devices" replace />}</Route>
+            <Route path="/devices/:id">{({ id }) => <DevicePage key={id} id={id} />}</Route>
+            <Route path="/recipes">{() => <RecipesPage />}</Route>
+            <Route path="/recipes/:name">{({ name }) => <RecipePage key={name} name={name} />}</Route>
+            <Route path="/schedules">{() => <SchedulesPage />}</Route>
+            <Route path="/inbox">{() => <InboxPage />}</Route>
+            <Route path="/activity">{() => <ActivityPage />}</Route>
+            <Route path="/lab">{() => <LabPage />}</Route>
+            <Route path="/settings">{() => <SettingsPage />}</Route>
+            <Route>{() => <MissingPage />}</Route>
+          </Switch>
+        </Boundary>
       </DoingProvider>
     </WorkspaceContext>
   );

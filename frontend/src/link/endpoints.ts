@@ -5,11 +5,13 @@ import type {
   ModelRole,
   NamedQuestionRow,
   Question,
+  RecipeWhole,
   SetModel,
   StreamEvent,
   WhyAll,
   WhyRow,
 } from "../model/types.ts";
+import { parseKept } from "../model/words/exact.ts";
 import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
@@ -75,8 +77,7 @@ export class Hub {
   promptPreview = (body: BodyOf<"post", "/prompt-preview">, signal?: AbortSignal) =>
     this.rest.post("/prompt-preview", { body, signal });
   /** `able: false`: the hub takes tasks that no device can begin. The preview beside the button has named them. */
-  submit = (body: Submission, key: string) =>
-    this.rest.create("/constellations", { body: { able: false, ...body } }, key);
+  submit = (body: Submission) => this.rest.create("/constellations", { body: { able: false, ...body } });
 
   /** Submits and waits for the answer, at most `waitS`. */
   submitAndWait = (body: Submission, waitS: number) =>
@@ -162,12 +163,12 @@ export class Hub {
     });
   /** Retries ended tasks in one round: all of them, or none. */
   retryTasks = (id: string, baseVersion: number, retry: string[], confirm: string[] = []) =>
-    this.rest.post("/constellations/{constellation}/edits", {
+    this.rest.create("/constellations/{constellation}/edits", {
       path: { constellation: id },
       body: { base_version: baseVersion, operations: [], retry, ...(confirm.length ? { confirm } : {}) },
     });
   edit = (id: string, baseVersion: number, operations: unknown[], reason: string) =>
-    this.rest.post("/constellations/{constellation}/edits", {
+    this.rest.create("/constellations/{constellation}/edits", {
       path: { constellation: id },
       body: { base_version: baseVersion, operations, reason },
     });
@@ -258,6 +259,9 @@ export class Hub {
   recipes = (signal?: AbortSignal) => this.rest.get("/recipes", { signal });
   recipe = (name: string, signal?: AbortSignal, version?: number) =>
     this.rest.get("/recipes/{name}", { path: { name }, query: { version }, signal });
+  /** A recipe to be changed and sent back: one with a number that would lose digits on the way is refused. */
+  recipeKept = async (name: string, signal?: AbortSignal) =>
+    parseKept(await this.rest.text("/recipes/{name}", { path: { name }, signal })) as RecipeWhole;
   recipeVersions = (name: string, signal?: AbortSignal) =>
     this.rest.get("/recipes/{name}/versions", { path: { name }, signal });
   /** The last runs of a recipe beside each other, and what has changed over them. */

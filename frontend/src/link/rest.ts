@@ -39,6 +39,9 @@ export class Problem extends Error {
   }
 }
 
+/** As long as the hub keeps the answers of keys. A request that is asked for later is meant as another one. */
+const REPEAT_MS = 600_000;
+
 type Fetch = (input: string, init?: RequestInit) => Promise<Response>;
 
 export const BASE = "/api/v1";
@@ -104,6 +107,8 @@ export class Rest {
   private readonly base: string;
   private readonly onSignedOut: () => void;
   private readonly onUnreachable: () => void;
+  /** The keys of creating requests whose answer is open or was lost. */
+  private readonly unanswered = new Map<string, { key: string; atMs: number }>();
 
   constructor(options: RestOptions = {}) {
     this.fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init));
@@ -120,9 +125,25 @@ export class Rest {
     return this.send<AnswerOf<"post", P>>("POST", path, { body: {}, ...given[0] });
   }
 
-  /** A POST that creates: carries an idempotency key, so that a repeat after a lost answer creates nothing. */
-  create<P extends PathOf<"post">>(path: P, given: Given<"post", P>, key: string = crypto.randomUUID()) {
-    return this.send<AnswerOf<"post", P>>("POST", path, { body: {}, ...given }, { "Idempotency-Key": key });
+  /**
+   * A POST that creates. While its answer is open or was lost, the same request has the same idempotency key, from
+   * wherever on the page it is made, so that a repeat creates nothing and gets the answer of the first. An answer, also
+   * a refusal, ends that: the same request is then another one.
+   */
+  async create<P extends PathOf<"post">>(path: P, given: Given<"post", P>): Promise<AnswerOf<"post", P>> {
+    const whole: AnyGiven = { body: {}, ...given };
+    const asked = `${addressOf(path, whole)} ${JSON.stringify(whole.body)}`;
+    const open = this.unanswered.get(asked);
+    const held = open && Date.now() - open.atMs < REPEAT_MS ? open : { key: crypto.randomUUID(), atMs: Date.now() };
+    this.unanswered.set(asked, held);
+    try {
+      const made = await this.send<AnswerOf<"post", P>>("POST", path, whole, { "Idempotency-Key": held.key });
+      this.unanswered.delete(asked);
+      return made;
+    } catch (error) {
+      if (error instanceof Problem && error.status < 500) this.unanswered.delete(asked);
+      throw error;
+    }
   }
 
   put<P extends PathOf<"put">>(path: P, ...given: Arguments<"put", P>) {

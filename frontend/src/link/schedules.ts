@@ -25,7 +25,7 @@ export class Schedules {
     this.rest.get("/schedule-runs/{schedule}", { path: { schedule: id }, signal });
   list = (signal?: AbortSignal) => this.rest.get("/schedules", { signal });
   preview = (body: ClockAsked, signal?: AbortSignal) => this.rest.post("/schedule-preview", { body, signal });
-  make = (body: NewSchedule, key: string) => this.rest.create("/schedules", { body }, key);
+  make = (body: NewSchedule) => this.rest.create("/schedules", { body });
   change = (id: string, body: PatchSchedule) =>
     this.rest.patch("/schedules/{schedule}", { path: { schedule: id }, body });
   control = (id: string, action: ScheduleAction) =>

@@ -5,6 +5,7 @@
 import { Children, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { grown } from "../styles/textSize.ts";
 import { Button } from "./parts.tsx";
+import { pressedKey } from "./typed.ts";
 
 interface ActsProps {
   label: string;
@@ -100,7 +101,7 @@ export function Acts({ label, className = "", up = false, children }: ActsProps)
     setOpen(false);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "Escape" || !open) return;
+    if (pressedKey(event) !== "Escape" || !open) return;
     event.preventDefault();
     close();
   };

@@ -35,8 +35,8 @@ export class Boundary extends Component<Props, State> {
       <div className="card stack" role="alert">
         <p className="strong">{this.props.part} cannot be shown here.</p>
         <p className="dim">
-          The page failed at it; nothing was changed or lost. The command line still shows it. Cause:{" "}
-          {this.state.failed.slice(0, 200)}
+          The page failed at it. Nothing changed on the hub, and the command line still shows it; text that was typed
+          here and not kept is gone. Cause: {this.state.failed.slice(0, 200)}
         </p>
         <p>
           <button type="button" className="btn" onClick={() => this.setState({ failed: null })}>

@@ -1,5 +1,6 @@
 /** A menu at a place of the page: one tab stop, arrows walk it, Escape and a press beside it close it. */
 import { type KeyboardEvent, useEffect, useRef } from "react";
+import { pressedKey } from "./typed.ts";
 
 export interface MenuEntry {
   label: string;
@@ -37,10 +38,11 @@ export function Menu({ label, at, entries, onClose }: MenuProps) {
   }, [at, onClose]);
 
   const onKeyDown = (event: KeyboardEvent) => {
+    const key = pressedKey(event);
     const items = [...(box.current?.querySelectorAll<HTMLElement>("button") ?? [])];
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     event.stopPropagation();
-    if (event.key === "Tab" || event.key === "Escape") onClose();
+    if (key === "Tab" || key === "Escape") onClose();
     if (!step) return;
     event.preventDefault();
     const now = items.indexOf(document.activeElement as HTMLElement);

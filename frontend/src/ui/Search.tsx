@@ -1,5 +1,6 @@
 /** How a list is narrowed: words typed into its search field (`/` goes there), and one choice of a few. */
 import { Icon } from "./Icon.tsx";
+import { pressedKey } from "./typed.ts";
 
 interface Words {
   label: string;
@@ -25,7 +26,7 @@ export function SearchField(props: Words) {
         value={value}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Escape") onEscape?.();
+          if (pressedKey(event) === "Escape") onEscape?.();
         }}
       />
       <kbd className="only-wide" aria-hidden="true">

@@ -10,6 +10,7 @@ import {
   useState,
 } from "react";
 import { grown } from "../styles/textSize.ts";
+import { pressedKey } from "./typed.ts";
 
 /**
  * Who may ask, as the hub's routes ask for it: `true` is a person who may change something, `fleet` one who may change
@@ -135,7 +136,7 @@ export function useReason(why: string | null): Reason {
       if (!(event.target instanceof Node && shown.contains(event.target))) setButton(null);
     };
     const leave = (event: KeyboardEvent) => {
-      if (event.key === "Escape") setButton(null);
+      if (pressedKey(event) === "Escape") setButton(null);
     };
     document.addEventListener("pointerdown", away, true);
     document.addEventListener("scroll", away, true);

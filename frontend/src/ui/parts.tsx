@@ -6,7 +6,7 @@ import { type Asks, useReason, useWhyNot } from "./away.tsx";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
 import { Said } from "./Said.tsx";
-import { typed } from "./typed.ts";
+import { pressedKey, typed } from "./typed.ts";
 
 export function StatePill({
   shown,
@@ -107,7 +107,7 @@ export function Tabs<T extends string>({ label, value, choices, onChange, look =
   const box = useRef<HTMLDivElement>(null);
   const shown = choices.filter((choice) => !choice.hidden);
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const step = pressedKey(event) === "ArrowRight" ? 1 : pressedKey(event) === "ArrowLeft" ? -1 : 0;
     if (!step) return;
     event.preventDefault();
     event.stopPropagation();
@@ -246,6 +246,30 @@ export function Labelled({ label, children }: { label: string; children: (id: st
       {children(id)}
     </div>
   );
+}
+
+/**
+ * A field whose document gets what its text means. The text stays as it is typed until the document has another value, so
+ * that `1.` and `0.0` can be gone on with. A text for which `read` throws is kept, told as `wrong`, and changes nothing.
+ */
+export function useTypedText<T>(
+  value: T,
+  write: (value: T) => string,
+  read: (text: string) => T,
+  onValue: (value: T) => void,
+) {
+  const [held, setHeld] = useState(() => ({ text: write(value), own: value, wrong: "" }));
+  const shown = JSON.stringify(held.own) === JSON.stringify(value) ? held : { text: write(value), wrong: "" };
+  const type = (text: string) => {
+    try {
+      const own = read(text);
+      setHeld({ text, own, wrong: "" });
+      onValue(own);
+    } catch (error) {
+      setHeld({ text, own: value, wrong: error instanceof Error ? error.message : String(error) });
+    }
+  };
+  return { text: shown.text, wrong: shown.wrong, type };
 }
 
 /**

@@ -8,6 +8,7 @@ import type { StreamModel } from "../../model/stream/stream.ts";
 import { boardOf } from "../../model/tasks/board.ts";
 import type { TaskView } from "../../model/tasks/selectors.ts";
 import type { GroupRecord, Head } from "../../model/types.ts";
+import { parseKept } from "../../model/words/exact.ts";
 import { FINAL } from "../../model/words/words.ts";
 import type { Asks } from "../../ui/away.tsx";
 
@@ -144,13 +145,13 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
     },
   ];
   if (refusedByJudge(view)) {
-    const value = view.attempt?.value;
+    const held = heldValue(view.attempt?.value);
     actions.unshift({
       id: "holds",
       label: "It holds",
       deed: "Overrule the judge",
-      why: gone ?? (value ? null : "Its result is kept as a file: retry it, or say so with starloom mark."),
-      run: act("mark", { state: "succeeded", value: JSON.parse(value || "null"), reason: OVERRULED }),
+      why: gone ?? held.why,
+      run: act("mark", { state: "succeeded", value: held.value, reason: OVERRULED }),
     });
   }
   if (state === "unknown") {
@@ -160,6 +161,16 @@ export function taskActions(hub: Hub, head: Head, view: TaskView): Action[] {
     );
   }
   return actions;
+}
+
+/** The result that a task keeps where the judge is overruled, or why it cannot be said again from here. */
+function heldValue(text: string | null | undefined): { value: unknown; why: string | null } {
+  if (!text) return { value: null, why: "Its result is kept as a file: retry it, or say so with starloom mark." };
+  try {
+    return { value: parseKept(text), why: null };
+  } catch (error) {
+    return { value: null, why: `${(error as Error).message} Say so with starloom mark.` };
+  }
 }
 
 export function groupActions(

@@ -2,6 +2,7 @@
 import { type KeyboardEvent, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Modal } from "../../ui/Modal.tsx";
+import { pressedKey } from "../../ui/typed.ts";
 import { hasWords, type PaletteEntry, requestOf, useFinds } from "./finds.ts";
 
 const SHOWN_MAX = 40;
@@ -20,11 +21,12 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
   const active = found[Math.min(at, found.length - 1)];
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const key = pressedKey(event);
+    const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     if (step) {
       event.preventDefault();
       setAt((held) => (Math.min(held, found.length - 1) + step + found.length) % Math.max(1, found.length));
-    } else if (event.key === "Enter" && active) {
+    } else if (key === "Enter" && active) {
       event.preventDefault();
       onClose();
       active.run();

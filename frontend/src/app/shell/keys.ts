@@ -1,5 +1,6 @@
 /** The keyboard map: one listener, two-key sequences, nothing while one types or behind a dialog. `?` shows the list. */
 import { useEffect, useRef } from "react";
+import { pressedKey } from "../../ui/typed.ts";
 
 export interface Key {
   keys: string;
@@ -19,8 +20,9 @@ function isTyping(target: EventTarget | null): boolean {
 
 function nameOf(event: KeyboardEvent): string {
   const control = event.ctrlKey || event.metaKey ? "Ctrl-" : "";
-  if (event.key.length > 1 || !control) return control + event.key;
-  return `${control}${event.shiftKey ? "Shift-" : ""}${event.key.toUpperCase()}`;
+  const key = pressedKey(event);
+  if (key.length > 1 || !control) return control + key;
+  return `${control}${event.shiftKey ? "Shift-" : ""}${key.toUpperCase()}`;
 }
 
 /** Listens for these keys for as long as the component stands. Later components hear first. */
@@ -32,7 +34,7 @@ export function useKeys(keys: Key[]): void {
     let at = 0;
     let strayAt = Number.NEGATIVE_INFINITY;
     const hear = (event: KeyboardEvent) => {
-      if (event.defaultPrevented || event.altKey) return;
+      if (event.defaultPrevented || event.altKey || !pressedKey(event)) return;
       const name = nameOf(event);
       const sequence = event.timeStamp - at < SEQUENCE_MS ? `${before} ${name}` : "";
       before = name;
@@ -41,7 +43,7 @@ export function useKeys(keys: Key[]): void {
       const inDialog = document.querySelector("dialog[open]") !== null;
       const found =
         latest.current.find((key) => key.keys === sequence) ?? latest.current.find((key) => key.keys === name);
-      const letter = event.key.length === 1 && !event.ctrlKey && !event.metaKey;
+      const letter = pressedKey(event).length === 1 && !event.ctrlKey && !event.metaKey;
       const meant = found || latest.current.some((key) => key.keys.startsWith(`${name} `));
       const strayed = event.timeStamp - strayAt < TYPING_MS;
       if (letter && !typing && (strayed || !meant)) strayAt = event.timeStamp;

@@ -2,6 +2,7 @@
 import { useCallback, useContext, useEffect, useRef, useState } from "react";
 import { Problem } from "../../link/rest.ts";
 import type { Topic } from "../../model/types.ts";
+import { LostDigits } from "../../model/words/exact.ts";
 import { WorkspaceContext } from "./context.ts";
 import { knownList, noteList } from "./lastKnown.ts";
 
@@ -78,6 +79,13 @@ const known = <T>(key: string | null): T | null => (key === null ? null : (known
 
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  if (error instanceof LostDigits) {
+    return new Problem(409, {
+      code: "digits_lost",
+      reason: error.message,
+      hint: "The command line keeps them; docs/rows.md names the commands.",
+    });
+  }
   return new Problem(500, {
     code: "internal",
     reason: `The page has a fault: ${error instanceof Error ? error.message : String(error)}`,

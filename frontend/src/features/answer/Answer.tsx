@@ -3,9 +3,9 @@
  * to look at. A part is found by its key, which stands in the address.
  */
 
-import { lazy, Suspense } from "react";
 import { Link } from "wouter";
 import { useWorkspace } from "../../app/workspace/context.ts";
+import { lazily } from "../../app/workspace/lazily.tsx";
 import type { FileRef } from "../../model/answer/files.ts";
 import { type AnswerPart, changeIn, named, type PartKind, parsed } from "../../model/answer/parts.ts";
 import { taskNamed } from "../../model/fleet/fleet.ts";
@@ -18,8 +18,16 @@ import { FilePreview } from "./previews/FilePreview.tsx";
 import { Gallery } from "./previews/Gallery.tsx";
 import { ValueView } from "./values/ValueView.tsx";
 
-const ChangeView = lazy(() => import("./previews/ChangeView.tsx"));
-const MarkdownView = lazy(() => import("./previews/MarkdownView.tsx"));
+const ChangeView = lazily(
+  "The view of a change",
+  () => import("./previews/ChangeView.tsx"),
+  (module) => module.default,
+);
+const MarkdownView = lazily(
+  "The view of Markdown",
+  () => import("./previews/MarkdownView.tsx"),
+  (module) => module.default,
+);
 
 const ICONS: Record<PartKind, IconName> = {
   change: "copy",
@@ -169,18 +177,14 @@ function Contents({ part }: { part: AnswerPart }) {
   const plain = <ValueView text={text} table={kind === "table"} />;
   if (change) {
     return (
-      <Suspense fallback={plain}>
+      <>
         {change.name && <p className="mono cut">{change.name}</p>}
-        <ChangeView before={change.before} after={change.after} />
-      </Suspense>
+        <ChangeView waiting={plain} before={change.before} after={change.after} />
+      </>
     );
   }
   if (kind === "markdown" && typeof value === "string") {
-    return (
-      <Suspense fallback={plain}>
-        <MarkdownView text={value} />
-      </Suspense>
-    );
+    return <MarkdownView waiting={plain} text={value} />;
   }
   return plain;
 }

@@ -1,8 +1,9 @@
 /** *Keep this as a recipe?* for plans of this person that ended clean: kept by the dialog, or dismissed for good. */
-import { lazy, Suspense, useState } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../app/workspace/context.ts";
+import { inDialog, lazily } from "../../app/workspace/lazily.tsx";
 import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import { draftOf, type Fields } from "../../model/rows/document.ts";
 import type { ProposalList, ProposalRow } from "../../model/types.ts";
@@ -10,7 +11,12 @@ import { Icon } from "../../ui/Icon.tsx";
 import { Button } from "../../ui/parts.tsx";
 import { sentenceOf } from "../request/build/proposal.ts";
 
-const SaveRecipe = lazy(async () => ({ default: (await import("../request/build/SaveRecipe.tsx")).SaveRecipe }));
+const SaveRecipe = lazily(
+  "The dialog that saves a recipe",
+  () => import("../request/build/SaveRecipe.tsx"),
+  (module) => module.SaveRecipe,
+  inDialog,
+);
 
 /** So many stand on Home; the others are in the gallery. */
 const ON_HOME_MAX = 2;
@@ -160,15 +166,13 @@ function ProposalLine(props: { proposal: ProposalRow; reload: () => void; named?
         </Button>
       </span>
       {keeping && (
-        <Suspense fallback={null}>
-          <SaveRecipe
-            draft={draftOf(proposal.document as Fields)}
-            effects={proposal.effects}
-            proposal={proposal.id}
-            answers={proposal.answers}
-            onClose={() => setKeeping(false)}
-          />
-        </Suspense>
+        <SaveRecipe
+          draft={draftOf(proposal.document as Fields)}
+          effects={proposal.effects}
+          proposal={proposal.id}
+          answers={proposal.answers}
+          onClose={() => setKeeping(false)}
+        />
       )}
     </>
   );

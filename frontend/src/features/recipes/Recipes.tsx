@@ -1,8 +1,9 @@
 /** Recipes: a gallery by purpose, each with its picture and its sentence for this fleet. Importing one runs nothing. */
-import { lazy, Suspense, useEffect, useState } from "react";
+import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
+import { inDialog, lazily } from "../../app/workspace/lazily.tsx";
 import { useResource } from "../../app/workspace/resource.ts";
 import { devices } from "../../model/fleet/fleet.ts";
 import { Icon } from "../../ui/Icon.tsx";
@@ -13,7 +14,12 @@ import { hasWords, sections, untriedOf } from "./gallery.ts";
 import { ProposalsRow } from "./Proposals.tsx";
 import { RecipeCard } from "./RecipeCard.tsx";
 
-const ImportRecipe = lazy(() => import("./ImportRecipe.tsx"));
+const ImportRecipe = lazily(
+  "The import of a recipe",
+  () => import("./ImportRecipe.tsx"),
+  (module) => module.default,
+  inDialog,
+);
 
 export function RecipesPage() {
   const { hub } = useWorkspace();
@@ -99,14 +105,12 @@ export function RecipesPage() {
         )}
       </div>
       {importing && (
-        <Suspense fallback={null}>
-          <ImportRecipe
-            onClose={() => {
-              setImporting(false);
-              recipes.reload();
-            }}
-          />
-        </Suspense>
+        <ImportRecipe
+          onClose={() => {
+            setImporting(false);
+            recipes.reload();
+          }}
+        />
       )}
     </Shell>
   );

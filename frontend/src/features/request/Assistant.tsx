@@ -136,13 +136,11 @@ function Ready({ found }: { found: PastedPlan }) {
   const [, go] = useLocation();
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
-  // The same plan launched twice is one constellation.
-  const [key] = useState(() => crypto.randomUUID());
   const launch = async () => {
     setLaunching(true);
     setRefused(null);
     try {
-      const made = await hub.submit({ plan: found.plan, ...(found.plan_hash && { plan_hash: found.plan_hash }) }, key);
+      const made = await hub.submit({ plan: found.plan, ...(found.plan_hash && { plan_hash: found.plan_hash }) });
       go(`/constellations/${made.id}`);
     } catch (error) {
       setRefused(asProblem(error));

@@ -3,11 +3,12 @@
  * Launch sends the hash of what was shown, so that nothing else can run.
  */
 
-import { lazy, Suspense, useEffect, useMemo, useState } from "react";
+import { useEffect, useMemo, useState } from "react";
 import { useLocation, useSearch } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { useKept } from "../../app/workspace/drafts.ts";
+import { lazily } from "../../app/workspace/lazily.tsx";
 import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
@@ -27,9 +28,21 @@ import { type Rhythm, RhythmNote } from "./Rhythm.tsx";
 import { ModelFault, UnderstoodLine } from "./Understood.tsx";
 
 type Way = "describe" | "build" | "recipe";
-const BuildFrom = lazy(() => import("./build/BuildFrom.tsx"));
-const PromptCard = lazy(() => import("./PromptCard.tsx"));
-const Assistant = lazy(async () => ({ default: (await import("./Assistant.tsx")).Assistant }));
+const BuildFrom = lazily(
+  "The editor of plans",
+  () => import("./build/BuildFrom.tsx"),
+  (module) => module.default,
+);
+const PromptCard = lazily(
+  "The text for the model",
+  () => import("./PromptCard.tsx"),
+  (module) => module.default,
+);
+const Assistant = lazily(
+  "The choice of an assistant",
+  () => import("./Assistant.tsx"),
+  (module) => module.Assistant,
+);
 
 /** The address at which a recipe stands in rows, with the values that were understood. */
 function inRows({ name, params }: { name: string; params: unknown }): string {
@@ -193,13 +206,12 @@ export function NewPage() {
         )}
         {way === "recipe" && <RecipeChoice chosen={recipe} onChoose={(name, params) => setRecipe({ name, params })} />}
         {way === "build" ? (
-          <Suspense fallback={<p className="dim">Reading.</p>}>
-            <BuildFrom
-              recipe={building ? search.get("recipe") : null}
-              from={building ? search.get("from") : null}
-              values={building ? search.get("values") : null}
-            />
-          </Suspense>
+          <BuildFrom
+            waiting={<p className="dim">Reading.</p>}
+            recipe={building ? search.get("recipe") : null}
+            from={building ? search.get("from") : null}
+            values={building ? search.get("values") : null}
+          />
         ) : (
           <>
             {preview.problem && asked && settled && <ProblemNote problem={preview.problem} />}
@@ -223,21 +235,17 @@ export function NewPage() {
               />
             )}
             {!recipe && forModel && understood?.share && settled && !unreachable && (
-              <Suspense>
-                <PromptCard
-                  key={stamp}
-                  words={words.trim()}
-                  most={understood.share}
-                  sharing={sharing}
-                  onSharing={setSharing}
-                />
-              </Suspense>
+              <PromptCard
+                key={stamp}
+                words={words.trim()}
+                most={understood.share}
+                sharing={sharing}
+                onSharing={setSharing}
+              />
             )}
             {!recipe && settled && !unreachable && <ModelFault fault={understood?.model_fault} />}
             {!recipe && understood && understood.outcome !== "exact" && settled && !unreachable && (
-              <Suspense>
-                <Assistant words={words.trim()} />
-              </Suspense>
+              <Assistant words={words.trim()} />
             )}
             <AskedBack />
             {way === "describe" && !asked && !unreachable && <AskedLately onWords={say} />}

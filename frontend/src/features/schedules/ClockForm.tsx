@@ -5,7 +5,8 @@ import type { Terms } from "../../link/schedules.ts";
 import { devices } from "../../model/fleet/fleet.ts";
 import type { ScheduleRow } from "../../model/types.ts";
 import { type Clock, clockOf, cronOf, firingTime, type Rhythm, WEEKDAYS } from "../../model/words/clock.ts";
-import { Labelled } from "../../ui/parts.tsx";
+import { numberIn } from "../../model/words/exact.ts";
+import { Labelled, useTypedText } from "../../ui/parts.tsx";
 
 const RHYTHMS: [Rhythm, string][] = [
   ["hourly", "every hour"],
@@ -32,6 +33,42 @@ const NOTIFIES: [Terms["notify"], string][] = [
   ["change", "when the answer changes"],
   ["always", "every time"],
 ];
+
+interface WholeFieldProps {
+  id: string;
+  value: number;
+  least: number;
+  most: number;
+  onValue: (value: number) => void;
+}
+
+/** A whole number within bounds. The browser keeps a form back whose number is another one. */
+function WholeField({ id, value, least, most, onValue }: WholeFieldProps) {
+  const read = (text: string): number => {
+    const typed = numberIn(text, { whole: true, least, most });
+    if (typed.value === null) throw new Error(`It ${typed.fault ?? "needs a number"}.`);
+    return typed.value;
+  };
+  const { text, wrong, type } = useTypedText(value, String, read, onValue);
+  return (
+    <>
+      <input
+        id={id}
+        type="number"
+        required
+        min={least}
+        max={most}
+        value={text}
+        onChange={(event) => type(event.target.value)}
+      />
+      {wrong && (
+        <span className="small word tone-vermilion" role="alert">
+          {wrong}
+        </span>
+      )}
+    </>
+  );
+}
 
 interface ClockFormProps {
   terms: Terms;
@@ -77,16 +114,7 @@ export function ClockForm({ terms, clock, onChange, onCalendar }: ClockFormProps
       )}
       {clock.rhythm === "monthly" && (
         <Labelled label="On day">
-          {(id) => (
-            <input
-              id={id}
-              type="number"
-              min={1}
-              max={28}
-              value={clock.day}
-              onChange={(event) => wind({ day: Math.min(28, Math.max(1, Number(event.target.value) || 1)) })}
-            />
-          )}
+          {(id) => <WholeField id={id} value={clock.day} least={1} most={28} onValue={(day) => wind({ day })} />}
         </Labelled>
       )}
       {clock.rhythm === "cron" ? (
@@ -105,16 +133,12 @@ export function ClockForm({ terms, clock, onChange, onCalendar }: ClockFormProps
         <Labelled label={clock.rhythm === "hourly" ? "At minute" : "At"}>
           {(id) =>
             clock.rhythm === "hourly" ? (
-              <input
+              <WholeField
                 id={id}
-                type="number"
-                min={0}
-                max={59}
                 value={Number(clock.time.slice(3))}
-                onChange={(event) => {
-                  const minute = Math.min(59, Math.max(0, Number(event.target.value) || 0));
-                  wind({ time: `00:${String(minute).padStart(2, "0")}` });
-                }}
+                least={0}
+                most={59}
+                onValue={(minute) => wind({ time: `00:${String(minute).padStart(2, "0")}` })}
               />
             ) : (
               <input

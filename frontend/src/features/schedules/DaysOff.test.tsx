@@ -64,3 +64,21 @@ it("says why a calendar file cannot be read, and keeps the days that were writte
   expect(await screen.findByText(/“no calendar” is no day/)).toBeTruthy();
   expect(days.value).toBe("28 March");
 });
+
+it("keeps the day of a month as it is typed, and saves no day that there is not", async () => {
+  const { hub } = await changing();
+  await userEvent.selectOptions(screen.getByRole("combobox", { name: "How often" }), "monthly");
+  const day = screen.getByLabelText<HTMLInputElement>("On day");
+  await userEvent.clear(day);
+  expect(day.value).toBe("");
+  await userEvent.type(day, "31");
+  expect(day.validity.rangeOverflow).toBe(true);
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(hub.calls.some((call) => call.method === "PATCH")).toBe(false);
+  await userEvent.clear(day);
+  await userEvent.type(day, "15");
+  await userEvent.click(screen.getByRole("button", { name: "Save" }));
+  expect(hub.calls.find((call) => call.method === "PATCH")?.body).toMatchObject({
+    cron: expect.stringContaining(" 15 * *"),
+  });
+});

@@ -93,7 +93,6 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   const [saving, setSaving] = useState(false);
   const [reading, setReading] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
-  const [key, setKey] = useState(() => crypto.randomUUID());
   const { cron, zone, except_days } = terms;
   const asked = cron ? { ...(change ? null : { ...runs, lists }), cron, zone, except_days } : null;
   const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
@@ -141,11 +140,10 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
       const body = { ...terms, cron: cronOf(clock), ...(listed === null ? null : { lists }) };
       const row = change
         ? await api.change(change.id, { ...body, plan_hash: asking?.plan_hash ?? undefined })
-        : await api.make({ ...runs, ...body, plan_hash: plan?.plan_hash ?? undefined }, key);
+        : await api.make({ ...runs, ...body, plan_hash: plan?.plan_hash ?? undefined });
       props.onSaved(row);
     } catch (error) {
       setRefused(asProblem(error));
-      setKey(crypto.randomUUID());
     } finally {
       setSaving(false);
     }

@@ -14,6 +14,7 @@ import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty, Labelled, ProblemNote } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
+import { pressedKey } from "../../ui/typed.ts";
 import { LastRuns } from "../recipes/trend/LastRuns.tsx";
 import { Slots } from "../request/preview/Slots.tsx";
 import { NextFirings } from "./ClockForm.tsx";
@@ -234,7 +235,7 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
               role="group"
               aria-label={`Remove ${row.name}?`}
               onKeyDown={(event) => {
-                if (event.key === "Escape") keep();
+                if (pressedKey(event) === "Escape") keep();
               }}
             >
               <Button autoFocus onClick={keep}>

@@ -2,6 +2,7 @@
  * The document that rows, graph and text show: a plan, or a recipe that holds one. It is kept as it was written; a
  * field that no row shows is carried along untouched. Values only: no React, no text, no fleet.
  */
+import { parseKept } from "../words/exact.ts";
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Fields = { [name: string]: Json };
@@ -120,7 +121,7 @@ export const recipeWith = (name: string, values: Fields): string =>
 /** The values in a text of the address; none where somebody wrote another one there. */
 export function valuesIn(text: string | null): Fields {
   try {
-    const read: unknown = JSON.parse(text ?? "{}");
+    const read = parseKept(text ?? "{}");
     return isFields(read) ? read : {};
   } catch {
     return {};

@@ -2,6 +2,7 @@
  * A tool's JSON schema as fields of a form, and what is wrong with arguments. Reads the part of JSON schema that
  * tools offer; what it does not understand it takes as any JSON, so that it never refuses more than the device would.
  */
+import { numberIn, outOf } from "../words/exact.ts";
 import { type Fields, isFields, type Json, list, textOf } from "./document.ts";
 
 type FieldKind = "text" | "number" | "yes_no" | "choice" | "words" | "choices" | "json";
@@ -113,10 +114,8 @@ export function wrongWith(field: Field, value: Json): string | null {
     return null;
   switch (field.kind) {
     case "number":
-      if (typeof value !== "number") return "needs a number";
-      if (field.whole && !Number.isInteger(value)) return "needs a whole number";
-      if (field.least !== undefined && value < field.least) return `is at least ${field.least}`;
-      return field.most !== undefined && value > field.most ? `is at most ${field.most}` : null;
+      if (typeof value === "number") return outOf(value, field);
+      return (typeof value === "string" && numberIn(value).fault) || "needs a number";
     case "yes_no":
       return typeof value === "boolean" ? null : "is yes or no";
     case "choice":

@@ -4,8 +4,9 @@
  * What is in such a frame cannot be measured, so in a low window its contents are drawn by the page, as on paper.
  */
 
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { useMedia, useWorkspace } from "../../../app/workspace/context.ts";
+import { lazily } from "../../../app/workspace/lazily.tsx";
 import { usePrinting } from "../../../app/workspace/printing.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { type FileRef, partAt, readCsv, shownAs } from "../../../model/answer/files.ts";
@@ -17,8 +18,16 @@ import { useRefusal } from "../../../ui/away.tsx";
 import { DataTable } from "../values/DataTable.tsx";
 import { ValueView } from "../values/ValueView.tsx";
 
-const PrintedPage = lazy(() => import("./PrintedPage.tsx"));
-const MarkdownView = lazy(() => import("./MarkdownView.tsx"));
+const PrintedPage = lazily(
+  "The page as it is printed",
+  () => import("./PrintedPage.tsx"),
+  (module) => module.default,
+);
+const MarkdownView = lazily(
+  "The view of Markdown",
+  () => import("./MarkdownView.tsx"),
+  (module) => module.default,
+);
 export const TEXT_BYTES_MAX = 256 * 1024;
 /** A part of a value can be shown only where the whole value was read. */
 const VALUE_BYTES_MAX = 4 * 1024 * 1024;
@@ -48,10 +57,10 @@ export function FilePreview({ file }: { file: FileRef }) {
   if (shown === "pdf") return <Framed url={url} name={readable(file.name)} />;
   if (shown === "html" && (printing || low)) {
     return (
-      <Suspense fallback={<Reading />}>
-        <PrintedPage file={file} />
+      <>
+        <PrintedPage waiting={<Reading />} file={file} />
         {!printing && <OwnTab url={url} label="Open it with its own look in a tab of its own" />}
-      </Suspense>
+      </>
     );
   }
   if (shown === "html") return <Framed url={url} name={readable(file.name)} sandboxed />;
@@ -156,9 +165,5 @@ function Contents({ text, whole, file }: { text: string; whole: boolean; file: F
     </pre>
   );
   if (shown !== "markdown") return plain;
-  return (
-    <Suspense fallback={plain}>
-      <MarkdownView text={text} />
-    </Suspense>
-  );
+  return <MarkdownView waiting={plain} text={text} />;
 }

@@ -43,13 +43,17 @@ const NO_VALUES = {};
 export default function LiveEdit({ id }: { id: string }) {
   const model = useStream(id);
   const head = headOf(model);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the model is one object, its revision says that it changed.
+  const unkept = useMemo(() => (model.ready && head ? unkeptIn(model, head) : null), [model, model.revision]);
   return (
     <Shell
       title={head ? `Edit ${head.name || id}` : "Edit"}
       crumb={{ path: `/constellations/${id}`, label: "Constellation" }}
     >
       <div className="page new">
-        {model.ready && head ? (
+        {unkept ? (
+          <ProblemNote problem={unkept} />
+        ) : model.ready && head ? (
           <Editing id={id} model={model} head={head} />
         ) : (
           <Empty title={model.absent || "Reading."} />
@@ -57,6 +61,16 @@ export default function LiveEdit({ id }: { id: string }) {
       </div>
     </Shell>
   );
+}
+
+/** Why the plan cannot be edited in rows: they would change a number that nobody touches. */
+function unkeptIn(model: StreamModel, head: Head): Problem | null {
+  try {
+    planOfStream(model, head);
+    return null;
+  } catch (error) {
+    return asProblem(error);
+  }
 }
 
 function Editing({ id, model, head }: { id: string; model: StreamModel; head: Head }) {

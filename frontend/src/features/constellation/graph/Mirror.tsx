@@ -7,6 +7,7 @@ import { useStructure, useTask } from "../../../app/workspace/context.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { dependencies, specs } from "../../../model/tasks/selectors.ts";
 import { naturalOrder } from "../../../model/words/natural.ts";
+import { pressedKey } from "../../../ui/typed.ts";
 import { useScene } from "./context.ts";
 
 const NEAR = 60;
@@ -36,20 +37,21 @@ export function Mirror({ label }: { label: string }) {
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+    const key = pressedKey(event);
+    const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
     let next: string | undefined;
-    if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
+    if (key === "ContextMenu" || (key === "F10" && event.shiftKey)) {
       event.preventDefault();
       const box = event.currentTarget.nextElementSibling?.getBoundingClientRect();
       if (active && box) onMenu(active.id, { x: box.left + box.width / 3, y: box.top + box.height / 3 });
       return;
     }
     if (step) next = lines[Math.min(lines.length - 1, Math.max(0, selected ? at + step : at))]?.id;
-    else if (event.key === "Home") next = lines[0]?.id;
-    else if (event.key === "End") next = lines[lines.length - 1]?.id;
-    else if (event.key === "ArrowRight") next = walk("target");
-    else if (event.key === "ArrowLeft") next = walk("source");
-    else if (event.key === "Enter" || event.key === " ") next = active?.id;
+    else if (key === "Home") next = lines[0]?.id;
+    else if (key === "End") next = lines[lines.length - 1]?.id;
+    else if (key === "ArrowRight") next = walk("target");
+    else if (key === "ArrowLeft") next = walk("source");
+    else if (key === "Enter" || key === " ") next = active?.id;
     else return;
     event.preventDefault();
     event.stopPropagation();

@@ -4,6 +4,7 @@ import type { Version } from "../../../model/types.ts";
 import { author, versionDelta } from "../../../model/words/words.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { Choose } from "../../../ui/Search.tsx";
+import { pressedKey } from "../../../ui/typed.ts";
 
 interface VersionsProps {
   versions: Version[];
@@ -25,10 +26,11 @@ export function Versions({ versions, shown, onShow, playing, onPlay }: VersionsP
     if (next) onShow(next.number);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    const key = pressedKey(event);
+    if (key !== "ArrowLeft" && key !== "ArrowRight") return;
     event.preventDefault();
     event.stopPropagation();
-    step(event.key === "ArrowRight" ? 1 : -1);
+    step(key === "ArrowRight" ? 1 : -1);
   };
   const labelled = versions.length <= LABELS_MAX;
   return (

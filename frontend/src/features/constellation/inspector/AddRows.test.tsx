@@ -5,6 +5,7 @@ import { afterEach, expect, it, vi } from "vitest";
 import { DoingProvider } from "../../../app/actions/Actions.tsx";
 import { WorkspaceContext } from "../../../app/workspace/context.ts";
 import type { Workspace } from "../../../app/workspace/workspace.ts";
+import { Problem } from "../../../link/rest.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
 import { AddRows, rowsOf } from "./AddRows.tsx";
 
@@ -17,22 +18,26 @@ const HEAD = { id: "c1", state: "active", version: 4 } as unknown as Head;
 const LIST = { id: "train", for_each: { source: "rates", output: "/l" } } as unknown as TaskSpec;
 const RUNS = { state: "expanded" } as unknown as GroupRecord;
 
-function shown(record: GroupRecord, spec = LIST) {
+function drawn(record: GroupRecord, spec = LIST) {
   const edit = vi.fn(async () => ({ version: 5 }));
-  render(
+  const page = (head: Head) => (
     <WorkspaceContext value={{ hub: { edit }, live: LINK } as unknown as Workspace}>
       <DoingProvider>
-        <AddRows head={HEAD} spec={spec} record={record} />
+        <AddRows head={head} spec={spec} record={record} />
       </DoingProvider>
-    </WorkspaceContext>,
+    </WorkspaceContext>
   );
-  return edit;
+  const { rerender } = render(page(HEAD));
+  return { edit, head: (head: Head) => rerender(page(head)) };
 }
+
+const shown = (record: GroupRecord, spec = LIST) => drawn(record, spec).edit;
 
 it("reads a list or a value a line", () => {
   expect(rowsOf('{"rate": 1}\n\n2')).toEqual([{ rate: 1 }, 2]);
   expect(rowsOf("[1, 2]")).toEqual([1, 2]);
-  expect(rowsOf("rate 1")).toBeNull();
+  expect(rowsOf("rate 1")).toContain("as JSON");
+  expect(rowsOf('{"id": 12345678901234567890}')).toContain("12345678901234567890");
 });
 
 it("adds the rows by one edit", async () => {
@@ -42,6 +47,17 @@ it("adds the rows by one edit", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Add 2 rows" }));
   const operation = { add_items: { to: "train", items: [{ rate: 1 }, { rate: 2 }] } };
   expect(edit.mock.calls).toEqual([["c1", 4, [operation], "more rows for train"]]);
+});
+
+it("sends the same edit again after a lost answer, whatever version came of it", async () => {
+  const { edit, head } = drawn(RUNS);
+  edit.mockRejectedValueOnce(new Problem(503, { code: "hub_unreachable" }));
+  await userEvent.click(screen.getByText("Add rows to this list"));
+  fireEvent.change(screen.getByRole("textbox"), { target: { value: "1" } });
+  await userEvent.click(screen.getByRole("button", { name: "Add 1 row" }));
+  head({ ...HEAD, version: 5 });
+  await userEvent.click(screen.getByRole("button", { name: "Add 1 row" }));
+  expect(edit.mock.calls.map((call) => (call as unknown[])[1])).toEqual([4, 4]);
 });
 
 it("is offered by a list of values that runs alone", () => {

@@ -2,7 +2,9 @@
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { asProblem } from "../../../app/workspace/resource.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
+import { LostDigits, parseKept } from "../../../model/words/exact.ts";
 import { FINAL, plural } from "../../../model/words/words.ts";
 import { Button } from "../../../ui/parts.tsx";
 
@@ -12,15 +14,15 @@ interface Props {
   record: GroupRecord | undefined;
 }
 
-/** The rows of a text: a JSON list, or a JSON value a line; null where it is neither. */
-export function rowsOf(text: string): unknown[] | null {
+/** The rows of a text: a JSON list, or a JSON value a line; else the reason why it is neither. */
+export function rowsOf(text: string): unknown[] | string {
   try {
-    const whole: unknown = text.trim().startsWith("[") ? JSON.parse(text) : null;
+    const whole: unknown = text.trim().startsWith("[") ? parseKept(text) : null;
     if (Array.isArray(whole)) return whole;
     const lines = text.split("\n").filter((line) => line.trim() !== "");
-    return lines.map((line) => JSON.parse(line) as unknown);
-  } catch {
-    return null;
+    return lines.map(parseKept);
+  } catch (error) {
+    return error instanceof LostDigits ? error.message : "Write each row as JSON in a line of its own.";
   }
 }
 
@@ -29,24 +31,30 @@ export function AddRows({ head, spec, record }: Props) {
   const { say, report } = useDoing();
   const [text, setText] = useState("");
   const [sending, setSending] = useState(false);
+  // The answer was lost: the same rows over the same version are the same edit, which is made once.
+  const [lost, setLost] = useState<{ text: string; version: number } | null>(null);
   const takesRows = spec.for_each?.source && !spec.for_each.devices && record?.state === "expanded";
   if (FINAL.has(head.state) || !takesRows) return null;
-  const rows = rowsOf(text);
+  const read = rowsOf(text);
+  const rows = typeof read === "string" ? [] : read;
   const why = sending
     ? "They are being added."
-    : !rows
-      ? "Write each row as JSON in a line of its own."
+    : typeof read === "string"
+      ? read
       : rows.length === 0
         ? "Write at least one row."
         : null;
   const add = async () => {
     setSending(true);
+    const version = lost?.text === text ? lost.version : (head.version ?? 0);
     try {
       const operation = { add_items: { to: spec.id, items: rows } };
-      const made = await hub.edit(head.id, head.version ?? 0, [operation], `more rows for ${spec.id}`);
-      say(`${plural(rows?.length ?? 0, "row")} added: version ${made.version} is applied`);
+      const made = await hub.edit(head.id, version, [operation], `more rows for ${spec.id}`);
+      say(`${plural(rows.length, "row")} added: version ${made.version} is applied`);
       setText("");
+      setLost(null);
     } catch (error) {
+      setLost(asProblem(error).status < 500 ? null : { text, version });
       report(error);
     } finally {
       setSending(false);
@@ -60,7 +68,7 @@ export function AddRows({ head, spec, record }: Props) {
         <textarea className="input mono" rows={4} value={text} onChange={(event) => setText(event.target.value)} />
       </label>
       <Button why={why} onClick={() => void add()}>
-        {rows && rows.length > 0 ? `Add ${plural(rows.length, "row")}` : "Add"}
+        {rows.length > 0 ? `Add ${plural(rows.length, "row")}` : "Add"}
       </Button>
     </details>
   );

@@ -7,6 +7,7 @@ import { type GoalCall, goalSeen } from "../../../model/tasks/goals.ts";
 import { type TaskView, taskView } from "../../../model/tasks/selectors.ts";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Button } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/typed.ts";
 import { ResultTab } from "./InspectorTabs.tsx";
 
 interface GoalPartProps {
@@ -122,7 +123,7 @@ function Hint({ constellation, task }: { constellation: string; task: string }) 
         value={words}
         onChange={(event) => setWords(event.target.value)}
         onKeyDown={(event) => {
-          if (event.key === "Enter" && !lacks && !busy) void give();
+          if (pressedKey(event) === "Enter" && !lacks && !busy) void give();
         }}
       />
       <Button disabled={busy} why={lacks} onClick={() => void give()}>

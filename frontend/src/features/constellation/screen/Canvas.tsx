@@ -1,7 +1,8 @@
 /** The work through one lens: graph, list, timeline, conversation, planning or the answer in full. */
-import { lazy, type ReactNode, Suspense, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { useLook } from "../../../app/shell/theme.ts";
 import { useLater, useMedia } from "../../../app/workspace/context.ts";
+import { lazily } from "../../../app/workspace/lazily.tsx";
 import { Empty, ProblemNote } from "../../../ui/parts.tsx";
 import type { OpenMenu } from "../graph/context.ts";
 import { Conversation } from "../planning/Conversation.tsx";
@@ -15,9 +16,13 @@ import type { Versions } from "./useVersions.ts";
 
 const ofGraph = () => import("../graph/Graph.tsx");
 const ofTimeline = () => import("../timeline/Timeline.tsx");
-const Graph = lazy(ofGraph);
-const Thinking = lazy(async () => ({ default: (await import("../planning/Thinking.tsx")).Thinking }));
-const Timeline = lazy(ofTimeline);
+const Graph = lazily("The graph", ofGraph, (module) => module.default);
+const Timeline = lazily("The timeline", ofTimeline, (module) => module.default);
+const Thinking = lazily(
+  "The planning",
+  () => import("../planning/Thinking.tsx"),
+  (module) => module.Thinking,
+);
 
 /** Fetches the program of a lens that the address asks for, while its constellation is on the way. */
 export function fetchLens(lens: string | null): void {
@@ -93,11 +98,7 @@ function ThroughLens({ run, place, versions, stage, onMenu, feed }: Props & { fe
   const framed = useLater(true);
   const { lens, model, fleet, head, views, phone } = run;
   if (lens === "planning") {
-    return (
-      <Suspense>
-        <Thinking model={model} fleet={fleet} head={head} phone={phone} />
-      </Suspense>
-    );
+    return <Thinking model={model} fleet={fleet} head={head} phone={phone} />;
   }
   if (lens === "conversation") return <Conversation model={model} />;
   if (views.length === 0) {
@@ -124,36 +125,34 @@ function ThroughLens({ run, place, versions, stage, onMenu, feed }: Props & { fe
   }
   if (lens === "timeline") {
     return (
-      <Suspense fallback={<p className="dim waiting">Drawing the timeline.</p>}>
-        <Timeline
-          id={place.id}
-          model={model}
-          fleet={fleet}
-          selected={place.task}
-          narrow={phone}
-          forecast={run.forecast}
-          onSelect={place.select}
-          onMenu={onMenu}
-        />
-      </Suspense>
+      <Timeline
+        waiting={<p className="dim waiting">Drawing the timeline.</p>}
+        id={place.id}
+        model={model}
+        fleet={fleet}
+        selected={place.task}
+        narrow={phone}
+        forecast={run.forecast}
+        onSelect={place.select}
+        onMenu={onMenu}
+      />
     );
   }
   return (
-    <Suspense fallback={<p className="dim waiting">Drawing the graph.</p>}>
-      <Graph
-        model={run.scene}
-        fleet={fleet}
-        selected={place.task}
-        overlay={versions.drawn}
-        ghosts={versions.shown !== null}
-        onSelect={place.select}
-        onMenu={onMenu}
-        {...coveredOf(run, versions, feed)}
-        readable={phone ? PHONE_ZOOM : feed.low ? LOW_ZOOM : 0}
-        down={phone}
-        minimap={!phone && !run.beside && views.length > MAP_TASKS_MIN && feed.open && !feed.low}
-      />
-    </Suspense>
+    <Graph
+      waiting={<p className="dim waiting">Drawing the graph.</p>}
+      model={run.scene}
+      fleet={fleet}
+      selected={place.task}
+      overlay={versions.drawn}
+      ghosts={versions.shown !== null}
+      onSelect={place.select}
+      onMenu={onMenu}
+      {...coveredOf(run, versions, feed)}
+      readable={phone ? PHONE_ZOOM : feed.low ? LOW_ZOOM : 0}
+      down={phone}
+      minimap={!phone && !run.beside && views.length > MAP_TASKS_MIN && feed.open && !feed.low}
+    />
   );
 }
 

@@ -3,6 +3,7 @@
  * the critical path. Only tasks near the chosen one are in the page.
  */
 import type { KeyboardEvent } from "react";
+import { pressedKey } from "../../../ui/typed.ts";
 
 const NEAR = 30;
 
@@ -29,20 +30,21 @@ export function Reading(props: ReadingProps) {
     return path[here + by];
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "ContextMenu" || (event.key === "F10" && event.shiftKey)) {
+    const key = pressedKey(event);
+    if (key === "ContextMenu" || (key === "F10" && event.shiftKey)) {
       event.preventDefault();
       if (active) onMenu(active);
       return;
     }
-    const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
-    const side = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
+    const side = key === "ArrowRight" ? 1 : key === "ArrowLeft" ? -1 : 0;
     let next: string | undefined;
     if (side && event.shiftKey) onPan(side * 0.2);
     else if (step) next = tasks[Math.min(tasks.length - 1, Math.max(0, selected === null ? at : at + step))];
     else if (side) next = onPath(side);
-    else if (event.key === "Home") next = tasks[0];
-    else if (event.key === "End") next = tasks[tasks.length - 1];
-    else if (event.key === "Enter" || event.key === " ") next = active;
+    else if (key === "Home") next = tasks[0];
+    else if (key === "End") next = tasks[tasks.length - 1];
+    else if (key === "Enter" || key === " ") next = active;
     else return;
     event.preventDefault();
     event.stopPropagation();

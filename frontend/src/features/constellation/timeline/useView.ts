@@ -1,6 +1,7 @@
 /** The part of a run that its canvas shows: size, window and scroll, and the ways to change them. Draws nothing. */
 import { type RefObject, useEffect, useState } from "react";
 import { type Lanes, moved, type Window, zoomed } from "../../../model/run/lanes.ts";
+import { pressedKey } from "../../../ui/typed.ts";
 import { AXIS_PX, heightOf, msAt, type Place, rowPx } from "./paintLanes.ts";
 
 const STEP = 1.5;
@@ -67,9 +68,10 @@ export function useView(
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (event.key === "f") fitAll();
-      else if (event.key === "+" || event.key === "=") zoomIn();
-      else if (event.key === "-") zoomOut();
+      const key = pressedKey(event);
+      if (key === "f") fitAll();
+      else if (key === "+" || key === "=") zoomIn();
+      else if (key === "-") zoomOut();
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);

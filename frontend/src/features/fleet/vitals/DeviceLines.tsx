@@ -1,7 +1,8 @@
 /** The lines of one device: small in a row of the fleet, large on its page, there with the same as a table. */
 
-import { lazy, Suspense, useMemo } from "react";
+import { useMemo } from "react";
 import { Link } from "wouter";
+import { lazily } from "../../../app/workspace/lazily.tsx";
 import { figure, keptWords, type Line, linesOf, tableOf } from "../../../model/fleet/vitals.ts";
 import { type Absence, absenceWords } from "../../../model/run/absences.ts";
 import { callEndWords, type DeviceCall } from "../../../model/run/deviceCalls.ts";
@@ -12,7 +13,11 @@ import { useHour } from "./hour.ts";
 import { Spark } from "./Spark.tsx";
 
 /** The charts and the library that draws them are read when a device's page opens. */
-const HourCharts = lazy(() => import("./HourCharts.tsx"));
+const HourCharts = lazily(
+  "The charts of the last hour",
+  () => import("./HourCharts.tsx"),
+  (module) => module.default,
+);
 const ROW_PX = 64;
 
 /** Rows of the table: one in five minutes. */
@@ -45,9 +50,13 @@ export function LargeLines({ vitals, device }: { vitals: Vitals; device: string 
         <Empty title="This device has said nothing in the last hour." />
       ) : (
         <>
-          <Suspense fallback={<div className="hourroom" style={{ height: lines.length * ROW_PX }} />}>
-            <HourCharts lines={lines} vitals={vitals} calls={calls} away={away} />
-          </Suspense>
+          <HourCharts
+            waiting={<div className="hourroom" style={{ height: lines.length * ROW_PX }} />}
+            lines={lines}
+            vitals={vitals}
+            calls={calls}
+            away={away}
+          />
           <HourNotes calls={calls} away={away} />
           <KeptLine vitals={vitals} />
           <details className="body">

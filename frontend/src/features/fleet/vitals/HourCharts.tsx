@@ -9,6 +9,7 @@ import { Button } from "../../../ui/parts.tsx";
 import { Chart, canDraw, type Shown } from "./chart.ts";
 import { beginningAt, clipped, decade, decades, stepAt, type View, zoomed } from "./stretch.ts";
 import "./hour.css";
+import { pressedKey } from "../../../ui/typed.ts";
 
 interface Props {
   lines: readonly Line[];
@@ -150,7 +151,7 @@ interface MomentProps {
 /** The moment by keyboard and by finger, in the words of all charts. */
 function Moment({ view, stepMs, momentMs, say, onMoment }: MomentProps) {
   const value = Math.min(Math.max(momentMs ?? view.toMs, view.fromMs), view.toMs);
-  const leave = (event: KeyboardEvent) => event.key === "Escape" && onMoment(null);
+  const leave = (event: KeyboardEvent) => pressedKey(event) === "Escape" && onMoment(null);
   return (
     <div className="hourmoment">
       <input

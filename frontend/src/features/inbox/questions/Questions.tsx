@@ -14,6 +14,7 @@ import { age, author, duration } from "../../../model/words/words.ts";
 import { useRefusal } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, focusAtOnce } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/typed.ts";
 import { PlanInShort } from "./PlanInShort.tsx";
 import { ShownResult } from "./ShownResult.tsx";
 
@@ -153,7 +154,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           value={reason}
           onChange={(event) => setReason(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key === "Enter" && asksWords && !lacksWords && !busy) void answer(WORDS);
+            if (pressedKey(event) === "Enter" && asksWords && !lacksWords && !busy) void answer(WORDS);
           }}
         />
       )}

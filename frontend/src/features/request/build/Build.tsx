@@ -69,7 +69,6 @@ export function Build({ place, document, values: understood }: BuildProps) {
   const [refused, setRefused] = useState<Problem | null>(null);
   const [saving, setSaving] = useState(false);
   const [unfolded, setUnfolded] = useState(false);
-  const [key, setKey] = useState(() => crypto.randomUUID());
 
   const params = paramsOf(draft);
   const values = useMemo(() => ({ ...defaultsOf(draft), ...present(given, params) }), [draft, given, params]);
@@ -80,11 +79,8 @@ export function Build({ place, document, values: understood }: BuildProps) {
     [draft.plan, tools, params, values],
   );
   const { preview, stamp, settled } = usePreview(empty ? null : asked);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
-  useEffect(() => {
-    setKey(crypto.randomUUID());
-    setRefused(null);
-  }, [stamp]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a refusal is of what was asked.
+  useEffect(() => setRefused(null), [stamp]);
 
   const faults = useMemo(
     () => allFaults(draft, tools, trials.samples, preview.problem, settled),
@@ -111,7 +107,7 @@ export function Build({ place, document, values: understood }: BuildProps) {
     if (blocked || launching || !shown) return;
     setLaunching(true);
     try {
-      const made = await hub.submit({ ...asked, ...(shown.plan_hash ? { plan_hash: shown.plan_hash } : {}) }, key);
+      const made = await hub.submit({ ...asked, ...(shown.plan_hash ? { plan_hash: shown.plan_hash } : {}) });
       kept.keep(null);
       go(`/constellations/${made.id}`);
     } catch (error) {
@@ -120,7 +116,7 @@ export function Build({ place, document, values: understood }: BuildProps) {
     } finally {
       setLaunching(false);
     }
-  }, [asked, blocked, go, hub, kept, key, launching, shown]);
+  }, [asked, blocked, go, hub, kept, launching, shown]);
   useKeys([
     { keys: "Ctrl-Enter", does: "Launch", run: () => void launch(), always: true },
     { keys: "Ctrl-Z", does: "Undo", run: () => drafting.undo?.(), always: true },
@@ -172,7 +168,7 @@ export function Build({ place, document, values: understood }: BuildProps) {
           </header>
           <div className="under flat">
             <Slots
-              params={Object.fromEntries(Object.keys(params).map((name) => [name, values[name] ?? ""]))}
+              params={Object.fromEntries(Object.keys(params).map((name) => [name, given[name] ?? values[name] ?? ""]))}
               types={params as never}
               onChange={setGiven}
             />

@@ -21,7 +21,7 @@ export default function BuildFrom({ recipe, from, values }: BuildFromProps) {
   const key = recipe ? `recipe ${recipe}` : from ? `plan of ${from}` : null;
   const read = useResource<Fields>(key, async (signal) => {
     if (recipe) {
-      const found = await hub.recipe(recipe, signal);
+      const found = await hub.recipeKept(recipe, signal);
       // What is made of a built-in recipe is another one, and needs a name of its own.
       const document = found.document as Fields;
       return found.built_in ? { ...document, name: "", version: 1 } : document;

@@ -6,6 +6,8 @@ import { devices, nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Fields } from "../../../model/rows/document.ts";
 import { selectorWords } from "../../../model/rows/where.ts";
 import type { RecipeParam } from "../../../model/types.ts";
+import { numberIn } from "../../../model/words/exact.ts";
+import { useTypedText } from "../../../ui/parts.tsx";
 import { commandOf, isCommand, wordsIn } from "./commands.ts";
 import { OfferedSlot } from "./OfferedSlot.tsx";
 
@@ -193,51 +195,57 @@ function Slot({
     return (
       <OfferedSlot label={label} value={text} absent={absent} offers={offered} params={params} onChange={onChange} />
     );
-  if (isCommand(value)) return <CommandSlot label={label} value={value} onChange={onChange} />;
   const number = type === "integer" || type === "number";
+  const kind = number ? NUMBER : isCommand(value) ? COMMAND : TEXT;
   return (
-    <span className="slot-field">
-      <label htmlFor={id}>{label}</label>
-      <input
-        id={id}
-        inputMode={number ? "numeric" : undefined}
-        size={Math.max(6, Math.min(28, (text || absent || (WANTED[type] ?? "")).length + 1))}
-        placeholder={absent || (WANTED[type] ?? "")}
-        value={text}
-        onChange={(event) => {
-          const typed = event.target.value;
-          onChange(number && typed !== "" && Number.isFinite(Number(typed)) ? Number(typed) : typed);
-        }}
-      />
-    </span>
+    <TypedSlot
+      kind={kind}
+      label={label}
+      value={kind === TEXT ? text : value}
+      hint={absent || (WANTED[type] ?? "")}
+      onChange={onChange}
+    />
   );
 }
 
-/** A command as it is typed; a list of words goes out. What is typed stays, also a space at its end. */
-function CommandSlot({
-  label,
-  value,
-  onChange,
-}: {
+/** How the values of a kind are typed. */
+interface Kind {
+  write: (value: unknown) => string;
+  read: (text: string) => unknown;
+  inputMode?: "decimal";
+}
+
+const TEXT: Kind = { write: String, read: (text) => text };
+const COMMAND: Kind = { write: (value) => commandOf(value as string[]), read: wordsIn };
+/** A text that is no number goes out as it is: the preview says what is wrong with it. */
+const NUMBER: Kind = {
+  write: (value) => textOf(value),
+  read: (text) => numberIn(text).value ?? text,
+  inputMode: "decimal",
+};
+
+interface TypedSlotProps {
+  kind: Kind;
   label: string;
-  value: readonly string[];
+  value: unknown;
+  /** Shown in the empty field. */
+  hint: string;
   onChange: (value: unknown) => void;
-}) {
+}
+
+function TypedSlot({ kind, label, value, hint, onChange }: TypedSlotProps) {
   const id = useId();
-  const [typed, setTyped] = useState(() => commandOf(value));
-  const own = commandOf(wordsIn(typed)) === commandOf(value);
-  const text = own ? typed : commandOf(value);
+  const { text, type } = useTypedText(value, kind.write, kind.read, onChange);
   return (
     <span className="slot-field">
       <label htmlFor={id}>{label}</label>
       <input
         id={id}
-        size={Math.max(6, Math.min(28, text.length + 1))}
+        inputMode={kind.inputMode}
+        size={Math.max(6, Math.min(28, (text || hint).length + 1))}
+        placeholder={hint}
         value={text}
-        onChange={(event) => {
-          setTyped(event.target.value);
-          onChange(wordsIn(event.target.value));
-        }}
+        onChange={(event) => type(event.target.value)}
       />
     </span>
   );

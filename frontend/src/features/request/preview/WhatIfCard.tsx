@@ -6,6 +6,7 @@ import type { Asked } from "../../../link/endpoints.ts";
 import type { Problem } from "../../../link/rest.ts";
 import { courseWords, type GhostBar, ghostBars } from "../../../model/plan/forecast.ts";
 import type { RequestPreview, WhatIf } from "../../../model/types.ts";
+import { numberIn } from "../../../model/words/exact.ts";
 import { Button, ProblemNote } from "../../../ui/parts.tsx";
 
 type Change = "without" | "with_copy_of";
@@ -31,15 +32,14 @@ export function WhatIfCard({ asked, preview }: { asked: Asked; preview: RequestP
   const [problem, setProblem] = useState<Problem | null>(null);
   if (names.length === 0) return null;
   const chosen = names.includes(device) ? device : (names[0] ?? "");
-  const seconds = Number(within);
-  const wrong = within.trim() && !(Number.isInteger(seconds) && seconds >= 1 && seconds <= SECONDS_MAX);
-  const why = wrong ? "The deadline is a whole number of seconds, at most 30 days." : null;
+  const { value: seconds, fault } = numberIn(within, { whole: true, least: 1, most: SECONDS_MAX });
+  const why = fault && "The deadline is a whole number of seconds, at most 30 days.";
   const ask = async (event: FormEvent) => {
     event.preventDefault();
     if (why || busy) return;
     setBusy(true);
     try {
-      setFound(await hub.whatIf({ ...asked, [change]: [chosen], ...(within.trim() ? { within_s: seconds } : {}) }));
+      setFound(await hub.whatIf({ ...asked, [change]: [chosen], ...(seconds === null ? {} : { within_s: seconds }) }));
       setProblem(null);
     } catch (error) {
       setFound(null);

@@ -24,22 +24,19 @@ export function useLaunch({ asked, shown, stamp, priority, sharing = null, onLau
   const [, go] = useLocation();
   const [launching, setLaunching] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
-  const [key, setKey] = useState(() => crypto.randomUUID());
-  // Another request is another thing to create.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is asked is what makes a new key.
-  useEffect(() => {
-    setKey(crypto.randomUUID());
-    setRefused(null);
-  }, [stamp, priority, sharing]);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a refusal is of what was asked.
+  useEffect(() => setRefused(null), [stamp, priority, sharing]);
   const launch = async () => {
     if (launching || !asked) return;
     setLaunching(true);
     try {
       const hash = shown?.plan_hash;
-      const made = await hub.submit(
-        { ...asked, ...(hash && { plan_hash: hash }), ...(priority && { priority }), ...(sharing && { sharing }) },
-        key,
-      );
+      const made = await hub.submit({
+        ...asked,
+        ...(hash && { plan_hash: hash }),
+        ...(priority && { priority }),
+        ...(sharing && { sharing }),
+      });
       onLaunched?.();
       go(`/constellations/${made.id}`);
     } catch (error) {

@@ -1,9 +1,10 @@
 /** One field of a tool's form: a value typed here, a value of an earlier row, or a parameter. */
-import { useEffect, useId, useState } from "react";
+import { useEffect, useId } from "react";
 import { isFields, type Json, nodeOf } from "../../../model/rows/document.ts";
 import { pointerWords, type Use } from "../../../model/rows/row.ts";
 import { type Field, titleOf } from "../../../model/rows/schema.ts";
-import { Button } from "../../../ui/parts.tsx";
+import { LostDigits, numberIn, parseKept } from "../../../model/words/exact.ts";
+import { Button, useTypedText } from "../../../ui/parts.tsx";
 
 interface FieldControlProps {
   field: Field;
@@ -196,7 +197,7 @@ function shownText(field: Field, value: Json | undefined): string {
 /** What a typed text means for a field: words split at spaces (quotes keep them together), JSON where it can only be that. */
 function meant(field: Field, text: string): Json | undefined {
   if (text === "") return field.required && field.kind === "text" ? "" : undefined;
-  if (field.kind === "number") return Number.isFinite(Number(text)) ? Number(text) : text;
+  if (field.kind === "number") return numberIn(text).value ?? text;
   if (field.kind === "words") {
     if (text.trimStart().startsWith("[")) return parsed(text) ?? text;
     return [...text.matchAll(/"([^"]*)"|(\S+)/g)].map((found) => found[1] ?? found[2] ?? "");
@@ -208,31 +209,35 @@ function meant(field: Field, text: string): Json | undefined {
   return text;
 }
 
+/** Throws for a number whose digits this page cannot keep; other texts are no JSON. */
 function parsed(text: string): Json | undefined {
   try {
-    return JSON.parse(text) as Json;
-  } catch {
+    return parseKept(text) as Json;
+  } catch (error) {
+    if (error instanceof LostDigits) throw error;
     return undefined;
   }
 }
 
+/** Why the text of a field is not taken: the row keeps the value that it had. */
+function Unkept({ why }: { why: string }) {
+  return (
+    why && (
+      <span className="small word tone-vermilion" role="alert">
+        {why} The row keeps its earlier value.
+      </span>
+    )
+  );
+}
+
 /** A text box that keeps what is typed, while the document gets what it means. */
 function Typed({ id, field, value, locked, onValue }: ConstantProps) {
-  const [text, setText] = useState(() => shownText(field, value));
-  const [own, setOwn] = useState<Json | undefined>(value);
-  useEffect(() => {
-    // An undo or another view changed the document: its value wins over what was typed here.
-    if (JSON.stringify(value) !== JSON.stringify(own)) {
-      setText(shownText(field, value));
-      setOwn(value);
-    }
-  }, [field, value, own]);
-  const take = (typed: string) => {
-    const next = meant(field, typed);
-    setText(typed);
-    setOwn(next);
-    onValue(next);
-  };
+  const { text, wrong, type } = useTypedText<Json | undefined>(
+    value,
+    (given) => shownText(field, given),
+    (typed) => meant(field, typed),
+    onValue,
+  );
   const long = field.kind === "text" && (/^(code|text|script|stdin|where)$/.test(field.name) || text.includes("\n"));
   const common = {
     id,
@@ -245,18 +250,24 @@ function Typed({ id, field, value, locked, onValue }: ConstantProps) {
   };
   if (long || (field.kind === "json" && isFields(value)))
     return (
-      <textarea
-        {...common}
-        className="input tall mono"
-        rows={Math.min(12, Math.max(3, text.split("\n").length))}
-        onChange={(event) => take(event.target.value)}
-      />
+      <>
+        <textarea
+          {...common}
+          className="input tall mono"
+          rows={Math.min(12, Math.max(3, text.split("\n").length))}
+          onChange={(event) => type(event.target.value)}
+        />
+        <Unkept why={wrong} />
+      </>
     );
   return (
-    <input
-      {...common}
-      inputMode={field.kind === "number" ? "decimal" : undefined}
-      onChange={(event) => take(event.target.value)}
-    />
+    <>
+      <input
+        {...common}
+        inputMode={field.kind === "number" ? "decimal" : undefined}
+        onChange={(event) => type(event.target.value)}
+      />
+      <Unkept why={wrong} />
+    </>
   );
 }

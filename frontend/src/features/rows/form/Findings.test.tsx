@@ -70,3 +70,14 @@ it("offers no topic where nothing publishes one", () => {
   shown({ ...PLAN, tasks: [{ id: "sort", tool: "data.sort" }] }, "sort", ["rows"]);
   expect(screen.queryByLabelText("take by topic")).toBeNull();
 });
+
+it("refuses a value whose digits it would change, and keeps the one before", () => {
+  const held = shown(PLAN, "sort", ["rows"]);
+  fireEvent.change(screen.getByLabelText("take by topic"), { target: { value: "rows" } });
+  const other = screen.getByLabelText<HTMLInputElement>(/where there is no finding/);
+  fireEvent.change(other, { target: { value: "1.0" } });
+  expect(other.value).toBe("1.0");
+  fireEvent.change(other, { target: { value: "12345678901234567890" } });
+  expect(screen.getByText(/all digits of the number 12345678901234567890/)).toBeTruthy();
+  expect(taskOf(held.plan(), "sort")?.inputs).toMatchObject({ rows: { else: 1 } });
+});

@@ -1,9 +1,10 @@
 /** Findings of a row: the topic under which it publishes a part of its result, and the values that it takes by topic. */
-import { useId, useState } from "react";
-import { type Fields, isFields, list, textOf } from "../../../model/rows/document.ts";
+import { useId } from "react";
+import { type Fields, isFields, type Json, list, textOf, withField } from "../../../model/rows/document.ts";
 import { withFinding, withFinds } from "../../../model/rows/edit.ts";
 import { type Row, topicsOf } from "../../../model/rows/row.ts";
-import { Button } from "../../../ui/parts.tsx";
+import { LostDigits, parseKept } from "../../../model/words/exact.ts";
+import { Button, useTypedText } from "../../../ui/parts.tsx";
 
 const TOPIC_CHARS_MOST = 80;
 const FRESH_MOST_S = 30 * 24 * 3600;
@@ -122,8 +123,13 @@ function Publishes({ row, task, locked, onChange }: Part) {
 function Taken(props: Part & { name: string; topics: string }) {
   const { row, task, name, topics, locked, onChange } = props;
   const input = isFields(task.inputs) && isFields(task.inputs[name]) ? task.inputs[name] : {};
-  const [wrong, setWrong] = useState("");
   const change = (fields: Fields) => onChange((held) => withFinding(held, name, fields), `${row.id} ${name} finding`);
+  const { text, wrong, type } = useTypedText<Json | undefined>(
+    input.else,
+    (given) => (given === undefined ? "" : JSON.stringify(given)),
+    elseMeant,
+    (given) => change(withField(input, "else", given)),
+  );
   return (
     <div className={`rowfield ${wrong ? "faulty" : ""}`}>
       <span className="small dim">{name}, by topic</span>
@@ -158,17 +164,8 @@ function Taken(props: Part & { name: string; topics: string }) {
             aria-label={`Value of ${name} where there is no finding, as JSON`}
             placeholder="the row is skipped"
             disabled={locked}
-            defaultValue={"else" in input ? JSON.stringify(input.else) : ""}
-            onChange={(event) => {
-              const typed = event.target.value.trim();
-              try {
-                const { else: _else, ...rest } = input;
-                change(typed ? { ...rest, else: JSON.parse(typed) } : rest);
-                setWrong("");
-              } catch {
-                setWrong("That is no JSON. A text stands in quotes.");
-              }
-            }}
+            value={text}
+            onChange={(event) => type(event.target.value)}
           />
         </label>
         {!locked && (
@@ -180,6 +177,15 @@ function Taken(props: Part & { name: string; topics: string }) {
       {wrong && <span className="small word tone-vermilion">{wrong}</span>}
     </div>
   );
+}
+
+function elseMeant(text: string): Json | undefined {
+  try {
+    return text.trim() ? (parseKept(text) as Json) : undefined;
+  } catch (error) {
+    if (error instanceof LostDigits) throw error;
+    throw new Error("That is no JSON. A text stands in quotes.");
+  }
 }
 
 function aged(input: Fields, seconds: number): Fields {

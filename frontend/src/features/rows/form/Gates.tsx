@@ -3,7 +3,8 @@ import type { Json } from "../../../model/rows/document.ts";
 import { isFields, textOf } from "../../../model/rows/document.ts";
 import { GATES, type Gate, OPERATORS, valueWords } from "../../../model/rows/row.ts";
 import { branches } from "../../../model/rows/sample.ts";
-import { Button } from "../../../ui/parts.tsx";
+import { LostDigits, parseKept } from "../../../model/words/exact.ts";
+import { Button, useTypedText } from "../../../ui/parts.tsx";
 import type { Earlier } from "./pickers.tsx";
 
 interface GatesProps {
@@ -136,12 +137,10 @@ function GateLine({ gate, choices, locked, onChange }: GateLineProps) {
             ))}
           </select>
           {!plain && (
-            <input
-              className="input short"
-              aria-label="Value"
-              disabled={locked}
-              value={valueWords(condition.value)}
-              onChange={(event) => pick({ ...condition, value: meantValue(event.target.value) })}
+            <ValueField
+              value={condition.value}
+              locked={locked}
+              onValue={(value) => pick({ ...condition, value: value ?? null })}
             />
           )}
         </>
@@ -151,13 +150,40 @@ function GateLine({ gate, choices, locked, onChange }: GateLineProps) {
   );
 }
 
+interface ValueFieldProps {
+  value: Json | undefined;
+  locked: boolean;
+  onValue: (value: Json | undefined) => void;
+}
+
+function ValueField({ value, locked, onValue }: ValueFieldProps) {
+  const { text, wrong, type } = useTypedText<Json | undefined>(value, valueWords, meantValue, onValue);
+  return (
+    <>
+      <input
+        className="input short"
+        aria-label="Value"
+        disabled={locked}
+        value={text}
+        onChange={(event) => type(event.target.value)}
+      />
+      {wrong && (
+        <span className="small word tone-vermilion" role="alert">
+          {wrong}
+        </span>
+      )}
+    </>
+  );
+}
+
 /** `yes`, `3` and `[1]` mean what they say; everything else is a text. */
 function meantValue(typed: string): Json {
   if (typed === "yes") return true;
   if (typed === "no") return false;
   try {
-    return JSON.parse(typed) as Json;
-  } catch {
+    return parseKept(typed) as Json;
+  } catch (error) {
+    if (error instanceof LostDigits) throw error;
     return typed;
   }
 }

@@ -36,6 +36,7 @@ import { withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { plain } from "../../../ui/Said.tsx";
+import { pressedKey } from "../../../ui/typed.ts";
 import { FieldControl } from "./FieldControl.tsx";
 import { Findings } from "./Findings.tsx";
 import { Gates } from "./Gates.tsx";
@@ -334,7 +335,7 @@ function NameField({ draft, row, locked, onChange, onRenamed }: RowFormProps) {
         disabled={locked !== null}
         onChange={(event) => setTyped(event.target.value)}
         onBlur={take}
-        onKeyDown={(event) => event.key === "Enter" && take()}
+        onKeyDown={(event) => pressedKey(event) === "Enter" && take()}
       />
       {wrong && <span className="small word tone-vermilion">{wrong}</span>}
     </label>

@@ -7,6 +7,7 @@ import { rem } from "../../../styles/textSize.ts";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/typed.ts";
 
 interface ToolPickerProps {
   tools: ReadonlyMap<string, ToolView>;
@@ -50,13 +51,14 @@ export function ToolPicker({ tools, title, takes, onPick, onClose }: ToolPickerP
           setAt(0);
         }}
         onKeyDown={(event) => {
-          const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+          const key = pressedKey(event);
+          const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
           if (step) {
             event.preventDefault();
             const next = (at + step + count) % count;
             setAt(next);
             document.getElementById(`${listId}-${next}`)?.scrollIntoView({ block: "nearest" });
-          } else if (event.key === "Enter") {
+          } else if (key === "Enter") {
             event.preventDefault();
             pick(at);
           }
@@ -81,7 +83,7 @@ export function ToolPicker({ tools, title, takes, onPick, onClose }: ToolPickerP
           aria-selected={at === shown.length}
           className="tooloption"
           onClick={() => pick(shown.length)}
-          onKeyDown={(event) => event.key === "Enter" && pick(shown.length)}
+          onKeyDown={(event) => pressedKey(event) === "Enter" && pick(shown.length)}
         >
           <b className="strong">Ask a person</b>
           <span className="small dim">
@@ -107,7 +109,7 @@ function ToolOption(props: { tool: ToolView; id: string; head: string; selected:
         aria-selected={selected}
         className={`tooloption ${can.length ? "" : "lacking"}`}
         onClick={onPick}
-        onKeyDown={(event) => event.key === "Enter" && onPick()}
+        onKeyDown={(event) => pressedKey(event) === "Enter" && onPick()}
       >
         <b className="strong">{tool.title}</b>
         <span className="small mono dim">{tool.name}</span>

@@ -1,9 +1,10 @@
 /** Setting the model: address, name, key and budget, tried before it is kept. The key is sent once and never read back. */
 
-import { useState } from "react";
+import { useId, useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import type { ModelState, SetModel, Sharing } from "../../../model/types.ts";
+import { type Bounds, numberIn } from "../../../model/words/exact.ts";
 import { SHARED } from "../../../model/words/sharing.ts";
 import { Labelled } from "../../../ui/parts.tsx";
 import { type EndpointDraft, EndpointFields } from "./EndpointFields.tsx";
@@ -20,19 +21,51 @@ interface Draft extends EndpointDraft {
   share: Sharing;
 }
 
-function numberOf(text: string): number | null {
-  const value = Number(text.trim());
-  return text.trim() === "" || !Number.isFinite(value) || value < 0 ? null : value;
-}
+/** As the hub takes them. */
+const DOLLARS: Bounds = { least: 0, most: 1_000_000 };
+const TOKENS: Bounds = { whole: true, least: 0, most: 10 ** 12 };
 
 function wantedOf(draft: Draft): SetModel {
-  const tokens = numberOf(draft.tokens);
   return {
     ...endpointOf(draft),
-    dollars_per_day: numberOf(draft.dollars),
-    tokens_per_day: tokens === null ? null : Math.round(tokens),
+    dollars_per_day: numberIn(draft.dollars, DOLLARS).value,
+    tokens_per_day: numberIn(draft.tokens, TOKENS).value,
     share: draft.share,
   };
+}
+
+interface LimitProps {
+  label: string;
+  text: string;
+  bounds: Bounds;
+  onChange: (text: string) => void;
+}
+
+function Limit({ label, text, bounds, onChange }: LimitProps) {
+  const { fault } = numberIn(text, bounds);
+  const told = useId();
+  return (
+    <Labelled label={label}>
+      {(id) => (
+        <>
+          <input
+            id={id}
+            className="input"
+            inputMode={bounds.whole ? "numeric" : "decimal"}
+            aria-invalid={fault !== null}
+            aria-describedby={fault ? told : undefined}
+            value={text}
+            onChange={(event) => onChange(event.target.value)}
+          />
+          {fault && (
+            <span id={told} className="small word tone-vermilion" role="alert">
+              It {fault}.
+            </span>
+          )}
+        </>
+      )}
+    </Labelled>
+  );
 }
 
 export function ModelForm({ found, onDone }: ModelFormProps) {
@@ -57,7 +90,9 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
     say("The model is forgotten, and its key with it");
   };
   const keeps = found.key && found.url === draft.url.trim();
-  const why = draft.url.trim() && draft.model.trim() ? null : "It needs an address and a model.";
+  const wrong = numberIn(draft.dollars, DOLLARS).fault ?? numberIn(draft.tokens, TOKENS).fault;
+  const why =
+    draft.url.trim() && draft.model.trim() ? wrong && `A limit ${wrong}.` : "It needs an address and a model.";
   return (
     <EndpointForm
       label="Set the model"
@@ -74,28 +109,18 @@ export function ModelForm({ found, onDone }: ModelFormProps) {
         address="Address, such as https://HOST/v1"
         keyWords={keeps ? "Key (one is kept; leave empty to keep it)" : "Key, if it needs one"}
       />
-      <Labelled label="Dollars a day, if limited">
-        {(id) => (
-          <input
-            id={id}
-            className="input"
-            inputMode="decimal"
-            value={draft.dollars}
-            onChange={(event) => change({ dollars: event.target.value })}
-          />
-        )}
-      </Labelled>
-      <Labelled label="Tokens a day; empty is a million">
-        {(id) => (
-          <input
-            id={id}
-            className="input"
-            inputMode="numeric"
-            value={draft.tokens}
-            onChange={(event) => change({ tokens: event.target.value })}
-          />
-        )}
-      </Labelled>
+      <Limit
+        label="Dollars a day, if limited"
+        text={draft.dollars}
+        bounds={DOLLARS}
+        onChange={(dollars) => change({ dollars })}
+      />
+      <Limit
+        label="Tokens a day; empty is a million"
+        text={draft.tokens}
+        bounds={TOKENS}
+        onChange={(tokens) => change({ tokens })}
+      />
       <Labelled label="What it may see of results when it looks before it plans">
         {(id) => (
           <select

@@ -178,3 +178,16 @@ it("keeps the sentences of the answer", () => {
     { text: "Nothing is there." },
   ]);
 });
+
+it("refuses a number whose digits the document would change", () => {
+  const call = (args: string): TaskSpec => ({ changed_in: 1, id: "a", tool: "t", args });
+  expect(() => taskDoc(call('{"id":12345678901234567890}'))).toThrow("the number 12345678901234567890.");
+  expect(taskDoc(call('{"id":"12345678901234567890"}'))).toMatchObject({ args: { id: "12345678901234567890" } });
+  const text = (id: string) => `starloom: 1\nname: p\ntasks:\n  - {id: a, tool: t, args: {id: ${id}}}\n`;
+  expect(draftOfText(text("12345678901234567890")).fault).toEqual({
+    reason: "This page cannot keep all digits of the number 12345678901234567890.",
+    line: 4,
+  });
+  for (const kept of ["9007199254740991", '"12345678901234567890"', "0.30000000000000004", "0x1F", "1e20"])
+    expect(draftOfText(text(kept)).fault, kept).toBeNull();
+});

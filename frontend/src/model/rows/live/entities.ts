@@ -4,6 +4,7 @@
  */
 import type { StreamModel } from "../../stream/stream.ts";
 import type { Dependency, Head, Judge, RuleRecord, Selector, SentenceSpec, TaskSpec, Version } from "../../types.ts";
+import { parseKept } from "../../words/exact.ts";
 import { type Fields, isFields, type Json, trimmed } from "../document.ts";
 
 const WEEK_S = 7 * 24 * 3600;
@@ -11,7 +12,8 @@ const MONTH_S = 30 * 24 * 3600;
 
 type Condition = { op: string; output: string; value?: string | null };
 
-const parsed = (text: string): Json => JSON.parse(text) as Json;
+/** Throws LostDigits for a number whose digits would be others in the document. */
+const parsed = (text: string): Json => parseKept(text) as Json;
 
 function selectorDoc(selector: Selector): Fields {
   return trimmed({
@@ -75,7 +77,7 @@ function findsDoc({ finds, goal }: TaskSpec): Fields | undefined {
 
 function reuseDoc(reuse: TaskSpec["reuse"]): Fields | undefined {
   if (!reuse) return undefined;
-  const key = reuse.key ? (JSON.parse(reuse.key) as { key: Json }).key : undefined;
+  const key = reuse.key ? (parsed(reuse.key) as { key: Json }).key : undefined;
   return { fresh_s: reuse.fresh_s, ...(key === undefined ? {} : { key }) };
 }
 

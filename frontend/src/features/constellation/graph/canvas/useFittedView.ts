@@ -7,6 +7,7 @@ import { boxOf } from "../../../../model/layout/hits.ts";
 import type { Placed } from "../../../../model/layout/layout.ts";
 import type { StreamModel } from "../../../../model/stream/stream.ts";
 import { inTrouble, taskView } from "../../../../model/tasks/selectors.ts";
+import { pressedKey } from "../../../../ui/typed.ts";
 
 export interface ViewProps {
   model: StreamModel;
@@ -80,9 +81,10 @@ export function useFittedView(
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      if (event.key === "f") fitAgain();
-      else if (event.key === "+" || event.key === "=") zoom("in");
-      else if (event.key === "-") zoom("out");
+      const key = pressedKey(event);
+      if (key === "f") fitAgain();
+      else if (key === "+" || key === "=") zoom("in");
+      else if (key === "-") zoom("out");
     };
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
