@@ -60,11 +60,11 @@ export class Hub {
     this.rest = rest;
   }
 
-  session = () => this.rest.get("/session");
+  session = (signal?: AbortSignal) => this.rest.get("/session", { signal });
   signIn = (id: string, secret: string) => this.rest.post("/sign-in", { body: { id, secret } });
   terms = (id: string, secret: string) => this.rest.post("/sign-in/terms", { body: { id, secret } });
   signOut = () => this.rest.post("/sign-out");
-  ticket = async () => (await this.rest.post("/live/tickets")).ticket;
+  ticket = async (signal?: AbortSignal) => (await this.rest.post("/live/tickets", { signal })).ticket;
 
   constellations = (query: Given<"get", "/constellations">["query"] = {}, signal?: AbortSignal) =>
     this.rest.get("/constellations", { query, signal });
