@@ -146,10 +146,17 @@ export class Hub {
       path: { constellation: id },
       body: { without: [], with_copy_of: [], ...body },
     });
-  log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
+  /** Output of an attempt: its last bytes, the bytes from `offset` on, or the lines that contain `q`. */
+  log = (
+    id: string,
+    task: string,
+    attempt: number,
+    query: { offset?: number; tail?: number; q?: string },
+    signal?: AbortSignal,
+  ) =>
     this.rest.get("/constellations/{constellation}/tasks/{task}/attempts/{attempt}/log", {
       path: { constellation: id, task, attempt },
-      query: { tail: 65536 },
+      query,
       signal,
     });
 

@@ -1,0 +1,109 @@
+import { act, fireEvent, render, screen } from "@testing-library/react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { WorkspaceContext } from "../../../app/workspace/context.ts";
+import { StreamModel } from "../../../model/stream/stream.ts";
+import type { TaskView } from "../../../model/tasks/selectors.ts";
+import { LogTab } from "./LogTab.tsx";
+
+const LINES = Array.from({ length: 9000 }, (_, at) => `line ${at}`);
+const TEXT = `FIRSTWORD\n${LINES.join("\n")}\n`;
+
+/** A log as the hub gives it: its end, a part, or the lines with some words. */
+function hubOf(text: string) {
+  return {
+    log: vi.fn(
+      async (
+        _id: string,
+        _task: string,
+        _attempt: number,
+        { offset: from, tail = text.length, q }: { offset?: number; tail?: number; q?: string },
+      ) => {
+        if (q) {
+          const lines = [...text.matchAll(/.+/g)].map((found) => ({ text: found[0], offset: found.index }));
+          return { text: "", lines: lines.filter((line) => line.text.includes(q)).slice(0, 200) };
+        }
+        const offset = from ?? Math.max(0, text.length - tail);
+        const part = text.slice(offset, offset + tail);
+        return { text: part, offset, next: offset + part.length, end: text.length, lost: [] };
+      },
+    ),
+  };
+}
+
+async function drawn(text: string, view: Partial<TaskView> = { attempt: { ended_ms: 1 } as TaskView["attempt"] }) {
+  const hub = hubOf(text);
+  const model = new StreamModel("c1");
+  const task = { id: "t", record: { attempt: 1 }, ...view } as TaskView;
+  render(
+    <WorkspaceContext value={{ hub } as never}>
+      <LogTab constellation="c1" model={model} view={task} />
+    </WorkspaceContext>,
+  );
+  await act(() => vi.advanceTimersByTimeAsync(1));
+  return { hub, model };
+}
+
+// By their place and text: the roles of two thousand lines take seconds to work out.
+const log = () => [...(document.querySelector(".log")?.children ?? [])].map((line) => line.textContent);
+const parts = () => document.querySelector('[aria-label="Parts of the log"]')?.textContent;
+const press = async (name: string) => {
+  fireEvent.click(screen.getByText(name));
+  await act(() => vi.advanceTimersByTimeAsync(1));
+};
+const search = async (words: string) => {
+  fireEvent.change(screen.getByLabelText("Search the log"), { target: { value: words } });
+  await act(() => vi.advanceTimersByTimeAsync(300));
+};
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+it("says which part of a long log is shown, and leads to the others", async () => {
+  await drawn(TEXT);
+  expect(log()).toHaveLength(2000);
+  expect(log().at(-1)).toBe("line 8999");
+  expect(parts()).toContain("The last 20 kB of 89 kB.");
+  await press("Earlier");
+  expect(log().at(-1)).toBe("line 6999");
+  await press("Beginning");
+  expect(log().slice(0, 2)).toEqual(["FIRSTWORD", "line 0"]);
+  expect(parts()).toContain("0 B to 19 kB of 89 kB.");
+  await press("Later");
+  expect(log()[0]).toBe("line 1999");
+  await press("End");
+  expect(log().at(-1)).toBe("line 8999");
+});
+
+it("says nothing of parts where all is shown", async () => {
+  await drawn("one\ntwo\n");
+  expect(log()).toEqual(["one", "two"]);
+  expect(parts()).toBeUndefined();
+});
+
+it("finds words in the whole log, and says when it shows the first of many", async () => {
+  await drawn(TEXT);
+  await search("FIRSTWORD");
+  expect(log()).toEqual(["FIRSTWORD"]);
+  await search("line 1");
+  expect(screen.getByText("The first 200 lines with these words are shown.")).toBeTruthy();
+  await search("nowhere");
+  expect(screen.getByText("No line has these words.")).toBeTruthy();
+});
+
+it("claims nothing of a log that it could not search", async () => {
+  const { hub } = await drawn(TEXT);
+  hub.log.mockRejectedValue(new Error("the line is cut"));
+  await search("FIRSTWORD");
+  expect(screen.getByText("The part that is here has no line with these words.")).toBeTruthy();
+  expect(document.querySelector('[role="alert"]')).toBeTruthy();
+});
+
+it("finds a line that came after the search once", async () => {
+  const { model } = await drawn("a word\n", {});
+  model.lines.take("t", 1, { offset: 0, stream: "out", text: "a word\n" });
+  await search("word");
+  expect(log()).toEqual(["a word"]);
+  model.lines.take("t", 1, { offset: 7, stream: "out", text: "another word\n" });
+  await search("word ");
+  expect(log()).toEqual(["a word", "another word"]);
+});
