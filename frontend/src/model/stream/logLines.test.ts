@@ -68,8 +68,7 @@ it("shows neighbouring parts of a log without a gap, a line twice or half a line
     const found: string[][] = [];
     for (let at = back ? end : 0; back ? at > 0 : at < end; ) {
       const read = back ? part(Math.max(0, at - 65_536), at) : part(at, Math.min(end, at + 65_536));
-      const begin = back ? undefined : read.offset;
-      const { lines, first, last } = shownOf(joined(read.text, read.next, [], begin), read, back);
+      const { lines, first, last } = shownOf(joined(read.text, read.next, []), read, back);
       expect(lines.length).toBeLessThanOrEqual(2000);
       found.push(lines.map(({ text }) => text));
       at = back ? first : last;
@@ -78,4 +77,18 @@ it("shows neighbouring parts of a log without a gap, a line twice or half a line
   };
   expect(walk(true)).toEqual(all);
   expect(walk(false)).toEqual(all);
+});
+
+it("shows where output is lost, and counts on behind it", () => {
+  const read = joined("one\ntwthree\n", 120, [], [[6, 114]]);
+  expect(read.map(({ text, from, gap }) => [gap ?? text, from])).toEqual([
+    ["one", 0],
+    ["tw", 4],
+    [108, 6],
+    ["three", 114],
+  ]);
+  const lines = new LogLines();
+  lines.take("t", 1, out(0, "a\n"));
+  lines.take("t", 1, out(50, "b\n"));
+  expect(joined("", 0, lines.of("t", 1) ?? []).map(({ text, gap }) => gap ?? text)).toEqual(["a", 48, "b"]);
 });

@@ -53,38 +53,58 @@ export class LogLines {
   }
 }
 
-/** A line as it is shown, and the byte at which it begins. */
-export type ShownLine = Pick<LogLine, "text" | "stream" | "from">;
+/** A line as it is shown, and the byte at which it begins. One of the stream `gap` stands for `gap` bytes that are not here. */
+export interface ShownLine extends Pick<LogLine, "text" | "stream" | "from"> {
+  gap?: number;
+}
 
-/**
- * The lines of a log that was read up to the byte `end`, and of what the socket brought behind that. Where output is lost
- * in between, the lines before the hole count from `begin`, if that is given, and from `end` else.
- */
-export function joined(read: string, end: number, live: readonly LogLine[], begin?: number): ShownLine[] {
-  const lines = plain(read, begin ?? end - utf8.encode(read).length);
+const gapOf = (from: number, to: number): ShownLine => ({ text: "", stream: "gap", from, gap: to - from });
+
+/** The lines of a log that was read up to the byte `end`, and of what the socket brought behind that. */
+export function joined(
+  read: string,
+  end: number,
+  live: readonly LogLine[],
+  lost: readonly (readonly [number, number])[] = [],
+): ShownLine[] {
+  const lines = plain(read, end, lost);
   let goesOn = read !== "" && !read.endsWith("\n");
+  let at = Number.POSITIVE_INFINITY;
   for (const line of live) {
     if (line.to <= end) continue;
     const text = line.from >= end ? line.text : after(line.text, end - line.from);
     const last = lines.at(-1);
+    if (line.from > at) lines.push(gapOf(at, line.from));
     if (goesOn && last && line.from <= end) lines[lines.length - 1] = { ...last, text: last.text + text };
     else if (text !== "" || line.from >= end) lines.push({ text, stream: line.stream, from: Math.max(line.from, end) });
     goesOn = false;
+    at = line.to;
   }
   return lines;
 }
 
-function plain(read: string, begin: number): ShownLine[] {
+/** The lines of a text that ends at the byte `end`, and goes on behind each range that is lost. */
+function plain(read: string, end: number, lost: readonly (readonly [number, number])[]): ShownLine[] {
   if (!read) return [];
-  let at = begin;
-  return read
-    .replace(/\n$/, "")
-    .split("\n")
-    .map((text) => {
-      const from = at;
-      at += utf8.encode(text).length + 1;
-      return { text, stream: "out", from };
-    });
+  const raw = utf8.encode(read);
+  const holes = [...lost];
+  const lines: ShownLine[] = [];
+  let at = end - raw.length - holes.reduce((sum, [from, to]) => sum + to - from, 0);
+  for (let begin = 0; begin < raw.length; ) {
+    while (holes[0] && holes[0][0] <= at) {
+      const [from, to] = holes.shift() ?? [at, at];
+      lines.push(gapOf(from, to));
+      at = to;
+    }
+    const line = raw.indexOf(10, begin) + 1 || raw.length;
+    // A line that a hole cuts is not the one behind it.
+    const upTo = Math.min(line, begin + (holes[0] ? holes[0][0] - at : raw.length));
+    const text = new TextDecoder().decode(raw.subarray(begin, raw[upTo - 1] === 10 ? upTo - 1 : upTo));
+    lines.push({ text, stream: "out", from: at });
+    at += upTo - begin;
+    begin = upTo;
+  }
+  return lines;
 }
 
 function after(text: string, bytes: number): string {

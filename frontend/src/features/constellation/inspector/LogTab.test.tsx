@@ -31,8 +31,9 @@ function hubOf(text: string) {
   };
 }
 
-async function drawn(text: string, view: Partial<TaskView> = { attempt: { ended_ms: 1 } as TaskView["attempt"] }) {
-  const hub = hubOf(text);
+const ENDED: Partial<TaskView> = { attempt: { ended_ms: 1 } as TaskView["attempt"] };
+
+async function drawn(text: string, view = ENDED, hub = hubOf(text)) {
   const model = new StreamModel("c1");
   const task = { id: "t", record: { attempt: 1 }, ...view } as TaskView;
   render(
@@ -108,4 +109,19 @@ it("finds a line that came after the search once", async () => {
   model.lines.take("t", 1, { offset: 7, stream: "out", text: "another word\n" });
   await search("word ");
   expect(log()).toEqual(["a word", "another word"]);
+});
+
+it("goes back over output that was lost", async () => {
+  const hub = hubOf("");
+  // 900,000 bytes are lost behind the first line.
+  hub.log.mockImplementation(async (_id, _task, _attempt, { offset = 900_010 }) => {
+    const part = { offset, next: 900_014, end: 900_014 };
+    if (offset >= 900_006) return { ...part, text: "end\nthe end\n".slice(offset - 900_006), offset, lost: [] };
+    const hole = [[Math.max(6, offset), 900_006]] as never[];
+    return { ...part, text: `${"begin\n".slice(offset)}end\nthe end\n`.slice(0, 14), lost: hole };
+  });
+  await drawn("", ENDED, hub);
+  expect(log()).toEqual(["the end"]);
+  await press("Earlier");
+  expect(log()).toEqual(["begin", "Here 900 kB of output are missing."]);
 });

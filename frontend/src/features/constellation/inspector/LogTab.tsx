@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "react";
 import { useRevision, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
+import type { Hub } from "../../../link/endpoints.ts";
 import { joined, PART_BYTES, type ShownLine, shownOf } from "../../../model/stream/logLines.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import type { TaskView } from "../../../model/tasks/selectors.ts";
@@ -26,11 +27,21 @@ export function LogTab(props: LogProps) {
 /** A part that begins at a byte, or the one that ends there; the end of the log is none of them. */
 type Place = { from: number } | { until: number } | null;
 
-function queryOf(place: Place): { offset?: number; tail: number } {
-  if (place === null) return { tail: PART_BYTES };
-  if ("from" in place) return { offset: place.from, tail: PART_BYTES };
-  const offset = Math.max(0, place.until - PART_BYTES);
-  return { offset, tail: place.until - offset };
+type Read = (query: { offset?: number; tail: number }) => Promise<Output>;
+type Output = Awaited<ReturnType<Hub["log"]>>;
+
+/** As the hub has it. */
+const READ_MOST = 1024 * 1024;
+
+/** Reads a part of a log. Of one before a byte, all may be lost: what is there ends further back. */
+async function readPart(read: Read, place: Place): Promise<Output> {
+  if (place === null) return read({ tail: PART_BYTES });
+  if ("from" in place) return read({ offset: place.from, tail: PART_BYTES });
+  for (let step = PART_BYTES; ; step *= 2) {
+    const offset = Math.max(0, place.until - step);
+    const part = await read({ offset, tail: Math.min(place.until - offset, READ_MOST) });
+    if (offset === 0 || part.lost?.[0]?.[0] !== offset) return part;
+  }
 }
 
 function AttemptLog({ constellation, model, view, number }: LogProps & { number: number }) {
@@ -39,7 +50,7 @@ function AttemptLog({ constellation, model, view, number }: LogProps & { number:
   const [place, setPlace] = useState<Place>(null);
   const of = `${constellation}/${view.id}/${number}/${ended}`;
   const log = useResource(`${of}/${JSON.stringify(place)}`, (signal) =>
-    hub.log(constellation, view.id, number, queryOf(place), signal),
+    readPart((query) => hub.log(constellation, view.id, number, query, signal), place),
   );
   useRevision(model);
   const live = ended || place ? undefined : model.lines.of(view.id, number);
@@ -49,11 +60,13 @@ function AttemptLog({ constellation, model, view, number }: LogProps & { number:
   const stored = log.value?.text ?? (place ? "" : (view.attempt?.tail ?? ""));
   const { offset = 0, next = 0, end = next } = log.value ?? {};
   const back = place === null || "until" in place;
+  const upTo = place && "until" in place ? place.until : Number.POSITIVE_INFINITY;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the lines of the model change in place.
-  const read = useMemo(
-    () => shownOf(joined(stored, next, live ?? [], back ? undefined : offset), { offset, next, end }, back),
-    [stored, offset, next, end, back, live, live?.at(-1)?.to],
-  );
+  const read = useMemo(() => {
+    // A part that goes on behind a hole may reach further than it was asked for.
+    const lines = joined(stored, next, live ?? [], log.value?.lost).filter((line) => line.from < upTo);
+    return shownOf(lines, { offset, next: Math.min(next, upTo), end }, back);
+  }, [stored, log.value, back, live, live?.at(-1)?.to]);
   // The part that was left stays until the next one is here.
   const held = useRef(read);
   if (log.value || !place) held.current = read;
@@ -98,28 +111,24 @@ function AttemptLog({ constellation, model, view, number }: LogProps & { number:
         <div className="log pane" ref={box} tabIndex={0} role="log" aria-label={`Log of attempt ${number}`}>
           {lines.map((line, index) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line of a log is its place.
-            <div key={index} className={line.stream === "err" ? "err" : undefined}>
-              {line.text}
+            <div key={index} className={CLASS[line.stream]}>
+              {line.gap ? `Here ${bytes(line.gap)} of output are missing.` : line.text}
             </div>
           ))}
         </div>
       ) : (
         <p className="dim">{found ? found.none : log.loading ? "" : ended ? WROTE_NOTHING : "Nothing written yet."}</p>
       )}
-      {!found && (log.value?.lost?.length ?? 0) > 0 && (
-        <p className="small dim">Part of the output was too much to keep; the gap is in the middle.</p>
-      )}
     </div>
   );
 }
 
+const CLASS: Record<string, string | undefined> = { err: "err", gap: "dim" };
 const WROTE_NOTHING = "The tool wrote nothing; its result says what it did.";
 /** As the hub has it, for words and for lines that one search finds. */
 const WORDS_MOST = 200;
 const FOUND_MOST = 200;
 const PAUSE_MS = 250;
-
-type Line = Pick<ShownLine, "text" | "stream" | "from">;
 
 /**
  * The lines with these words in the whole log, as the hub finds them, and those that came since. Until the hub answers,
@@ -127,8 +136,8 @@ type Line = Pick<ShownLine, "text" | "stream" | "from">;
  */
 function useFound(
   words: string,
-  shown: Line[],
-  live: readonly Line[],
+  shown: ShownLine[],
+  live: readonly ShownLine[],
   of: string,
   search: (
     q: string,
@@ -144,7 +153,7 @@ function useFound(
   );
   if (!words.trim()) return null;
   const { value, problem } = read;
-  const has = ({ text }: Line) => text.toLowerCase().includes(words.trim().toLowerCase());
+  const has = ({ text }: ShownLine) => text.toLowerCase().includes(words.trim().toLowerCase());
   if (value === null || asked !== words.trim()) {
     const none = problem ? "The part that is here has no line with these words." : "Searching the whole log.";
     return { lines: shown.filter(has), none, problem, cut: false };
@@ -152,7 +161,7 @@ function useFound(
   const cut = value.length >= FOUND_MOST;
   const last = value.at(-1)?.offset ?? -1;
   const since = cut ? [] : live.filter((line) => line.from > last && has(line));
-  const lines = [...value.map(({ offset, text }) => ({ text, stream: "out", from: offset })), ...since];
+  const lines: ShownLine[] = [...value.map(({ offset, text }) => ({ text, stream: "out", from: offset })), ...since];
   return { lines, none: "No line has these words.", problem, cut };
 }
 
