@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
@@ -15,8 +16,6 @@ pytestmark = pytest.mark.e2e
 
 DOUBLE_MS = 180
 """Between the two presses of a double click."""
-SEEN_MS = 1000
-"""After so long a question has been seen."""
 
 
 def test_several_are_answered_at_once_and_the_page_says_who(

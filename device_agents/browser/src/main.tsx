@@ -1,7 +1,7 @@
 /** The page's first lines: installable shell, then the screen. */
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
-import { guardPresses } from "../../../frontend/src/ui/presses.ts";
+import { guardPresses } from "../../../frontend/src/app/actions/presses.ts";
 import { Page } from "./screen/Page.tsx";
 import "../../../frontend/src/styles/tokens.css";
 import "./screen/screen.css";
