@@ -13,7 +13,9 @@ import "./styles/narrow.css";
 import "./styles/print.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.tsx";
+import { guardPresses } from "./app/actions/presses.ts";
 
 const element = document.getElementById("page");
 if (!element) throw new Error("index.html has no element #page");
+guardPresses(document);
 createRoot(element).render(<App />);

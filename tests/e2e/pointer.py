@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from playwright.sync_api import Locator, Page, expect
 
 LONG_PRESS_MS = 900
+SEEN_MS = 1000
+"""After so long a person has seen what came under the pointer; the page takes no press on it before."""
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
 pytestmark = pytest.mark.e2e
+
+DOUBLE_MS = 180
+"""Between the two presses of a double click."""
 
 
 def test_several_are_answered_at_once_and_the_page_says_who(
@@ -29,6 +34,42 @@ def test_several_are_answered_at_once_and_the_page_says_who(
         expect(said.locator(".item", has_text=name)).to_contain_text("approved by")
         stack.until_state(constellation, "succeeded")
     screens.shoot(page, "inbox", "answered", width)
+
+
+def test_a_double_press_answers_the_question_that_was_seen(page: Page, stack: Stack, width: str) -> None:
+    looks = [{"id": "usage", "tool": "disk.usage", "device": {"name": stack.desktop}}]
+    made = [
+        stack.submit({"starloom": 1, "name": f"Twice {number} {width}", "tasks": looks}, hold=True)
+        for number in (1, 2, 3, 4)
+    ]
+    page.goto("/inbox")
+    asked = page.get_by_role("group", name=re.compile(f"^Question: Run Twice . {width}"))
+    expect(asked).to_have_count(4)
+    button = asked.first.get_by_role("button", name="Approve", exact=True)
+    button.scroll_into_view_if_needed()
+    box = button.bounding_box()
+    assert box
+    at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    press = page.touchscreen.tap if width == "phone" else page.mouse.click
+    press(*at)
+    page.wait_for_timeout(DOUBLE_MS)
+    press(*at)
+    expect(asked).to_have_count(3)
+    # Enter that is held down presses once, too.
+    asked.first.get_by_role("button", name="Approve", exact=True).focus()
+    for _ in range(5):
+        page.keyboard.down("Enter")
+    page.keyboard.up("Enter")
+    expect(asked).to_have_count(2)
+    states = [stack.state(one) for one in made]
+    assert states.count("awaiting_approval") == 2, states
+    # A press that was meant for the next one counts.
+    page.wait_for_timeout(SEEN_MS)
+    press(*at)
+    expect(asked).to_have_count(1)
+    for one in made:
+        if stack.state(one) == "awaiting_approval":
+            stack.client.post(f"/approvals/{one}:approve-plan/deny")
 
 
 def test_always_covers_one_call_and_is_taken_back_in_settings(

@@ -123,6 +123,24 @@ def test_an_approval_starts_what_it_names(page: Page, stack: Stack, screens: Scr
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_pause_pressed_twice_pauses(page: Page, stack: Stack) -> None:
+    made = stack.submit({"starloom": 1, "name": "Paused once", "tasks": [stack.gated("first", "paused-once")]})
+    page.goto(f"/constellations/{made}")
+    pause = page.get_by_role("button", name="Pause", exact=True)
+    pause.click()
+    resume = page.get_by_role("button", name="Resume", exact=True)
+    resume.wait_for()
+    page.mouse.down()
+    page.mouse.up()
+    page.get_by_role("button", name="Edit plan").hover()
+    expect(resume).to_be_visible()
+    assert stack.state(made) == "paused"
+    resume.click()
+    expect(pause).to_be_visible()
+    stack.client.post(f"/constellations/{made}/cancel")
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
 def test_an_error_goes_with_its_page(page: Page, stack: Stack) -> None:
     made = stack.submit({"starloom": 1, "name": "Not to be paused", "tasks": [stack.gated("first", "error-card")]})
     page.route("**/pause", lambda route: route.fulfill(status=409, json={"reason": "It is over already.", "hint": ""}))

@@ -18,6 +18,7 @@ from playwright.sync_api import Locator, Page, Request, Response, StorageState, 
 from starloom_agent.policy.commands import CommandRule
 from tests.e2e.asking import asking_device
 from tests.e2e.conftest import NewContext
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
 from tests.waiting import SLOWER, until
@@ -139,8 +140,10 @@ class Person:
         return self.page.get_by_role("complementary", name=f"Task {task}") if task else self.page.locator("body")
 
     def press(self, where: Locator, name: str, sure: str = "") -> None:
-        """Press a button once it can be pressed; `sure` is the answer to the question that it asks."""
+        """Press a button once it can be pressed and was seen; `sure` is the answer to the question that it asks."""
         button = where.get_by_role("button", name=re.compile(f"^{name}( r)?$"))
+        button.wait_for()
+        self.page.wait_for_timeout(SEEN_MS)
         expect(button).not_to_have_attribute("aria-disabled", "true")
         button.click()
         if sure:

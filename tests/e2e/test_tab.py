@@ -331,6 +331,28 @@ def test_a_removed_device_says_so_and_joins_by_a_new_code(new_context: NewContex
     context.close()
 
 
+def test_a_double_tap_answers_the_question_that_was_seen(tab: Page, stack: Stack) -> None:
+    device = {"name": NAME}
+    asked = [
+        {"id": name, "tool": "ask", "device": device, "args": {"text": text, "choices": ["Yes", "No"]}}
+        for name, text in (("keep", "Shall I keep the pictures?"), ("erase", "Shall I erase the card?"))
+    ]
+    made = stack.submit(plan(*asked))
+    cards = tab.locator("section.question")
+    expect(cards).to_have_count(2)
+    box = cards.first.get_by_role("button", name="Yes").bounding_box()
+    assert box
+    at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    for _ in range(2):
+        tab.touchscreen.tap(*at)
+        tab.wait_for_timeout(180)
+    expect(cards).to_have_count(1)
+    tab.wait_for_timeout(1000)
+    expect(cards).to_have_count(1)
+    cards.get_by_role("button", name="No").click()
+    stack.until_state(made, "succeeded")
+
+
 def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Page, screens: Screens) -> None:
     other = pocket.new_page()
     other.goto("/tab/")

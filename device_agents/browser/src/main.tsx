@@ -1,6 +1,7 @@
 /** The page's first lines: installable shell, then the screen. */
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
+import { guardPresses } from "../../../frontend/src/app/actions/presses.ts";
 import { Page } from "./screen/Page.tsx";
 import "../../../frontend/src/styles/tokens.css";
 import "./screen/screen.css";
@@ -12,4 +13,5 @@ if ("serviceWorker" in navigator && import.meta.env.PROD) {
   navigator.serviceWorker.register("sw.js", { updateViaCache: "none" }).catch(() => {});
 }
 const root = document.getElementById("page");
+guardPresses(document);
 if (root !== null) createRoot(root).render(<Page />);

@@ -62,11 +62,11 @@ export class Hub {
     this.rest = rest;
   }
 
-  session = () => this.rest.get("/session");
+  session = (signal?: AbortSignal) => this.rest.get("/session", { signal });
   signIn = (id: string, secret: string) => this.rest.post("/sign-in", { body: { id, secret } });
   terms = (id: string, secret: string) => this.rest.post("/sign-in/terms", { body: { id, secret } });
   signOut = () => this.rest.post("/sign-out");
-  ticket = async () => (await this.rest.post("/live/tickets")).ticket;
+  ticket = async (signal?: AbortSignal) => (await this.rest.post("/live/tickets", { signal })).ticket;
 
   constellations = (query: Given<"get", "/constellations">["query"] = {}, signal?: AbortSignal) =>
     this.rest.get("/constellations", { query, signal });
@@ -147,10 +147,17 @@ export class Hub {
       path: { constellation: id },
       body: { without: [], with_copy_of: [], ...body },
     });
-  log = (id: string, task: string, attempt: number, signal?: AbortSignal) =>
+  /** Output of an attempt: its last bytes, the bytes from `offset` on, or the lines that contain `q`. */
+  log = (
+    id: string,
+    task: string,
+    attempt: number,
+    query: { offset?: number; tail?: number; q?: string },
+    signal?: AbortSignal,
+  ) =>
     this.rest.get("/constellations/{constellation}/tasks/{task}/attempts/{attempt}/log", {
       path: { constellation: id, task, attempt },
-      query: { tail: 65536 },
+      query,
       signal,
     });
 

@@ -16,12 +16,13 @@ interface Rig {
 }
 
 function rig(
-  ticket: () => Promise<string> = async () => "t1",
+  ticket: (signal: AbortSignal) => Promise<string> = async () => "t1",
   slices = (steps: Steps, then: () => void) => {
     whole(steps);
     then();
   },
   nextFrame: (run: () => void) => void = (run) => run(),
+  timersMs = 1,
 ): Rig {
   let now = 1000;
   let timers: { at: number; run: () => void }[] = [];
@@ -49,7 +50,7 @@ function rig(
     random: () => 0.5,
     slices,
     setTimer: (run, ms) => {
-      const timer = { at: now + ms, run };
+      const timer = { at: Math.ceil((now + ms) / timersMs) * timersMs, run };
       timers.push(timer);
       return timer;
     },
@@ -102,8 +103,8 @@ async function live(held: Rig, model: StreamModel): Promise<void> {
 }
 
 /** A line that is live, with the stream of one constellation. */
-async function shown(): Promise<{ held: Rig; model: StreamModel }> {
-  const [held, model] = [rig(), new StreamModel("c1")];
+async function shown(timersMs?: number): Promise<{ held: Rig; model: StreamModel }> {
+  const [held, model] = [rig(undefined, undefined, undefined, timersMs), new StreamModel("c1")];
   await live(held, model);
   return { held, model };
 }
@@ -309,6 +310,57 @@ describe("LiveLink", () => {
     held.say(snapshot(1));
     await held.pass(35_000);
     expect(held.sent).toContainEqual(expect.objectContaining({ t: "ping" }));
+    expect(held.sockets.length).toBeGreaterThan(1);
+  });
+
+  it("asks again when the ticket does not come, and at once when the person wants it", async () => {
+    const signals: AbortSignal[] = [];
+    const held = rig((signal) => {
+      signals.push(signal);
+      return new Promise(() => {});
+    });
+    held.link.start();
+    await held.pass(9_000);
+    expect(signals).toHaveLength(1);
+    await held.pass(2_000);
+    expect(held.link.status).toMatchObject({ reason: "the hub does not answer", state: "offline" });
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, false]);
+    held.link.retryNow();
+    expect(signals.map((signal) => signal.aborted)).toEqual([true, true, false]);
+  });
+
+  it("takes no ticket that comes after another one was asked for", async () => {
+    const tickets: ((ticket: string) => void)[] = [];
+    const held = rig(() => new Promise((done) => tickets.push(done)));
+    held.link.start();
+    held.link.retryNow();
+    tickets[0]?.("old");
+    await held.pass(0);
+    expect(held.sockets).toHaveLength(0);
+    tickets[1]?.("new");
+    await held.pass(0);
+    expect(held.sockets).toHaveLength(1);
+  });
+
+  it("tries another socket at once where one hangs", async () => {
+    const held = rig();
+    held.link.start();
+    await held.pass(1_000);
+    held.link.retryNow();
+    await held.pass(0);
+    expect(held.sockets).toHaveLength(2);
+  });
+
+  it("keeps a line that answers on a page whose timers run once a minute", async () => {
+    const { held } = await shown(60_000);
+    held.say(snapshot(1));
+    for (let minute = 0; minute < 6; minute += 1) {
+      const asked = held.sent.length;
+      await held.pass(60_000);
+      if (held.sent.length > asked) held.say({ t: "pong" });
+    }
+    expect(held.sockets).toHaveLength(1);
+    await held.pass(180_000);
     expect(held.sockets.length).toBeGreaterThan(1);
   });
 });

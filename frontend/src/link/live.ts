@@ -37,7 +37,8 @@ export interface Socket {
 }
 
 interface LiveOptions {
-  ticket: () => Promise<string>;
+  /** Ends early when the signal says that its answer is not waited for any more. */
+  ticket: (signal: AbortSignal) => Promise<string>;
   open: () => Socket;
   now?: () => number;
   random?: () => number;
@@ -54,8 +55,10 @@ interface LiveOptions {
 /** A hub that was only restarted is found at once; one that stays away is asked every few seconds. */
 const BACKOFF_MS = [200, 500, 1000, 2000, 4000];
 const PING_MS = 10_000;
-/** Two pings without an answer: the line is cut, and no close will come. */
+/** A ping without an answer, and nothing else for so long: the line is cut, and no close will come. */
 const SILENCE_MS = 25_000;
+/** A request for a ticket that hangs on a cut line; the next one has a line of its own. */
+const TICKET_MS = 10_000;
 /** After a request that did not reach the hub: so long may the answer to a ping take. */
 const DOUBT_MS = 2000;
 /** The hub had no such stream, or this page was too slow for it: another wish at once would end the same way. */
@@ -77,11 +80,14 @@ export class LiveLink {
   private queue: LiveFrame[] = [];
   private queued = false;
   private wanted = false;
-  private opening = false;
+  /** The try whose ticket is waited for. */
+  private opening: AbortController | null = null;
   private failures = 0;
   private timer: unknown = null;
   private pulse: unknown = null;
   private heardMs = 0;
+  /** When the hub was asked for a word that has not come; null once it has said anything. */
+  private askedMs: number | null = null;
   /** The socket that was asked after a failed request and may still answer. */
   private doubted: Socket | null = null;
 
@@ -114,14 +120,18 @@ export class LiveLink {
   stop(): void {
     this.wanted = false;
     this.options.clearTimer(this.timer);
+    this.giveUp();
     this.drop();
   }
 
   /** Tries at once instead of waiting: the network or the window came back, or the person asked. */
   retryNow(): void {
-    if (!this.wanted || this.socket) return;
+    if (!this.wanted || this.status.state === "live" || this.status.state === "catching_up") return;
     this.failures = 0;
     this.options.clearTimer(this.timer);
+    // What hangs may hang on the line of before.
+    this.giveUp();
+    this.drop();
     void this.connect();
   }
 
@@ -146,27 +156,46 @@ export class LiveLink {
 
   private async connect(): Promise<void> {
     if (this.opening || this.socket) return;
-    this.opening = true;
+    const opening = new AbortController();
+    this.opening = opening;
+    const failed = (reason: string) => {
+      if (this.opening !== opening) return;
+      this.giveUp();
+      this.again(reason);
+    };
+    const late = this.options.setTimer(() => failed("the hub does not answer"), TICKET_MS);
     try {
-      const ticket = await this.options.ticket();
-      if (!this.wanted) return;
-      const socket = this.options.open();
-      this.socket = socket;
-      socket.onopen = () => socket.send(JSON.stringify({ t: "ticket", ticket }));
-      socket.onmessage = (event) => this.hear(socket, String(event.data));
-      socket.onclose = (event) => this.lost(socket, event.reason);
-      this.heardMs = this.options.now();
-      this.beat(socket);
+      const ticket = await this.options.ticket(opening.signal);
+      if (this.opening !== opening) return;
+      this.opening = null;
+      this.listen(this.options.open(), ticket);
     } catch (error) {
-      this.again(error instanceof Error ? error.message : "the hub does not answer");
+      failed(error instanceof Error ? error.message : "the hub does not answer");
     } finally {
-      this.opening = false;
+      this.options.clearTimer(late);
     }
+  }
+
+  /** Waits for no ticket any more. */
+  private giveUp(): void {
+    this.opening?.abort();
+    this.opening = null;
+  }
+
+  private listen(socket: Socket, ticket: string): void {
+    this.socket = socket;
+    socket.onopen = () => socket.send(JSON.stringify({ t: "ticket", ticket }));
+    socket.onmessage = (event) => this.hear(socket, String(event.data));
+    socket.onclose = (event) => this.lost(socket, event.reason);
+    this.heardMs = this.options.now();
+    this.askedMs = this.heardMs;
+    this.beat(socket);
   }
 
   private hear(socket: Socket, text: string): void {
     if (socket !== this.socket) return;
     this.heardMs = this.options.now();
+    this.askedMs = null;
     this.queue.push(JSON.parse(text) as LiveFrame);
     if (this.queued) return;
     this.queued = true;
@@ -281,15 +310,19 @@ export class LiveLink {
     if (this.awaited.size === 0 && this.status.state === "catching_up") this.set("live", "");
   }
 
+  /** Silence counts once the hub was asked: a hidden page looks once a minute, and a hub without work says nothing. */
   private beat(socket: Socket): void {
     this.pulse = this.options.setTimer(() => {
       if (socket !== this.socket) return;
-      if (this.options.now() - this.heardMs > SILENCE_MS) {
+      const nowMs = this.options.now();
+      if (this.askedMs === null) {
+        this.askedMs = nowMs;
+        this.send({ t: "ping", at_ms: nowMs });
+      } else if (nowMs - this.heardMs > SILENCE_MS) {
         this.drop();
         this.again(`the hub has been silent for ${SILENCE_MS / 1000} s`);
         return;
       }
-      this.send({ t: "ping", at_ms: this.options.now() });
       this.beat(socket);
     }, PING_MS);
   }

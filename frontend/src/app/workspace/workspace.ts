@@ -48,7 +48,7 @@ export class Workspace {
   constructor(onSignedOut: () => void) {
     const rest = new Rest({ onSignedOut, onUnreachable: this.doubt });
     this.hub = new Hub(rest);
-    this.live = new LiveLink({ ticket: () => this.ticket(), open: () => openSocket(), onOtherHistory: this.startOver });
+    this.live = new LiveLink({ ticket: this.ticket, open: () => openSocket(), onOtherHistory: this.startOver });
     this.live.onStatus(this.followLink);
     this.fleet = this.acquire(FLEET);
   }
@@ -114,17 +114,17 @@ export class Workspace {
     this.hub.rest.csrf = session.csrf ?? "";
   }
 
-  private async ticket(): Promise<string> {
+  private readonly ticket = async (signal: AbortSignal): Promise<string> => {
     if (!this.hub.rest.csrf) {
-      const session = await this.hub.session();
+      const session = await this.hub.session(signal);
       if (session.principal.id !== this.session?.principal.id) {
         this.startOver();
         throw new Error("another person is signed in");
       }
       this.take(session);
     }
-    return this.hub.ticket();
-  }
+    return this.hub.ticket(signal);
+  };
 
   private readonly save = (): void => {
     if (!this.session) return;

@@ -1,10 +1,10 @@
 /** Who did what, when and why: every deed of people, devices and the engine, filtered; and whether the record is whole. */
 
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link } from "wouter";
 import { Shell } from "../../app/shell/Shell.tsx";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
-import { useResource } from "../../app/workspace/resource.ts";
+import { usePages } from "../../app/workspace/resource.ts";
 import { history } from "../../link/history.ts";
 import { callsNamed } from "../../model/fleet/fleet.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
@@ -39,15 +39,15 @@ export function ActivityPage() {
   const [subject, setSubject] = useState<(typeof SUBJECTS)[number][0]>("");
   const [person, setPerson] = useState("");
   const [device, setDevice] = useState("");
-  const [more, setMore] = useState<{ deeds: ActivityRow[]; next: string | null } | null>(null);
   const owner = workspace.session?.role === "owner";
   const query = { q: words, kind: subject || undefined, person, device };
   const key = owner ? JSON.stringify(query) : null;
-  const first = useResource(key, (signal) => history.activity(rest, query, signal), ["activity"], 5000);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another question begins at its first page again.
-  useEffect(() => setMore(null), [key]);
-  const deeds = [...(first.value?.items ?? []), ...(more?.deeds ?? [])];
-  const next = more ? more.next : (first.value?.next ?? null);
+  const list = usePages<ActivityRow>(
+    key,
+    (cursor, signal) => history.activity(rest, { ...query, cursor }, signal),
+    ["activity"],
+    5000,
+  );
   const devices = [...fleet.kind<{ id: string; name: string }>("device").values()];
   if (!owner) {
     return (
@@ -81,10 +81,9 @@ export function ActivityPage() {
             <Whole check={() => history.verify(rest)} />
           </span>
         </div>
-        {first.problem && <ProblemNote problem={first.problem} />}
         <section className="card" aria-label="Deeds">
           <ol className="deeds">
-            {stretches(deeds).map((run) => {
+            {stretches(list.items).map((run) => {
               // By its oldest deed: a stretch grows at its newer end, and stays open while it does.
               const oldest = run.at(-1) ?? run[0];
               const key = `${oldest.stream}/${oldest.seq}`;
@@ -95,16 +94,11 @@ export function ActivityPage() {
               );
             })}
           </ol>
-          {deeds.length === 0 && first.value && <Empty title="Nothing fits." />}
+          {list.items.length === 0 && list.read && <Empty title="Nothing fits." />}
         </section>
-        {next && (
-          <Button
-            asks="anyone"
-            onClick={async () => {
-              const page = await history.activity(rest, { ...query, cursor: next });
-              setMore((held) => ({ deeds: [...(held?.deeds ?? []), ...page.items], next: page.next }));
-            }}
-          >
+        {list.problem && <ProblemNote problem={list.problem} />}
+        {list.more && (
+          <Button asks="anyone" aria-busy={list.adding || undefined} onClick={list.more}>
             Show earlier
           </Button>
         )}

@@ -1,5 +1,5 @@
 /** The schedules: the next firing, the last one and the notice of each; add, change, pause, run, remove. */
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { Link, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
@@ -120,6 +120,14 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
     }
   };
   const control = (action: ScheduleAction, text: string) => () => act(() => api.control(row.id, action), text);
+  const begins = useRef(false);
+  /** A double press fires once, also where the hub has answered the first one already. */
+  const runNow = async (event: React.MouseEvent) => {
+    if (begins.current || event.detail > 1) return;
+    begins.current = true;
+    await control("run", `${row.name} fires now`)();
+    begins.current = false;
+  };
   const first = row.next[0];
   const last = row.last ? rowShown(row.last) : null;
   const active = row.state === "active";
@@ -222,7 +230,7 @@ function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange:
               Resume
             </Button>
           )}
-          <Button asks="run" icon="bolt" onClick={control("run", `${row.name} fires now`)}>
+          <Button asks="run" icon="bolt" onClick={runNow}>
             Run now
           </Button>
           <Button asks="run" icon="edit" onClick={onChange}>

@@ -53,25 +53,96 @@ export class LogLines {
   }
 }
 
+/** A line as it is shown, and the byte at which it begins. One of the stream `gap` stands for `gap` bytes that are not here. */
+export interface ShownLine extends Pick<LogLine, "text" | "stream" | "from"> {
+  gap?: number;
+}
+
+const gapOf = (from: number, to: number): ShownLine => ({ text: "", stream: "gap", from, gap: to - from });
+
 /** The lines of a log that was read up to the byte `end`, and of what the socket brought behind that. */
-export function joined(read: string, end: number, live: readonly LogLine[]): { text: string; stream: string }[] {
-  const lines = read ? read.replace(/\n$/, "").split("\n").map(plain) : [];
+export function joined(
+  read: string,
+  end: number,
+  live: readonly LogLine[],
+  lost: readonly (readonly [number, number])[] = [],
+): ShownLine[] {
+  const lines = plain(read, end, lost);
   let goesOn = read !== "" && !read.endsWith("\n");
+  let at = Number.POSITIVE_INFINITY;
   for (const line of live) {
     if (line.to <= end) continue;
     const text = line.from >= end ? line.text : after(line.text, end - line.from);
     const last = lines.at(-1);
+    if (line.from > at) lines.push(gapOf(at, line.from));
     if (goesOn && last && line.from <= end) lines[lines.length - 1] = { ...last, text: last.text + text };
-    else if (text !== "" || line.from >= end) lines.push({ text, stream: line.stream });
+    else if (text !== "" || line.from >= end) lines.push({ text, stream: line.stream, from: Math.max(line.from, end) });
     goesOn = false;
+    at = line.to;
   }
   return lines;
 }
 
-function plain(text: string) {
-  return { text, stream: "out" };
+/** The lines of a text that ends at the byte `end`, and goes on behind each range that is lost. */
+function plain(read: string, end: number, lost: readonly (readonly [number, number])[]): ShownLine[] {
+  if (!read) return [];
+  const raw = utf8.encode(read);
+  const holes = [...lost];
+  const lines: ShownLine[] = [];
+  let at = end - raw.length - holes.reduce((sum, [from, to]) => sum + to - from, 0);
+  for (let begin = 0; begin < raw.length; ) {
+    while (holes[0] && holes[0][0] <= at) {
+      const [from, to] = holes.shift() ?? [at, at];
+      lines.push(gapOf(from, to));
+      at = to;
+    }
+    const line = raw.indexOf(10, begin) + 1 || raw.length;
+    // A line that a hole cuts is not the one behind it.
+    const upTo = Math.min(line, begin + (holes[0] ? holes[0][0] - at : raw.length));
+    const text = new TextDecoder().decode(raw.subarray(begin, raw[upTo - 1] === 10 ? upTo - 1 : upTo));
+    lines.push({ text, stream: "out", from: at });
+    at += upTo - begin;
+    begin = upTo;
+  }
+  return lines;
 }
 
 function after(text: string, bytes: number): string {
   return new TextDecoder().decode(utf8.encode(text).slice(bytes));
+}
+
+/** So much of a log is read at once, and so many of its lines are drawn: each is an element of the page. */
+export const PART_BYTES = 65_536;
+const LINES_SHOWN = 2000;
+
+/** What was read of a log: the bytes from `offset` to `next`, of `end`. */
+interface Part {
+  offset: number;
+  next: number;
+  end: number;
+}
+
+interface Shown {
+  lines: ShownLine[];
+  first: number;
+  last: number;
+}
+
+/**
+ * The whole lines of a part that are drawn, and the bytes where they begin and end: a part is read from any byte, and the
+ * neighbours of this one begin where it ends. `back`: of too many lines the last ones.
+ */
+export function shownOf(lines: ShownLine[], { offset, next, end }: Part, back: boolean): Shown {
+  if (back) {
+    const whole = offset > 0 && lines.length > 1 ? lines.slice(1) : lines;
+    const shown = whole.slice(-LINES_SHOWN);
+    return {
+      lines: shown,
+      first: offset > 0 || shown.length < lines.length ? (shown[0]?.from ?? offset) : 0,
+      last: next,
+    };
+  }
+  const whole = next < end && lines.length > 1 ? lines.slice(0, -1) : lines;
+  const shown = whole.slice(0, LINES_SHOWN);
+  return { lines: shown, first: offset, last: lines[shown.length]?.from ?? next };
 }

@@ -32,7 +32,8 @@ import { AddRows } from "./AddRows.tsx";
 import { CountsAs } from "./CountsAs.tsx";
 import { Folded } from "./Folded.tsx";
 import { GoalPart } from "./GoalPart.tsx";
-import { HistoryTab, InputTab, LogTab, ResultTab, WhyTab } from "./InspectorTabs.tsx";
+import { HistoryTab, InputTab, ResultTab, WhyTab } from "./InspectorTabs.tsx";
+import { LogTab } from "./LogTab.tsx";
 import { UnmetChecks } from "./UnmetChecks.tsx";
 
 export type InspectorTab = "result" | "log" | "input" | "why" | "history";

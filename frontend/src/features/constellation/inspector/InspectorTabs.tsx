@@ -1,12 +1,11 @@
-/** The tabs of the inspector: why a task stands where it stands, its log, its result, its input, its history. */
+/** The tabs of the inspector: why a task stands where it stands, its result, its input, its history. */
 
-import { useEffect, useMemo, useRef, useState } from "react";
+import { useMemo } from "react";
 import { isRow } from "../../../app/actions/actions.ts";
 import { useRevision, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import { callsNamed, nameOfDevice } from "../../../model/fleet/fleet.ts";
 import { feedLines, feedSource } from "../../../model/run/feed.ts";
-import { joined } from "../../../model/stream/logLines.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { findingTaken } from "../../../model/tasks/findings.ts";
 import { dependencies, head, resultOf, type TaskView, taskView } from "../../../model/tasks/selectors.ts";
@@ -15,7 +14,7 @@ import { ownTimes } from "../../../model/words/clock.ts";
 import { bytes, timeOfDay } from "../../../model/words/words.ts";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Icon } from "../../../ui/Icon.tsx";
-import { Button, ProblemNote } from "../../../ui/parts.tsx";
+import { ProblemNote } from "../../../ui/parts.tsx";
 import { ValueView } from "../../answer/values/ValueView.tsx";
 import { Asleep } from "../../inbox/Asleep.tsx";
 import { Blame } from "./Blame.tsx";
@@ -118,74 +117,6 @@ function DependencyLine(props: { model: StreamModel; dependency: Dependency; onS
         {shown && `, ${shown.word.toLowerCase()}`}
       </span>
     </li>
-  );
-}
-
-export function LogTab({ constellation, model, view }: { constellation: string; model: StreamModel; view: TaskView }) {
-  const { hub } = useWorkspace();
-  const number = view.record?.attempt ?? 0;
-  const ended = Boolean(view.attempt?.ended_ms);
-  const log = useResource(number ? `${constellation}/${view.id}/${number}/${ended}` : null, (signal) =>
-    hub.log(constellation, view.id, number, signal),
-  );
-  useRevision(model);
-  const live = ended ? undefined : model.lines.of(view.id, number);
-  const [follow, setFollow] = useState(true);
-  const [words, setWords] = useState("");
-  const box = useRef<HTMLDivElement>(null);
-  const stored = log.value?.text ?? view.attempt?.tail ?? "";
-  const end = log.value?.next ?? 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the lines of the model change in place.
-  const lines = useMemo(() => joined(stored, end, live ?? []), [stored, end, live, live?.at(-1)?.to]);
-  const shown = words ? lines.filter((line) => line.text.toLowerCase().includes(words.toLowerCase())) : lines;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: new lines are what calls for a scroll.
-  useEffect(() => {
-    if (follow && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [shown.length, follow]);
-
-  if (number === 0) return <p className="dim">It has not run yet, so there is no log.</p>;
-  return (
-    <div className="stack">
-      <div className="row">
-        <label className="field grow">
-          <Icon name="search" />
-          <input
-            aria-label="Search the log"
-            placeholder="Search the log"
-            value={words}
-            onChange={(event) => setWords(event.target.value)}
-          />
-        </label>
-        <Button kind="quiet" aria-pressed={follow} onClick={() => setFollow(!follow)}>
-          {follow ? "Following" : "Follow"}
-        </Button>
-      </div>
-      {log.problem && <ProblemNote problem={log.problem} />}
-      {shown.length > 0 ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a log scrolls, and must do so by keyboard too.
-        <div className="log pane" ref={box} tabIndex={0} role="log" aria-label={`Log of attempt ${number}`}>
-          {shown.slice(-2000).map((line, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: a line of a log is its place.
-            <div key={index} className={line.stream === "err" ? "err" : undefined}>
-              {line.text}
-            </div>
-          ))}
-        </div>
-      ) : (
-        !log.loading && (
-          <p className="dim">
-            {words
-              ? "No line has these words."
-              : ended
-                ? "The tool wrote nothing; its result says what it did."
-                : "Nothing written yet."}
-          </p>
-        )
-      )}
-      {(log.value?.lost?.length ?? 0) > 0 && (
-        <p className="small dim">Part of the output was too much to keep; the gap is in the middle.</p>
-      )}
-    </div>
   );
 }
 

@@ -1,10 +1,10 @@
 /** All constellations, newest first, searched by the hub. */
 
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { Link, useSearch } from "wouter";
 import { Shell } from "../../../app/shell/Shell.tsx";
 import { useNow, useWorkspace } from "../../../app/workspace/context.ts";
-import { useResource } from "../../../app/workspace/resource.ts";
+import { usePages } from "../../../app/workspace/resource.ts";
 import type { ConstellationRow } from "../../../model/types.ts";
 import { constellationShown } from "../../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../../ui/away.tsx";
@@ -34,18 +34,12 @@ export function ConstellationsPage() {
   const [words, setWords] = useState("");
   const asked = new URLSearchParams(useSearch()).get("state");
   const [state, setState] = useState<(typeof STATES)[number]>(STATES.find((one) => one === asked) ?? "");
-  const [more, setMore] = useState<{ rows: ConstellationRow[]; next: string | null }>({ rows: [], next: null });
-  const key = `${state}/${words}`;
-  const first = useResource(
-    key,
-    (signal) => hub.constellations({ q: words, state: state || undefined }, signal),
+  const list = usePages<ConstellationRow>(
+    `${state}/${words}`,
+    (cursor, signal) => hub.constellations({ q: words, state: state || undefined, cursor }, signal),
     ["constellations", "tasks"],
     LIST_PAUSE_MS,
   );
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another search begins at its first page again.
-  useEffect(() => setMore({ rows: [], next: null }), [key]);
-  const rows = [...(first.value?.items ?? []), ...more.rows];
-  const next = more.rows.length > 0 ? more.next : (first.value?.next ?? null);
   return (
     <Shell title="Constellations">
       <div className="page cards">
@@ -63,12 +57,11 @@ export function ConstellationsPage() {
             onChange={setState}
           />
         </div>
-        {first.problem && <ProblemNote problem={first.problem} />}
         <section className="card">
-          {rows.map((row) => (
+          {list.items.map((row) => (
             <RecentRow key={row.id} row={row} now={now} />
           ))}
-          {rows.length === 0 && first.value && (
+          {list.items.length === 0 && list.read && (
             <Empty title={words || state ? "No constellation fits." : "Nothing has run yet."}>
               {!words && !state && (
                 <>
@@ -83,14 +76,9 @@ export function ConstellationsPage() {
             </Empty>
           )}
         </section>
-        {next && (
-          <Button
-            asks="anyone"
-            onClick={async () => {
-              const page = await hub.constellations({ q: words, state: state || undefined, cursor: next });
-              setMore((held) => ({ rows: [...held.rows, ...page.items], next: page.next ?? null }));
-            }}
-          >
+        {list.problem && <ProblemNote problem={list.problem} />}
+        {list.more && (
+          <Button asks="anyone" aria-busy={list.adding || undefined} onClick={list.more}>
             Show more
           </Button>
         )}

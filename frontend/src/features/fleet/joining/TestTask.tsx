@@ -55,7 +55,7 @@ export function TestTask({ device, trial, onDone }: TestTaskProps) {
       const made = await hub.submitAndWait({ plan, labels: { [TEST_LABEL]: "device" } }, WAIT_S);
       setEnded(made);
       done.current(made.state === "succeeded");
-      setLog((await hub.log(made.id, "look", 1)).text);
+      setLog((await hub.log(made.id, "look", 1, {})).text);
     };
     run().catch((error: unknown) => setProblem(asProblem(error)));
   }, [hub, device, trial]);
