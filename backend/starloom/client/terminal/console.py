@@ -1,7 +1,7 @@
 """The console: standard output with colours and tables, and the words of states in their shapes and colours.
 
-The shape is always shown, so that no meaning depends on colour alone. Its library takes a quarter of the start of a
-command, so that only commands that print with it load it.
+The shape is always shown, so that no meaning depends on colour alone. Its library is a tenth of what a command
+computes, so only commands that print with it load it.
 """
 
 from __future__ import annotations
