@@ -33,8 +33,12 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 DISTRIBUTIONS = ("protocol", "backend", "device_agents")
 PACKAGES = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
-PROGRAMS = ("starloom.app", "starloom.cli", "starloom.jobs.worker", "starloom_agent.cli")
-"""What every process of Starloom begins with."""
+PROGRAMS = (
+    *("starloom.app", "starloom.cli.commands", "starloom.client.terminal.tables", "starloom.host.supervisor"),
+    *("starloom.jobs.worker", "starloom_agent.cli", "alembic.command"),
+    *("celery.apps.worker", "celery.concurrency.thread", "celery.worker.consumer", "kombu.transport.redis"),
+)
+"""What every process of Starloom begins with, and what it loads by name later: Celery its worker, pool and broker."""
 
 
 def venv_python() -> Path:

@@ -44,12 +44,13 @@ async def _serve(graph: str) -> None:
                 await client.close()
 
 
-def _python(tree: Path) -> Path:
+def python_of(tree: Path) -> Path:
+    """Return the interpreter of a checkout: for this one the one that runs."""
     return Path(sys.executable) if tree == OWN else tree / ".venv/bin/python"
 
 
 def _start(tree: Path, graph: str) -> subprocess.Popen[str]:
-    argv = [str(_python(tree)), "-W", "ignore", str(HERE), "--serve", "--graph", graph]
+    argv = [str(python_of(tree)), "-W", "ignore", str(HERE), "--serve", "--graph", graph]
     environment = {**os.environ, "PYTHONPATH": str(tree)}
     process = subprocess.Popen(
         argv, cwd=tree, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -104,7 +105,7 @@ def main() -> None:
     if options.folder is None:
         parser.error("name the folder of the other checkout")
     tree = options.folder.resolve()
-    if not _python(tree).exists():
+    if not python_of(tree).exists():
         parser.error(f"{tree} has no .venv; make it there: python3 scripts/environment.py --dev")
     print(json.dumps(figures(*measure([tree, OWN], options.graph, options.runs))))
 

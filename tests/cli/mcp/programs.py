@@ -22,6 +22,7 @@ from starloom_protocol.api.recipes import RecipeRow
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
+from tests.client.answered import Answered
 from tests.edge.world import Agent, NoRecipes, World
 
 READS = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.read"}]}
@@ -46,7 +47,7 @@ class Shelf(NoRecipes):
         self.rows.append(listed(found.recipe, built_in=False))
 
 
-class _IntoTheLoop(httpx.BaseTransport):
+class _IntoTheLoop:
     """Carries the requests of a thread to the hub in the test's own loop."""
 
     def __init__(self, world: World, loop: asyncio.AbstractEventLoop) -> None:
@@ -54,7 +55,7 @@ class _IntoTheLoop(httpx.BaseTransport):
         self._loop = loop
         self._asking: set[asyncio.Task[None]] = set()
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
+    def answer(self, request: httpx.Request) -> httpx.Response:
         answer: Future[httpx.Response] = Future()
         # The loop makes the coroutine: one of a thread that outlives the loop would never be awaited.
         self._loop.call_soon_threadsafe(self._begin, request, answer)
@@ -81,7 +82,7 @@ class _IntoTheLoop(httpx.BaseTransport):
 def tools_of(world: World, token: str | None = None) -> Tools:
     """Return the tools of a program with this token; the owner's by default."""
     address = HubAddress(world.hub.settings.url, world.token if token is None else token, "a test")
-    transport = _IntoTheLoop(world, asyncio.get_running_loop())
+    transport = Answered(_IntoTheLoop(world, asyncio.get_running_loop()).answer, world.hub.settings.url)
     return Tools(
         lambda: address, describe, connect=lambda one: rest.Client(one, acting="assistant", transport=transport)
     )

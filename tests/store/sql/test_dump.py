@@ -24,8 +24,9 @@ def whole(connection: Connection) -> dict[str, list[Any]]:
         *("prunings", "anchors", "pruned"),
     )
     return {
-        name: sorted(tuple(row) for row in connection.execute(text(f"SELECT * FROM {name}")))  # noqa: S608
+        name: sorted((sorted(row.items()) for row in connection.execute(text(query)).mappings()), key=repr)
         for name in tables
+        for query in [f"SELECT * FROM {name}"]  # noqa: S608
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from msgspec.structs import replace
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect, select, table, text
 from sqlmodel import SQLModel
 
 from starloom.store import opening
@@ -42,11 +44,52 @@ def past(pos: int) -> PastCommit:
     return history.past_of(commit(OWN, pos, [("c1", pos, {"task/a": task("ready")})], outbox=[b"x"], sent_pos=pos - 1))
 
 
-async def test_the_migrations_make_what_the_tables_say(database: Database) -> None:
+async def test_the_migrations_make_what_the_tables_say(tmp_path: Path) -> None:
     def differences(connection: Connection) -> list[object]:
         return list(compare_metadata(MigrationContext.configure(connection), SQLModel.metadata))
 
-    assert await database.read(differences) == []
+    database = open_database(f"sqlite:///{tmp_path / 'migrated.db'}")
+    try:
+        await database.write(migrate_to, "head")
+        assert await database.read(differences) == []
+    finally:
+        await database.close()
+
+
+async def test_a_new_history_is_the_one_that_all_migrations_make(tmp_path: Path) -> None:
+    assert await _made(tmp_path / "new.db", None) == await _made(tmp_path / "migrated.db", "head")
+
+
+async def _made(path: Path, revision: str | None) -> dict[str, object]:
+    """Return all of a new history, made at once or by the migrations up to a revision."""
+
+    def told(connection: Connection) -> dict[str, object]:
+        looked = inspect(connection)
+        return {
+            name: (
+                {column["name"]: {**column, "type": str(column["type"])} for column in looked.get_columns(name)},
+                looked.get_pk_constraint(name),
+                looked.get_table_options(name),
+                sorted(map(str, looked.get_indexes(name))),
+                [dict(row) for row in connection.execute(select(text("*")).select_from(table(name))).mappings()],
+            )
+            for name in looked.get_table_names()
+        }
+
+    database = open_database(f"sqlite:///{path}")
+    try:
+        await (database.migrate() if revision is None else database.write(migrate_to, revision))
+        return await database.read(told)
+    finally:
+        await database.close()
+
+
+def test_a_new_history_loads_no_alembic(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys; from starloom.store.sql.database import open_database;"
+        f"asyncio.run(open_database('sqlite:///{tmp_path / 'new.db'}').migrate()); print('alembic' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 
 
 async def test_migrating_twice_changes_nothing(database: Database) -> None:

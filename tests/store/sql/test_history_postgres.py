@@ -152,14 +152,14 @@ async def test_a_migration_has_no_bound_on_idle_transactions(
 ) -> None:
     """A starved machine leaves the server idle between two statements for longer than a hub in service may."""
     url = await databases.empty()
-    upgrade = database_module._upgrade()
+    upgrade = database_module._upgrade(None)
     bounds: list[object] = []
 
     def watched(connection: Connection) -> None:
         bounds.append(connection.exec_driver_sql("SHOW idle_in_transaction_session_timeout").scalar())
         upgrade(connection)
 
-    monkeypatch.setattr(database_module, "_upgrade", lambda: watched)
+    monkeypatch.setattr(database_module, "_upgrade", lambda _found: watched)
     await migrate(url)
     assert bounds == ["0"]
     database = open_database(url)

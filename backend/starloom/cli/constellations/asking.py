@@ -34,6 +34,7 @@ from starloom.client.routes import (
     post_what_if,
 )
 from starloom.client.terminal.escaping import escaped_text
+from starloom.client.terminal.style import clock, own_times
 from starloom.client.terminal.typed import say, typed
 from starloom.client.terminal.values import duration_s, json_or_text, parameters
 from starloom_protocol.text.presentation import BEFORE_UNDO
@@ -397,8 +398,8 @@ def list_constellations(
         return
     from rich.table import Table
 
+    from starloom.client.terminal.console import state_text
     from starloom.client.terminal.fitting import Fitted
-    from starloom.client.terminal.style import clock, state_text
     from starloom_protocol.stream.authors import shown_name
 
     # One person alone has asked for all of it, so the column would say nothing.
@@ -483,7 +484,6 @@ def show(
 
 def _held(run: Invocation, view: View) -> list[str]:
     """Join the reasons of ready tasks to the view; return for whom it waits, and each task that no device can take."""
-    from starloom.client.terminal.style import own_times
     from starloom.client.view import ABOUT_DEVICES
 
     if not view.starves and not view.stands:
@@ -671,6 +671,6 @@ def _event_json(event: Event) -> str:
 
 
 def _print(renderable: RenderableType, *, crop: bool = True) -> None:
-    from starloom.client.terminal.style import console
+    from starloom.client.terminal.console import console
 
     console().print(renderable, crop=crop)

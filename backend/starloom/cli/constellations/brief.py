@@ -93,7 +93,7 @@ def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str |
         finish(exit_of_plan(found))
         return
     from starloom.cli.text.preview_text import plan_text
-    from starloom.client.terminal.style import console
+    from starloom.client.terminal.console import console
 
     console().print(plan_text(found), crop=False)
     if save is not None:

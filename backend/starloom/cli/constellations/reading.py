@@ -31,6 +31,7 @@ from starloom.client.routes import (
     get_schedule_run,
 )
 from starloom.client.terminal.escaping import document_text, escaped_lines, escaped_text
+from starloom.client.terminal.style import own_times
 from starloom.client.terminal.typed import say
 from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.wording import counted, escaped, quoted
@@ -270,8 +271,6 @@ def _tell_whole(
 
 
 def _tell(lines: Sequence[str]) -> None:
-    from starloom.client.terminal.style import own_times
-
     for line in lines:
         say(own_times(line))
 

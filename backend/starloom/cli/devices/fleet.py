@@ -101,8 +101,8 @@ def _link(item: DeviceRow | DeviceDetail) -> str:
 def _print_devices(items: list[DeviceRow]) -> None:
     from rich.table import Table
 
+    from starloom.client.terminal.console import console
     from starloom.client.terminal.fitting import Fitted
-    from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("name", "link", "load", "os", "profile", "tools", "id"):

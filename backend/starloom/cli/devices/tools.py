@@ -49,8 +49,8 @@ def list_tools(run: Invocation) -> None:
         return
     from rich.table import Table
 
+    from starloom.client.terminal.console import console
     from starloom.client.terminal.fitting import Fitted
-    from starloom.client.terminal.style import console
 
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("tool", "effects", "grant", "devices", "does"):

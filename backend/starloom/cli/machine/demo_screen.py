@@ -13,7 +13,7 @@ from rich.text import Text
 
 from starloom.cli.text.constellation_text import Changes, answer_text, progress, task_table, title
 from starloom.cli.text.matrix import family_members, family_table
-from starloom.client.terminal import style
+from starloom.client.terminal.console import console
 from starloom.client.terminal.typed import in_this_folder, typed
 from starloom.client.view import View
 from starloom.lab.sample.facts import Figures
@@ -25,7 +25,7 @@ class DemoScreen:
     """One terminal. `names` gives device names by id; it may ask the hub, so it is called seldom."""
 
     def __init__(self, names: Callable[[], dict[str, str]]) -> None:
-        self._console = style.console()
+        self._console = console()
         self._ask_names = names
         self._names: dict[str, str] = {}
         self._view: View | None = None

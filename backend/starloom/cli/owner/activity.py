@@ -12,6 +12,7 @@ import typer
 
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.routes import get_audit
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.events import KINDS, Category, EventKind
@@ -62,8 +63,6 @@ def activity(
     if run.as_json:
         run.emit({"items": list(rows)})
         return
-    from starloom.client.terminal.style import clock
-
     shown = 0
     for run_of_work in _stretches(rows):
         shown += len(run_of_work)

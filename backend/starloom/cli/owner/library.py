@@ -178,7 +178,7 @@ def prove_recipe(
         run.emit({**found, **({"examples": plans} if examples else {})})
     else:
         from starloom.cli.text.preview_text import preview_text
-        from starloom.client.terminal.style import console
+        from starloom.client.terminal.console import console
 
         print(f"{head.name} reads well; this is what it would do here:")
         if placed:

@@ -17,6 +17,7 @@ from starloom.client.routes import (
     post_recipes,
 )
 from starloom.client.terminal.escaping import tell
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom_protocol.api.recipes import ProposalRow
 from starloom_protocol.values import canonical
@@ -82,8 +83,6 @@ def list_proposals(run: Invocation) -> None:
 
 
 def _print(item: ProposalRow) -> None:
-    from starloom.client.terminal.style import clock
-
     tell(f"{item['id'][:8]}  {item['title']}  ({', '.join(item['effects']) or 'read'})")
     for line in _lines(item, cast(_Document, item["document"])):
         print(f"{'':<8}  {line}")

@@ -29,6 +29,7 @@ from starloom.client.routes import (
     post_schedules,
 )
 from starloom.client.terminal.escaping import tell
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.stream.authors import name_of, told_name
@@ -286,7 +287,7 @@ def _line(command: Iterable[str], params: Iterable[str] | None, options: Mapping
 
 def _print_plan(plan: PlanPreview) -> None:
     from starloom.cli.text.preview_text import plan_text  # tables cost a tenth of a second to import
-    from starloom.client.terminal.style import console
+    from starloom.client.terminal.console import console
 
     console().print(plan_text(plan), crop=False)
     sys.stdout.flush()
@@ -379,8 +380,6 @@ def _tells(item: ScheduleRowJson) -> Iterable[str]:
         yield f"{item['notice']['text']}{more}"
     # A hub of an earlier release does not tell these.
     if paused := item.get("paused"):
-        from starloom.client.terminal.style import clock  # tables cost a tenth of a second to import
-
         why = f": {paused['reason']}" if paused["reason"] else ""
         yield f"paused by {told_name(paused['by'])} at {clock(paused['at'])}{why}"
     asking = item.get("asking", [])

@@ -12,6 +12,7 @@ import typer
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.client.problems import usage
 from starloom.client.routes import delete_secret, get_secrets, put_secret
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom_protocol.records.access import SECRET_BYTES_MOST, SECRET_NAME
 from starloom_protocol.text.wording import quoted
@@ -64,8 +65,6 @@ def list_secrets(run: Invocation) -> None:
     if run.as_json:
         run.emit(found)
         return
-    from starloom.client.terminal.style import clock
-
     for item in found["items"]:
         used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
         print(f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {used}  {_may(item)}")

@@ -18,6 +18,7 @@ from starloom.client.routes import (
     post_tokens,
 )
 from starloom.client.terminal.escaping import tell
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import say
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
@@ -84,7 +85,6 @@ def token_list(run: Invocation) -> None:
     if run.as_json:
         run.emit(found)
         return
-    from starloom.client.terminal.style import clock
     from starloom_protocol.text.browsers import browser_name
 
     for item in found["items"]:
@@ -106,7 +106,6 @@ def limited_words(scopes: Sequence[str]) -> str:
 
 def _use_of(item: TokenRow) -> str:
     """Return when a token was used; of an invitation, when its link was opened and by whom."""
-    from starloom.client.terminal.style import clock
     from starloom_protocol.text.browsers import browser_name
 
     if item["kind"] != "invitation":

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from starloom.cli.text.matrix import family_members, family_table, urgency
 from starloom.cli.text.task_names import named_in_line, named_in_text, task_name
+from starloom.client.terminal.console import shown_text, state_text
 from starloom.client.terminal.escaping import escaped_text
 from starloom.client.terminal.fitting import Fitted
-from starloom.client.terminal.style import clock, shown_text, state_text
+from starloom.client.terminal.style import clock
 from starloom.client.terminal.tables import cell, is_table, shown_as, value_table, without_rows
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View

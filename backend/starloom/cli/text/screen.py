@@ -7,7 +7,7 @@ from types import TracebackType
 from rich.live import Live
 
 from starloom.cli.text.constellation_text import page
-from starloom.client.terminal import style
+from starloom.client.terminal.console import console
 from starloom.client.terminal.typed import typed
 from starloom.client.view import View
 
@@ -19,7 +19,7 @@ class Screen:
         self._view = view
         self._approves = approves
         self._devices = devices
-        self._console = style.console()
+        self._console = console()
         self._live = Live(console=self._console, auto_refresh=True, refresh_per_second=8, transient=False)
 
     def __enter__(self) -> Screen:

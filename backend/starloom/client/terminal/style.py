@@ -1,22 +1,15 @@
-"""The style of the terminal for the vocabulary: shapes as characters, tones as colours, sizes and times.
+"""The style of the terminal for the vocabulary: shapes as characters, tones as colours, times of its clock.
 
-Owns no words of states. The shape is always shown, so that no meaning depends on colour alone.
+Owns no words of states. It loads no library of colours and tables: sentences of plain commands have times, too.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 
-from rich.console import Console
-from rich.text import Text
-
-from starloom.client.terminal.escaping import escaped_lines
-from starloom_protocol.text.presentation import ALARM_RAISED, Glyph, Presentation, Tone
-from starloom_protocol.vocabulary import ConstellationState
+from starloom_protocol.text.presentation import Glyph, Tone
 
 GLYPHS: dict[Glyph, str] = {
     Glyph.RING: "○",
@@ -44,57 +37,6 @@ COLOURS: dict[Tone, str] = {
     Tone.TEAL: "green",
     Tone.VERMILION: "red",
 }
-
-_STATE_TONES: dict[ConstellationState, Tone] = {
-    ConstellationState.PLANNING: Tone.INDIGO,
-    ConstellationState.LOOKING: Tone.INDIGO,
-    ConstellationState.AWAITING_APPROVAL: Tone.VIOLET,
-    ConstellationState.ACTIVE: Tone.BLUE,
-    ConstellationState.PAUSED: Tone.AMBER,
-    ConstellationState.CANCELLING: Tone.BLUE,
-    ConstellationState.SUCCEEDED: Tone.TEAL,
-    ConstellationState.PARTIAL: Tone.AMBER,
-    ConstellationState.FAILED: Tone.VERMILION,
-    ConstellationState.CANCELLED: Tone.GREY,
-}
-
-
-PIPE_WIDTH = 200
-
-
-class _Terminal(Console):
-    """A console that leaves a closed pipe to the end of the command, which knows the exit code.
-
-    It reads no markup, no emoji codes and no sign that steers the terminal: texts are of others, and colours come as
-    `Text`.
-    """
-
-    def render_str(self, text: str, **more: Any) -> Text:
-        return super().render_str(escaped_lines(text), **more)
-
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
-
-
-def console() -> Console:
-    """Return the console on standard output: as wide as the terminal or as `COLUMNS` says, wide in a pipe or a file."""
-    told = os.environ.get("COLUMNS", "").isdigit()
-    width = None if told or sys.stdout.isatty() else PIPE_WIDTH
-    return _Terminal(emoji=False, highlight=False, markup=False, width=width)
-
-
-def shown_text(shown: Presentation) -> Text:
-    """Return shape and word in the tone's colour."""
-    return Text(f"{GLYPHS[shown.glyph]:<2} {own_times(shown.word)}", style=COLOURS[shown.tone])
-
-
-def state_text(state: str, *, alarm: bool = False) -> Text:
-    """Return the word of a constellation's state in its colour; `alarm`: its answer tells of trouble."""
-    known = ConstellationState(state)
-    if alarm:
-        return Text(f"{known.value}, alarm", style=COLOURS[ALARM_RAISED.tone])
-    return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
-
 
 _HUB_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 

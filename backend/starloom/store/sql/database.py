@@ -27,6 +27,7 @@ from sqlalchemy.pool import StaticPool
 
 from starloom.store.faults import UNREADABLE, corrupt, unavailable
 from starloom.store.port import Corrupt, Unavailable
+from starloom.store.sql import tables
 from starloom_protocol.text.wording import quoted
 
 CHECK_AT_START_S: Final = 2.0
@@ -168,8 +169,9 @@ class SqliteDatabase:
         return self._file is None or await asyncio.to_thread(check_pages, self._file, within_s)
 
     async def migrate(self) -> None:
-        if await self.write(_is_behind):
-            await self.write(_upgrade())
+        found = await self.write(schema_of)
+        if found != newest_revision():
+            await self.write(_upgrade(found))
 
     async def close(self) -> None:
         for pool, engine in ((self._reading, self._read_engine), (self._writing, self._write_engine)):
@@ -246,13 +248,14 @@ class PostgresDatabase:
         return True
 
     async def migrate(self) -> None:
-        if not await self.write(_is_behind):
+        found = await self.write(schema_of)
+        if found == newest_revision():
             return
         # A migration computes between its statements and one of them may take minutes, so the time-outs that protect
         # the history from a suspended hub are not set for it.
         engine = create_async_engine(self._url, pool_size=1, connect_args={"timeout": POSTGRES_DIAL_S})
         try:
-            await self._run(None, _upgrade(), engine)
+            await self._run(None, _upgrade(found), engine)
         finally:
             await engine.dispose()
 
@@ -334,10 +337,6 @@ def schema_of(connection: Connection) -> str | None:
     return found
 
 
-def _is_behind(connection: Connection) -> bool:
-    return schema_of(connection) != newest_revision()
-
-
 def migrate_to(connection: Connection, revision: str) -> None:
     """Migrate a schema to a revision (`head` is the newest), in the caller's transaction."""
     import alembic.command
@@ -349,20 +348,23 @@ def migrate_to(connection: Connection, revision: str) -> None:
     alembic.command.upgrade(config, revision)
 
 
-def _upgrade() -> Callable[[Connection], None]:
-    """Return the upgrade to the newest schema, with Alembic imported.
+def _upgrade(found: str | None) -> Callable[[Connection], None]:
+    """Return the upgrade of a history with this schema to the newest one; an empty database gets the newest at once.
 
-    Its import takes longer than all reads of the history at a start, so it is imported only if there is a migration to
-    do, and before the transaction begins.
+    The import of Alembic takes longer than all reads of the history at a start, so it is imported only if there is a
+    history to migrate, and before the transaction begins.
     """
-    import alembic.command
-    import alembic.config  # noqa: F401 - see above
+    if found is not None:
+        import alembic.command
+        import alembic.config  # noqa: F401 - see above
 
     def upgrade(connection: Connection) -> None:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
-            if not _is_behind(connection):
-                return
-        migrate_to(connection, "head")
+        newest, now = newest_revision(), schema_of(connection)
+        if now is None:
+            tables.create(connection, newest)
+        elif now != newest:
+            migrate_to(connection, "head")
 
     return upgrade

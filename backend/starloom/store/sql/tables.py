@@ -1,4 +1,4 @@
-"""The tables of the durable history, as SQLModel classes; migrations are made from them and a test compares both.
+"""The tables of the durable history, as SQLModel classes, and their creation; a test compares the migrations with them.
 
 `commits` is the durable log: it is only appended to, and pruned from its old end. `prunings`, `anchors` and `pruned`
 record what was pruned. All other tables are derived from these or say how far they reach.
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Index, LargeBinary, Text
+from sqlalchemy import BigInteger, Connection, Index, LargeBinary, Text, insert, text
 from sqlmodel import Field, SQLModel
 
 META_ID = 1
+_VERSION_TABLE = """CREATE TABLE alembic_version (
+    version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
+)"""
 
 
 class MetaRow(SQLModel, table=True):
@@ -144,3 +147,11 @@ class PrunedRow(SQLModel, table=True):
     id: str = Field(primary_key=True, sa_type=Text)
     pruning: int = Field(index=True, sa_type=BigInteger)
     swept: bool = Field(index=True)
+
+
+def create(connection: Connection, revision: str) -> None:
+    """Make a new history, as all migrations up to `revision` do together, without loading Alembic for it."""
+    SQLModel.metadata.create_all(connection, checkfirst=False)
+    connection.execute(text(_VERSION_TABLE))
+    connection.execute(text("INSERT INTO alembic_version (version_num) VALUES (:revision)"), {"revision": revision})
+    connection.execute(insert(MetaRow).values(id=META_ID, incarnation=0, run_id="", term=0, watermark=0))

@@ -119,7 +119,7 @@ OpWord = Annotated[Op, Field(strict=False)]
 class Doc(BaseModel):
     """The base of every part of a document: strict, closed."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False, defer_build=True)
 
 
 class ConditionDoc(Doc):
