@@ -19,7 +19,6 @@ from starloom.client.routes import (
     post_device_action,
     post_schedules,
 )
-from tests.client.answered import Answered
 from tests.client.generated import name_of
 
 DEVICE = {"id": "d-1", "name": "nas", "link": "online"}
@@ -31,7 +30,7 @@ def client(document: object, asked: list[str] | None = None) -> Client:
             asked.append(f"{request.method} {request.url.raw_path.decode()}")
         return httpx.Response(200, json=document)
 
-    return Client(HubAddress("http://127.0.0.1:8470", None, "test"), transport=Answered(handle))
+    return Client(HubAddress("http://127.0.0.1:8470", None, "test"), transport=httpx.MockTransport(handle))
 
 
 def test_a_field_of_a_newer_hub_stays_in_the_answer() -> None:

@@ -12,7 +12,6 @@ import pytest
 from starloom.client.discovery import LOCAL_FILE, Surroundings, find, read_local
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
-from tests.client.answered import Answered
 
 
 def written(home: Path, token: str, socket: str = "/none") -> None:
@@ -33,7 +32,7 @@ def client(home: Path, known: set[str], heard: list[str], sleep: Callable[[float
 
     address = read_local(home)
     assert address is not None
-    return Client(address, transport=Answered(answer), sleep=sleep)
+    return Client(address, transport=httpx.MockTransport(answer), sleep=sleep)
 
 
 def test_the_next_request_takes_the_new_token_once(tmp_path: Path) -> None:

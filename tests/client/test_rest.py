@@ -13,7 +13,6 @@ from starloom.client.exits import Exit
 from starloom.client.problems import Problem
 from starloom.client.rest import Client
 from starloom.client.routes import get_constellations
-from tests.client.answered import Answered
 
 PROBLEM = {
     "title": "The plan has faults",
@@ -29,7 +28,7 @@ PROBLEM = {
 
 def client(handler: Callable[[httpx.Request], httpx.Response]) -> Client:
     address = HubAddress("http://127.0.0.1:8470", "slt_a_b", "test")
-    return Client(address, transport=Answered(handler), sleep=lambda _: None)
+    return Client(address, transport=httpx.MockTransport(handler), sleep=lambda _: None)
 
 
 def test_the_token_and_the_path_are_sent() -> None:
@@ -224,7 +223,7 @@ class Patience:
     def client(self, patience_s: float = 60.0) -> Client:
         return Client(
             HubAddress("http://127.0.0.1:8470", "slt_a_b", "test"),
-            transport=Answered(self.handle),
+            transport=httpx.MockTransport(self.handle),
             sleep=self.sleep,
             now=lambda: self.s,
             say=self.said.append,
@@ -254,7 +253,7 @@ def test_an_address_with_tls_for_a_hub_without_is_answered_with_the_right_one() 
         raise refused
 
     with pytest.raises(Problem) as caught:
-        Client(address, transport=Answered(handle)).get("/devices")
+        Client(address, transport=httpx.MockTransport(handle)).get("/devices")
     assert "answers without TLS" in caught.value.reason
     assert "http://127.0.0.1:8470" in caught.value.hint
 

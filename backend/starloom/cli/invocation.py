@@ -70,7 +70,7 @@ class Invocation:
             Problem: no hub is found.
         """
         if self._client is None:
-            from starloom.client.rest import PATIENCE_S, Client  # HTTP takes a tenth of a start
+            from starloom.client.rest import PATIENCE_S, Client  # HTTP costs a quarter of a second to import
 
             self._client = Client(find(self.hub), patience_s=PATIENCE_S)
         return self._client

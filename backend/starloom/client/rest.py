@@ -17,12 +17,13 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
+import httpx
 import msgspec
 
 from starloom.client.calls import Call, Delete, Get, Patch, Post, Put, Said, lacks
-from starloom.client.connections import Answer, Connections, Cut, NoAnswer, Request, Transport
 from starloom.client.discovery import HubAddress, kept_by, renewed_token
 from starloom.client.exits import Exit
+from starloom.client.own_socket import OwnSocket
 from starloom.client.problems import Problem, problem_of, unreachable, usage
 from starloom.client.routes import get_devices
 from starloom_protocol.stream.feed import Event, decode_event
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 API = "/api/v1"
+CONNECT_S = 5.0
 ANSWER_S = 60.0
 CREATE_TRIES = 4
 """A creating request has a key, so that it makes one thing however often it is sent."""
@@ -70,7 +72,7 @@ class Client:
         address: HubAddress,
         *,
         acting: str = "",
-        transport: Transport | None = None,
+        transport: httpx.BaseTransport | None = None,
         sleep: Callable[[float], None] = time.sleep,
         now: Callable[[], float] = time.monotonic,
         say: Callable[[str], None] = _say,
@@ -87,11 +89,18 @@ class Client:
         self._say = say
         self._patience_s = patience_s
         self._heard = False
-        self._headers = headers
-        self._ways = transport or Connections(address)
+        self._http = httpx.Client(
+            base_url=address.url,
+            headers=headers,
+            timeout=httpx.Timeout(ANSWER_S, connect=CONNECT_S),
+            transport=transport or (OwnSocket(address.own.socket, address.own.file) if address.own else None),
+            # The machine's certificates are read for TLS only: that takes longer than a request on a plain line.
+            verify=str(address.ca) if address.ca else address.url.startswith("https:"),
+            trust_env=False,
+        )
 
     def close(self) -> None:
-        self._ways.close()
+        self._http.close()
 
     @overload
     def get(self, call: Get[A], *, wait_s: float = 0, within_s: float = 0) -> A: ...
@@ -108,20 +117,20 @@ class Client:
         asked: Get[Any] = Get(call, params) if isinstance(call, str) else replace(call, query={**call.query, **params})
         given = asked.given | ({"wait_s": wait_s} if wait_s else {})
         timeout = ANSWER_S + wait_s + within_s
-        answer = self._patiently(lambda: self._send("GET", API + asked.path, params=given, timeout=timeout))
-        return self._json(answer, "GET", asked.path)
+        return self._json(
+            self._patiently(lambda: self._send("GET", API + asked.path, params=given, timeout=timeout)), asked.path
+        )
 
     def names(self) -> dict[str, str]:
         """Return the names of devices by id; none where the fleet may not be read or cannot be now."""
         asked = get_devices(all_=True)
         try:
-            answer = self._send("GET", API + asked.path, params=asked.given)
-            found: Items[DeviceRow] = self._json(answer, "GET", asked.path)
+            found: Items[DeviceRow] = self._json(self._send("GET", API + asked.path, params=asked.given), asked.path)
         except Problem:
             return {}
         return {item["id"]: item["name"] for item in found["items"]}
 
-    def _patiently(self, ask: Callable[[], Answer]) -> Answer:
+    def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
         until, pause = self._now() + self._patience_s, PAUSE_S[0]
         told = False
         while True:
@@ -205,15 +214,15 @@ class Client:
     def _once(self, method: str, call: Call[Any] | str, body: Any, *, wait_s: float = 0, key: str | None = None) -> Any:
         path = call if isinstance(call, str) else call.path
         params = {"wait_s": wait_s} if wait_s else {}
-        return self._json(self._send(method, API + path, params=params, json_body=body, key=key), method, path)
+        return self._json(self._send(method, API + path, params=params, json_body=body, key=key), path)
 
     def outside(self, path: str) -> tuple[int, Any]:
         """GET a path outside `/api/v1` (`/readyz`); any status is an answer."""
         response = self._send("GET", path, raises=False)
         try:
-            return response.status, json.loads(response.content)
+            return response.status_code, response.json()
         except ValueError:
-            return response.status, response.content.decode(errors="replace")
+            return response.status_code, response.text
 
     def require_agent_wheels(self) -> None:
         """Check that the hub has the agent that a join line installs.
@@ -262,7 +271,7 @@ class Client:
             try:
                 self._fetch(sha256, part, have)
                 break
-            except NoAnswer as error:
+            except httpx.HTTPError as error:
                 if not part.exists() or part.stat().st_size <= have:
                     raise self._no_answer(error) from error
         with part.open("rb") as file:
@@ -289,25 +298,26 @@ class Client:
             Problem: the hub refused, or the connection was cut before the end.
         """
         try:
-            response = self._ways.send(Request("GET", API + path, headers=self._headers))
-            if response.status >= 400:
-                raise problem_of(response.status, _document(response))
-            yield from response.chunks
-        except NoAnswer as error:
+            with self._http.stream("GET", API + path) as response:
+                if response.status_code >= 400:
+                    response.read()
+                    raise problem_of(response.status_code, _document(response))
+                yield from response.iter_bytes()
+        except httpx.HTTPError as error:
             raise self._no_answer(error) from error
 
     def _fetch(self, sha256: str, part: Path, have: int) -> None:
         """Add the missing bytes of an artifact to a partial file."""
         headers = {"Range": f"bytes={have}-"} if have else {}
-        response = self._ways.send(Request("GET", f"{API}/artifacts/{sha256}", headers=self._headers | headers))
-        if response.status not in (200, 206):
-            document = _document(response)
-            if response.status == 416:
+        with self._http.stream("GET", f"{API}/artifacts/{sha256}", headers=headers) as response:
+            if response.status_code == 416:
                 return  # nothing is missing
-            raise problem_of(response.status, document)
-        with part.open("ab" if response.status == 206 else "wb") as out:
-            for chunk in response.chunks:  # as it comes: what waits for a full chunk is lost by a cut
-                out.write(chunk)
+            if response.status_code not in (200, 206):
+                response.read()
+                raise problem_of(response.status_code, _document(response))
+            with part.open("ab" if response.status_code == 206 else "wb") as out:
+                for chunk in response.iter_bytes():  # as it comes: what waits for a full chunk is lost by a cut
+                    out.write(chunk)
 
     def _send(
         self,
@@ -319,32 +329,35 @@ class Client:
         key: str | None = None,
         timeout: float = ANSWER_S,
         raises: bool = True,
-    ) -> Answer:
+    ) -> httpx.Response:
         headers = {"Idempotency-Key": key} if key else {}
         content: bytes | None = None
         if method in ("POST", "PATCH", "PUT"):
             headers["Content-Type"] = "application/json"
             content = json.dumps({} if json_body is None else json_body).encode()
 
-        def ask() -> Answer:
-            return self._answer(Request(method, path, params or {}, self._headers | headers, content, timeout))
+        def build() -> httpx.Request:
+            limits = httpx.Timeout(timeout, connect=CONNECT_S)
+            return self._http.build_request(
+                method, path, params=params or {}, content=content, headers=headers, timeout=limits
+            )
 
         try:
-            response = ask()
+            response = self._answer(build())
             # The hub did nothing with a request whose token it does not know, so it may be sent again.
-            if response.status == HTTPStatus.UNAUTHORIZED and self._has_renewed():
-                response = ask()
-        except NoAnswer as error:
+            if response.status_code == HTTPStatus.UNAUTHORIZED and self._has_renewed():
+                response = self._answer(build())
+        except httpx.HTTPError as error:
             raise self._no_answer(error) from error
         self._heard = True
-        if raises and response.status >= 400:
+        if raises and response.status_code >= 400:
             raise self._refused(response)
         return response
 
-    def _refused(self, response: Answer) -> Problem:
+    def _refused(self, response: httpx.Response) -> Problem:
         """Return the problem of a refusal; a token that a person gave is named by its place."""
-        problem = problem_of(response.status, _document(response))
-        if response.status == HTTPStatus.UNAUTHORIZED and (place := self.address.token_from):
+        problem = problem_of(response.status_code, _document(response))
+        if response.status_code == HTTPStatus.UNAUTHORIZED and (place := self.address.token_from):
             problem.hint = (
                 f"The token is that of {place}. Without it a hub on this computer takes its own; for another hub "
                 "ask one of its owners for a token (`starloom token create`)."
@@ -364,29 +377,24 @@ class Client:
             token = renewed_token(self.address)
             if token is not None:
                 self.address = replace(self.address, token=token)
-                self._headers["Authorization"] = f"Bearer {token}"
+                self._http.headers["Authorization"] = f"Bearer {token}"
                 return True
             if not self.address.renews:
                 return False
             self._sleep(pause_s)
         return False
 
-    def _answer(self, request: Request) -> Answer:
-        """Return the whole answer; repeat a read once on a new connection: the hub may have just closed an idle one."""
+    def _answer(self, request: httpx.Request) -> httpx.Response:
+        """Send it; repeat a read once on a new connection, because the hub may have just closed an idle one."""
         try:
-            return self._whole(request)
-        except Cut:
+            return self._http.send(request)
+        except (httpx.ReadError, httpx.RemoteProtocolError):
             if request.method != "GET":
                 raise
-            return self._whole(request)
+            return self._http.send(request)
 
-    def _whole(self, request: Request) -> Answer:
-        answer = self._ways.send(request)
-        _ = answer.content
-        return answer
-
-    def _no_answer(self, error: NoAnswer) -> Problem:
-        what = str(error)
+    def _no_answer(self, error: httpx.HTTPError) -> Problem:
+        what = str(error) or type(error).__name__
         own = self.address.own
         if own is not None and own.has_ended():
             ended = f"the hub at {self.address.url} does not run: its process {own.pid} has ended"
@@ -408,24 +416,23 @@ class Client:
             "Start the hub with `starloom up`, or name another with --hub.",
         )
 
-    def _json(self, response: Answer, method: str, path: str) -> Any:
+    def _json(self, response: httpx.Response, path: str) -> Any:
         if not response.content:
             return {}
-        tell = lacks(self.address.url, f"{method} {path}")
+        tell = lacks(self.address.url, f"{response.request.method} {path}")
         try:
-            return json.loads(response.content, object_hook=lambda fields: Said(fields, tell))
+            return response.json(object_hook=lambda fields: Said(fields, tell))
         except ValueError as error:
             raise unreachable(
                 f"{self.address.url} answered something that is not JSON", "Is this the address of a Starloom hub?"
             ) from error
 
 
-def _document(response: Answer) -> dict[str, Any]:
+def _document(response: httpx.Response) -> dict[str, Any]:
     try:
-        found = json.loads(response.content)
+        found = response.json()
     except ValueError:
         found = None
     if isinstance(found, dict):
         return found
-    text = response.content.decode(errors="replace")
-    return {"title": f"The hub answered {response.status}", "reason": text[:200]}
+    return {"title": f"The hub answered {response.status_code}", "reason": response.text[:200]}

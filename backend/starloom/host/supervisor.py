@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
-from starloom.client.connections import Connections
+import httpx
+
 from starloom.client.discovery import (
     LOCK_FILE,
     HubAddress,
@@ -390,8 +391,8 @@ class Service:
             Problem: it ended or took too long; its log is quoted.
         """
         # It says nothing secret, and a certificate is made for the hub's name on the network, not for this address.
-        address = HubAddress(self._settings.url, None, "this service")
-        probe = Client(address, transport=Connections(address, verified=False))
+        unverified = httpx.HTTPTransport(verify=False, trust_env=False)
+        probe = Client(HubAddress(self._settings.url, None, "this service"), transport=unverified)
         deadline = StartDeadline(time.monotonic())
         try:
             while deadline.lasts(now_s := time.monotonic(), opening=(self._home / OPENING_FILE).exists()):

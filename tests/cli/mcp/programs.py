@@ -22,7 +22,6 @@ from starloom_protocol.api.recipes import RecipeRow
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Effect, Repeatability
-from tests.client.answered import Answered
 from tests.edge.world import Agent, NoRecipes, World
 
 READS = {"starloom": 1, "name": "Look", "tasks": [{"id": "look", "tool": "t.read"}]}
@@ -47,7 +46,7 @@ class Shelf(NoRecipes):
         self.rows.append(listed(found.recipe, built_in=False))
 
 
-class _IntoTheLoop:
+class _IntoTheLoop(httpx.BaseTransport):
     """Carries the requests of a thread to the hub in the test's own loop."""
 
     def __init__(self, world: World, loop: asyncio.AbstractEventLoop) -> None:
@@ -55,7 +54,7 @@ class _IntoTheLoop:
         self._loop = loop
         self._asking: set[asyncio.Task[None]] = set()
 
-    def answer(self, request: httpx.Request) -> httpx.Response:
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
         answer: Future[httpx.Response] = Future()
         # The loop makes the coroutine: one of a thread that outlives the loop would never be awaited.
         self._loop.call_soon_threadsafe(self._begin, request, answer)
@@ -82,7 +81,7 @@ class _IntoTheLoop:
 def tools_of(world: World, token: str | None = None) -> Tools:
     """Return the tools of a program with this token; the owner's by default."""
     address = HubAddress(world.hub.settings.url, world.token if token is None else token, "a test")
-    transport = Answered(_IntoTheLoop(world, asyncio.get_running_loop()).answer, world.hub.settings.url)
+    transport = _IntoTheLoop(world, asyncio.get_running_loop())
     return Tools(
         lambda: address, describe, connect=lambda one: rest.Client(one, acting="assistant", transport=transport)
     )

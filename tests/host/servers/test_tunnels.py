@@ -22,7 +22,6 @@ from starloom.client.rest import Client
 from starloom.host.ports import free_port
 from starloom.host.servers import enrolling, remote, ssh, tunnels
 from starloom_agent.wire.dialling import PIN_PREFIX, Route
-from tests.client.answered import Answered
 from tests.edge.test_served import served
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import PATIENCE_S
@@ -264,7 +263,7 @@ def test_a_kept_tunnel_that_cannot_open_is_told_at_once_with_both_ways_out(folde
 def test_a_taken_name_and_one_that_no_device_may_have_are_refused_first() -> None:
     fleet = {"items": [{"name": "web 1", "revoked": False}, {"name": "old", "revoked": True}], "next": None}
     far = HubAddress("http://10.0.0.9:8470", "t", "test")
-    client = Client(far, transport=Answered(lambda _: httpx.Response(200, json=fleet)))
+    client = Client(far, transport=httpx.MockTransport(lambda _: httpx.Response(200, json=fleet)))
     for name in ("", "web 2", "old"):
         enrolling._judge_name(client, name)
     with pytest.raises(Problem, match="a device is called web 1 already") as caught:
@@ -380,7 +379,7 @@ async def test_a_kept_tunnel_follows_the_hub_to_another_home(server: SshServer, 
 
 def test_a_server_is_told_the_key_of_the_tunnel(tmp_path: Path) -> None:
     own = OwnHub(tmp_path / "local.json", tmp_path / "hub.sock", tmp_path / "a:b.sock", "sha256//pin", 1, 0.0)
-    client = Client(HubAddress("http://127.0.0.1:8470", "t", "test", own=own), transport=Answered(_nothing))
+    client = Client(HubAddress("http://127.0.0.1:8470", "t", "test", own=own), transport=httpx.MockTransport(_nothing))
     hub = enrolling._hub_of(client)
     client.close()
     assert (hub.url, hub.pin) == ("https://127.0.0.1:8470", "sha256//pin")
@@ -389,7 +388,7 @@ def test_a_server_is_told_the_key_of_the_tunnel(tmp_path: Path) -> None:
     assert "https://127.0.0.1:8470 - --via 127.0.0.1:9" in text
     assert "--pin sha256//pin" in text
     assert ssh.Forward(9, hub.host, hub.port, hub.socket).flags[-1] == f"127.0.0.1:9:{tmp_path}/a\\:b.sock"
-    far = Client(HubAddress("http://10.0.0.9:8470", "t", "test"), transport=Answered(_nothing))
+    far = Client(HubAddress("http://10.0.0.9:8470", "t", "test"), transport=httpx.MockTransport(_nothing))
     assert (enrolling._hub_of(far).url, enrolling._hub_of(far).socket) == ("http://10.0.0.9:8470", "")
     far.close()
 
