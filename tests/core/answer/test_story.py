@@ -58,7 +58,7 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
     assert [item.title for item in answer.items] == ["Seen, look on vps"]
 
 
-TOLD = {"nas-1": "/home/a/x/1", "nas-2": "/home/a/x/2", "vps-1": "/one", "vps-2": "/two", "vps-3": "relative"}
+TOLD = {"nas-1": "/srv/x/1", "nas-2": "/srv/x/2", "vps-1": "/one", "vps-2": "/two", "vps-3": "relative"}
 
 
 def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
@@ -86,7 +86,7 @@ def test_the_folder_that_calls_told_is_named_once_for_each_device() -> None:
         driver.result(dispatch, {"folder": TOLD[dispatch.at.task]})
     driver.run()
     sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
-    assert sentence.endswith("Its files are in '/home/a/x' on nas and '/one', '/two' on vps."), sentence
+    assert sentence.endswith("Its files are in '/srv/x' on nas and '/one', '/two' on vps."), sentence
 
 
 def test_a_notice_that_nobody_could_see_is_no_failure_of_the_work() -> None:

@@ -13,7 +13,7 @@ from starloom_agent.toolkit.files.emptying import make_room
 from starloom_agent.toolkit.files.naming import stored_name
 from starloom_agent.toolkit.files.trash import close_ticket, open_ticket
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Added, Holding
+from starloom_agent.toolkit.results import Added
 
 
 @dataclass(frozen=True)
@@ -82,9 +82,9 @@ def missing_above(context: ToolContext, real: Path) -> int:
     )
 
 
-def holding(files: Collection[Path]) -> Holding:
-    """Return the part of a result that names the folder in which all of these files lie; empty without files."""
-    return {"folder": os.path.commonpath([file.parent for file in files])} if files else {}
+def holding(files: Collection[Path]) -> str:
+    """Return the whole path of the folder in which all of these files lie."""
+    return os.path.commonpath([file.parent for file in files])
 
 
 def folders_on_way(path: str, missing: int) -> Added:

@@ -382,8 +382,7 @@ def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) 
             size = sum(file.bytes for file in missing)
             total += size
             to_send.append({"path": folder.path, "files": missing, "bytes": size})
-    return {
-        **holding(here),
+    found: Verified = {
         "to_send": to_send,
         "to_make": to_make,
         "here": count,
@@ -391,6 +390,9 @@ def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) 
         "missing": sum(len(part["files"]) for part in to_send),
         "bytes": total,
     }
+    if here:
+        found["folder"] = holding(here)
+    return found
 
 
 def _place_here(context: ToolContext, path: Path) -> Path:

@@ -250,8 +250,7 @@ def write(context: ToolContext, args: Write) -> Written:
             row["device"] = file.device
         rows.append(row)
     made = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
-    return {
-        **holding(places),
+    written: Written = {
         "files": rows,
         "folders": made,
         "changed": changed,
@@ -260,6 +259,9 @@ def write(context: ToolContext, args: Write) -> Written:
         "kept": sum(row["state"] == "kept" for row in rows),
         "bytes": written_bytes,
     }
+    if places:
+        written["folder"] = holding(places)
+    return written
 
 
 def _put(context: ToolContext, wanted: str, file: FileRef, args: Write, own: set[Identity]) -> tuple[Place, int]:
@@ -369,7 +371,7 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         "state": "kept" if chosen.same else "written",
     }
     return {
-        **holding({chosen.real}),
+        "folder": holding({chosen.real}),
         "files": [row],
         "folders": [],
         "changed": changed,

@@ -70,8 +70,13 @@ describe("undoing work", () => {
   });
 
   it("counts files, and not the folders that a call made for them", () => {
-    const added = [{ path: "In", folder: true, on_way: true }, { path: "In/a", wrote: "1" }];
-    expect(asked(stored({ args: "{}", outputs: { paths: "/added" }, tool: "fs.trash" }, { added }))).toContain("1 file of");
+    const added = [
+      { path: "In", folder: true, on_way: true },
+      { path: "In/a", wrote: "1" },
+    ];
+    expect(asked(stored({ args: "{}", outputs: { paths: "/added" }, tool: "fs.trash" }, { added }))).toContain(
+      "1 file of",
+    );
   });
 
   it("is offered for a call whose tool has a way back, and not where the task does more than that", () => {

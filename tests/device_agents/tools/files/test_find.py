@@ -437,7 +437,7 @@ def test_a_folder_that_is_not_there_is_named_with_those_like_it_of_every_granted
 ) -> None:
     (tmp_path / "Photos/Urlaub 2026").mkdir(parents=True)
     granted = Folders.of(write=[str(device.folder), str(tmp_path / "Photos")])
-    asked = {"path" if tool == "fs.list" else "root": "Urlaub 2025"}
+    asked: dict[str, Any] = {"path" if tool == "fs.list" else "root": "Urlaub 2025"}
     with pytest.raises(ToolFailed, match=r"Urlaub 2025 .*; there is 'Urlaub 2026'") as failed:
         device.call(tool, granted=granted, **asked)
     assert failed.value.code is Code.FILE_NOT_FOUND
