@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.e2e.conftest import NewContext
 from tests.e2e.large import layered
@@ -197,3 +197,34 @@ def _until_forgotten(page: Page, text: str) -> None:
     until(lambda: text not in page.evaluate(_STORED), f"the tab has no {text}")
     kept = page.evaluate("() => sessionStorage.getItem('starloom.last-known')")
     assert not kept, kept
+
+
+def test_a_lost_part_is_asked_for_again_and_typed_text_stays(page: Page) -> None:
+    def lose(route: Route) -> None:
+        route.abort()
+
+    page.goto("/new")
+    words = page.get_by_label("What should happen?")
+    words.fill("words that were typed")
+    page.route("**/assets/BuildFrom*.js", lose)
+    page.get_by_role("tab", name="Build").click()
+    expect(page.get_by_role("alert")).to_contain_text("The editor of plans could not be loaded.")
+    page.unroute("**/assets/BuildFrom*.js", lose)
+    page.get_by_role("button", name="Try again").click()
+    expect(page.get_by_label("Name of the plan")).to_be_visible()
+    page.get_by_role("tab", name="Describe").click()
+    expect(words).to_have_value("words that were typed")
+
+
+def test_a_page_of_an_earlier_build_says_so_in_its_shell(page: Page, stack: Stack) -> None:
+    one = stack.submit({**layered(3), "name": "Of an earlier build"}, hold=True)
+    page.goto(f"/constellations/{one}?lens=list")
+    expect(page.get_by_role("heading", name="Of an earlier build")).to_be_visible()
+    page.route("**/assets/**", lambda route: route.fulfill(status=404, json={}))
+    page.route("**/shell.json", lambda route: route.fulfill(json={"files": ["/", "/assets/index-new.js"]}))
+    page.keyboard.press("e")
+    expect(page.get_by_role("alert")).to_contain_text("Starloom was upgraded while this page was open.")
+    expect(page.get_by_role("link", name="Home", exact=True).first).to_be_visible()
+    page.unroute_all()
+    page.get_by_role("button", name="Reload the page").click()
+    expect(page.get_by_role("region", name="Draft")).to_be_visible()

@@ -1,5 +1,5 @@
 /** One field of a tool's form: a value typed here, a value of an earlier row, or a parameter. */
-import { useEffect, useId } from "react";
+import { useEffect, useId, useState } from "react";
 import { isFields, type Json, nodeOf } from "../../../model/rows/document.ts";
 import { pointerWords, type Use } from "../../../model/rows/row.ts";
 import { type Field, titleOf } from "../../../model/rows/schema.ts";
@@ -32,13 +32,14 @@ export function FieldControl(props: FieldControlProps) {
   const each = nodeOf(value, "each");
   const secret = nodeOf(value, "secret");
   const label = titleOf(field);
+  const [wrong, setWrong] = useState("");
   useEffect(() => {
     if (!fresh) return;
     const control = document.getElementById(id);
     (control?.matches("[role=group]") ? control.querySelector("button") : control)?.focus();
   }, [fresh, id]);
   return (
-    <div className={`rowfield ${fault ? "faulty" : ""}`}>
+    <div className={`rowfield ${fault || wrong ? "faulty" : ""}`}>
       <label className="small dim" htmlFor={id}>
         {label}
         {field.required && <span className="faint"> needed</span>}
@@ -57,7 +58,7 @@ export function FieldControl(props: FieldControlProps) {
                 : `each item${each ? `, ${pointerWords(each)}` : ""}`}
           </output>
         ) : (
-          <Constant id={id} field={field} value={value} locked={locked} onValue={props.onValue} />
+          <Constant id={id} field={field} value={value} locked={locked} onValue={props.onValue} onWrong={setWrong} />
         )}
         {!locked && (
           <span className="row tight end">
@@ -102,6 +103,11 @@ export function FieldControl(props: FieldControlProps) {
       </div>
       {about && <p className="small dim">{about}</p>}
       {fault && <p className="small word tone-vermilion">{fault}</p>}
+      {wrong && (
+        <p className="small word tone-vermilion" role="alert">
+          {wrong} The row keeps its earlier value.
+        </p>
+      )}
     </div>
   );
 }
@@ -112,6 +118,8 @@ interface ConstantProps {
   value: Json | undefined;
   locked: boolean;
   onValue: (value: Json | undefined) => void;
+  /** Why the text that is typed is not taken; empty while it is. */
+  onWrong: (why: string) => void;
 }
 
 /** A list or a map with nothing in it. */
@@ -126,7 +134,8 @@ function absentWords(field: Field): string {
   return typeof absent === "string" ? absent : JSON.stringify(absent);
 }
 
-function Constant({ id, field, value, locked, onValue }: ConstantProps) {
+function Constant(props: ConstantProps) {
+  const { id, field, value, locked, onValue } = props;
   switch (field.kind) {
     case "yes_no":
       return (
@@ -178,7 +187,7 @@ function Constant({ id, field, value, locked, onValue }: ConstantProps) {
       );
     }
     default:
-      return <Typed id={id} field={field} value={value} locked={locked} onValue={onValue} />;
+      return <Typed {...props} />;
   }
 }
 
@@ -219,25 +228,15 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-/** Why the text of a field is not taken: the row keeps the value that it had. */
-function Unkept({ why }: { why: string }) {
-  return (
-    why && (
-      <span className="small word tone-vermilion" role="alert">
-        {why} The row keeps its earlier value.
-      </span>
-    )
-  );
-}
-
 /** A text box that keeps what is typed, while the document gets what it means. */
-function Typed({ id, field, value, locked, onValue }: ConstantProps) {
+function Typed({ id, field, value, locked, onValue, onWrong }: ConstantProps) {
   const { text, wrong, type } = useTypedText<Json | undefined>(
     value,
     (given) => shownText(field, given),
     (typed) => meant(field, typed),
     onValue,
   );
+  useEffect(() => onWrong(wrong), [wrong, onWrong]);
   const long = field.kind === "text" && (/^(code|text|script|stdin|where)$/.test(field.name) || text.includes("\n"));
   const common = {
     id,
@@ -250,24 +249,18 @@ function Typed({ id, field, value, locked, onValue }: ConstantProps) {
   };
   if (long || (field.kind === "json" && isFields(value)))
     return (
-      <>
-        <textarea
-          {...common}
-          className="input tall mono"
-          rows={Math.min(12, Math.max(3, text.split("\n").length))}
-          onChange={(event) => type(event.target.value)}
-        />
-        <Unkept why={wrong} />
-      </>
-    );
-  return (
-    <>
-      <input
+      <textarea
         {...common}
-        inputMode={field.kind === "number" ? "decimal" : undefined}
+        className="input tall mono"
+        rows={Math.min(12, Math.max(3, text.split("\n").length))}
         onChange={(event) => type(event.target.value)}
       />
-      <Unkept why={wrong} />
-    </>
+    );
+  return (
+    <input
+      {...common}
+      inputMode={field.kind === "number" ? "decimal" : undefined}
+      onChange={(event) => type(event.target.value)}
+    />
   );
 }
