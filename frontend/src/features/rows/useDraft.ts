@@ -1,12 +1,14 @@
 /** The document under the editor: undo, redo, and a copy in the browser that survives a reload. */
 import { useCallback, useEffect, useState } from "react";
 import type { Draft } from "../../model/rows/document.ts";
-import { begun, redone, stepped, undone } from "../../model/rows/undo.ts";
+import { begun, moved, redone, stepped, undone } from "../../model/rows/undo.ts";
 
 export interface Drafting {
   draft: Draft;
   /** Takes the next document; steps with the same `about` that follow closely are one step. */
   change: (next: Draft | ((draft: Draft) => Draft), about?: string) => void;
+  /** Moves the draft and all its steps onto another ground; no step of its own. */
+  rebase: (move: (draft: Draft) => Draft) => void;
   undo: (() => void) | null;
   redo: (() => void) | null;
 }
@@ -22,6 +24,7 @@ export function useDraft(first: () => Draft, keep: (draft: Draft) => void): Draf
   return {
     draft: line.now,
     change,
+    rebase: useCallback((move: (draft: Draft) => Draft) => setLine((held) => moved(held, move)), []),
     undo: line.past.length ? () => setLine(undone) : null,
     redo: line.future.length ? () => setLine(redone) : null,
   };

@@ -124,7 +124,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   ]);
   const take = () => {
     const plan = planOfStream(model, head);
-    drafting.change((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
+    drafting.rebase((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
     setBase({ plan, version: head.version ?? 0 });
     setProblem(null);
   };
