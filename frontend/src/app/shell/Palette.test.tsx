@@ -21,7 +21,13 @@ it("keeps the entry that was chosen when finds of the hub arrive before it", asy
   fleet.readSnapshot({ seq: 1, entities: {} });
   const run = vi.fn();
   const entry = { id: "busy", group: "Page", label: "Show what is busy", run };
-  const workspace = { hub, fleet, session: null, changes: { on: () => () => {} }, now: () => 0 } as unknown as Workspace;
+  const workspace = {
+    hub,
+    fleet,
+    session: null,
+    changes: { on: () => () => {} },
+    now: () => 0,
+  } as unknown as Workspace;
   render(
     <WorkspaceContext value={workspace}>
       <Palette entries={[entry]} onClose={() => {}} />
