@@ -215,7 +215,7 @@ const sleeping = (fleet: StreamModel): string[] =>
 const known = new WeakMap<Workspace, Map<string, { mark: string; found: Stopped[] }>>();
 
 /** All constellations that have not ended, the newest first, however many have ended since. */
-async function unfinished(hub: Workspace["hub"]): Promise<ConstellationRow[]> {
+export async function unfinished(hub: Workspace["hub"]): Promise<ConstellationRow[]> {
   const found = new Map<string, ConstellationRow>();
   for (const state of UNFINISHED)
     for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
