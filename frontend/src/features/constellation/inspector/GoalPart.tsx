@@ -125,7 +125,7 @@ function Hint({ constellation, task }: { constellation: string; task: string }) 
           if (event.key === "Enter" && !lacks && !busy) void give();
         }}
       />
-      <Button disabled={busy} why={lacks} onClick={() => void give()}>
+      <Button asks="run" disabled={busy} why={lacks} onClick={() => void give()}>
         Give hint
       </Button>
     </div>
