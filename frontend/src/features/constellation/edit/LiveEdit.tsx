@@ -24,6 +24,7 @@ import type { StreamModel } from "../../../model/stream/stream.ts";
 import { head as headOf } from "../../../model/tasks/selectors.ts";
 import type { GroupRecord, Head, TaskRecord } from "../../../model/types.ts";
 import { FINAL } from "../../../model/words/words.ts";
+import { Modal } from "../../../ui/Modal.tsx";
 import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
 import { RowsEditor } from "../../rows/RowsEditor.tsx";
 import { keepLiveDraft, keptLiveDraft } from "../../rows/trials/memory.ts";
@@ -136,9 +137,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
         </span>
         <span className="grow" />
-        <Link className="btn" href={`/constellations/${id}`} onClick={() => keepLiveDraft(id, null)}>
-          Discard
-        </Link>
+        <Discard id={id} changed={isChanged(changes)} />
         <Button
           asks="run"
           kind="primary"
@@ -182,6 +181,34 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
         locked={locked}
         running={running}
       />
+    </>
+  );
+}
+
+/** The way out without an edit. A draft that is gone does not come back, so one with changes is asked about. */
+function Discard({ id, changed }: { id: string; changed: boolean }) {
+  const [asking, setAsking] = useState(false);
+  const way = (className: string, words: string) => (
+    <Link className={className} href={`/constellations/${id}`} onClick={() => keepLiveDraft(id, null)}>
+      {words}
+    </Link>
+  );
+  if (!changed) return way("btn", "Discard");
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>Discard...</Button>
+      {asking && (
+        <Modal label="Discard the draft" className="asking" onClose={() => setAsking(false)}>
+          <h2 className="head">Discard the draft?</h2>
+          <p className="dim">Its changes are lost. What runs stays as it is.</p>
+          <div className="row">
+            <Button large onClick={() => setAsking(false)}>
+              Go on editing
+            </Button>
+            {way("btn large bad", "Discard")}
+          </div>
+        </Modal>
+      )}
     </>
   );
 }
