@@ -48,6 +48,15 @@ describe("signing in", () => {
     expect(screen.queryByText("This browser is not signed in.")).toBeNull();
   });
 
+  it("says no more than the hub does of a page that lost its session", async () => {
+    const hub = open("/");
+    await screen.findByRole("region", { name: "Fleet" });
+    hub.signedIn = false;
+    await userEvent.click(screen.getAllByRole("link", { name: "Recipes" })[0] as HTMLElement);
+    expect(await screen.findByText("This browser is not signed in.")).toBeTruthy();
+    expect(screen.queryByText(/was ended/)).toBeNull();
+  });
+
   it("says how to get a link when there is none", async () => {
     open("/", { signedIn: false });
     expect(await screen.findByText("starloom open")).toBeTruthy();

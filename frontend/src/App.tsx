@@ -68,9 +68,9 @@ export function App() {
       workspace.end();
       setStage((held) => (held.kind === "in" ? { kind: "out", problem: null, ended } : held));
     };
-    const workspace = new Workspace(() => {
+    const workspace = new Workspace((ended) => {
       forget();
-      leave(true);
+      leave(ended);
       forgetOutputs();
     });
     const stop = onForgotten(

@@ -348,6 +348,11 @@ def test_a_running_plan_is_edited_in_the_same_rows(page: Page, stack: Stack, scr
     )
     expect(page.get_by_text("The plan is at version 2 now: theirs came.")).to_be_visible()
     page.get_by_role("button", name="Take that in, keep my changes").click()
+    # A step back takes back a change made here, and never what came from the other.
+    page.keyboard.press("Control+z")
+    expect(page.get_by_text("draft: ~1")).to_be_visible()
+    page.keyboard.press("Control+y")
+    expect(page.get_by_text("draft: \u22121 ~1")).to_be_visible()
     apply = page.get_by_role("button", name="Apply")
     expect(apply).not_to_have_attribute("aria-disabled", "true")
     apply.click()

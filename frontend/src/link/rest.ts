@@ -95,8 +95,11 @@ interface AnyGiven {
 interface RestOptions {
   fetch?: Fetch;
   base?: string;
-  /** Called when the hub says that nobody is signed in. */
-  onSignedOut?: () => void;
+  /**
+   * Called when the hub says that nobody is signed in; `ended` where it knows that somebody ended the session. Else the
+   * session only did not come with the request, as when the browser lost its cookies.
+   */
+  onSignedOut?: (ended: boolean) => void;
   /** Called when a request did not reach the hub. */
   onUnreachable?: () => void;
 }
@@ -105,7 +108,7 @@ export class Rest {
   csrf = "";
   private readonly fetch: Fetch;
   private readonly base: string;
-  private readonly onSignedOut: () => void;
+  private readonly onSignedOut: (ended: boolean) => void;
   private readonly onUnreachable: () => void;
   /** The keys of creating requests whose answer is open or was lost. */
   private readonly unanswered = new Map<string, { key: string; atMs: number }>();
@@ -205,7 +208,7 @@ export class Rest {
     const response = await this.heard(asked);
     if (response.ok) return response;
     const problem = new Problem(response.status, await this.heard(documentOf(response)));
-    if (response.status === 401) this.onSignedOut();
+    if (response.status === 401) this.onSignedOut(problem.more.session === "ended");
     throw problem;
   }
 

@@ -13,22 +13,30 @@ type Camera =
 export function Picture({ facing, onTaken }: { facing: "user" | "environment"; onTaken: (file: LocalFile) => void }) {
   const [camera, setCamera] = useState<Camera>({ is: "closed" });
   const video = useRef<HTMLVideoElement>(null);
+  const gone = useRef(false);
   const live = navigator.mediaDevices?.getUserMedia !== undefined;
 
+  useEffect(() => {
+    gone.current = false;
+    return () => {
+      gone.current = true;
+    };
+  }, []);
   useEffect(() => {
     if (camera.is !== "open") return;
     if (video.current !== null) video.current.srcObject = camera.stream;
     // The light of the camera goes out with the card, however it goes.
-    return () => {
-      for (const track of camera.stream.getTracks()) track.stop();
-    };
+    return () => dark(camera.stream);
   }, [camera]);
 
   const open = async () => {
     setCamera({ is: "opening" });
     try {
       const wanted = { video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } } };
-      setCamera({ is: "open", stream: await navigator.mediaDevices.getUserMedia(wanted) });
+      const stream = await navigator.mediaDevices.getUserMedia(wanted);
+      // The browser asked meanwhile, and the question may have ended before the person allowed it.
+      if (gone.current) dark(stream);
+      else setCamera({ is: "open", stream });
     } catch (error) {
       setCamera({ is: "refused", why: error instanceof Error ? error.message : String(error) });
     }
@@ -77,6 +85,10 @@ export function Picture({ facing, onTaken }: { facing: "user" | "environment"; o
       </label>
     </>
   );
+}
+
+function dark(stream: MediaStream): void {
+  for (const track of stream.getTracks()) track.stop();
 }
 
 function stamp(at: Date): string {

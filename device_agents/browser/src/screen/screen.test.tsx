@@ -85,6 +85,22 @@ describe("a question", () => {
     expect(given[0]).toMatchObject([{ name: "p.jpg" }]);
   });
 
+  it("for a picture leaves no camera on that was allowed after the question had gone", async () => {
+    const stop = vi.fn();
+    let allow: (stream: unknown) => void = () => {};
+    const getUserMedia = () => new Promise((resolve) => (allow = resolve));
+    Object.defineProperty(navigator, "mediaDevices", { configurable: true, value: { getUserMedia } });
+    try {
+      const { user } = asked({ kind: "picture", text: "The receipt", facing: "environment" });
+      await user.click(screen.getByRole("button", { name: "Open the camera" }));
+      cleanup();
+      allow({ getTracks: () => [{ stop }] });
+      await vi.waitFor(() => expect(stop).toHaveBeenCalledTimes(1));
+    } finally {
+      Reflect.deleteProperty(navigator, "mediaDevices");
+    }
+  });
+
   it("that acts does so in the tap, and a failure of it is the call's", async () => {
     const failed = new ToolFailed("policy_refused", "no");
     const { declined, user } = asked({

@@ -9,7 +9,8 @@ const SHOWN_MAX = 40;
 
 export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose: () => void }) {
   const [words, setWords] = useState("");
-  const [at, setAt] = useState(0);
+  // The entry itself: what the hub finds meanwhile moves the others, and none of them comes under Enter.
+  const [chosen, setChosen] = useState("");
   const list = useId();
   const [, go] = useLocation();
   const finds = useFinds(words);
@@ -18,14 +19,15 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
     const request = requestOf(words, go);
     return [...own, ...finds, ...(request ? [request] : [])];
   }, [entries, finds, words, go]);
-  const active = found[Math.min(at, found.length - 1)];
+  const active = found.find((entry) => entry.id === chosen) ?? found[0];
 
   const onKeyDown = (event: KeyboardEvent) => {
     const key = pressedKey(event);
     const step = key === "ArrowDown" ? 1 : key === "ArrowUp" ? -1 : 0;
-    if (step) {
+    if (step && active) {
       event.preventDefault();
-      setAt((held) => (Math.min(held, found.length - 1) + step + found.length) % Math.max(1, found.length));
+      const next = found[(found.indexOf(active) + step + found.length) % found.length];
+      if (next) setChosen(next.id);
     } else if (key === "Enter" && active) {
       event.preventDefault();
       onClose();
@@ -47,7 +49,7 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
         value={words}
         onChange={(event) => {
           setWords(event.target.value);
-          setAt(0);
+          setChosen("");
         }}
         onKeyDown={onKeyDown}
       />
@@ -59,7 +61,7 @@ export function Palette({ entries, onClose }: { entries: PaletteEntry[]; onClose
             role="option"
             tabIndex={-1}
             aria-selected={entry === active}
-            onMouseMove={() => setAt(index)}
+            onMouseMove={() => setChosen(entry.id)}
             onClick={() => {
               onClose();
               entry.run();

@@ -17,6 +17,7 @@ import type {
   Schedule,
   WhyRow,
 } from "../../model/types.ts";
+import { createdMs } from "../../model/words/times.ts";
 import { FINAL } from "../../model/words/words.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -64,7 +65,11 @@ export function forgetStopped(): void {
   useStore.setState({ stopped: [], unplanned: [], read: false });
 }
 
-const LOOKED_AT_MOST = 8;
+/** Each is a call of its own, for the first time: a hub on which more stand still has another trouble. */
+const LOOKED_AT_MOST = 100;
+/** Each that may stand still; the hub lists the constellations of one state at a time. */
+const UNFINISHED = ["active", "paused", "cancelling", "awaiting_approval", "planning", "looking"] as const;
+const PAGE_ROWS = 100;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
 /** Reasons of tasks that end only by a person's hand. */
 export const STUCK: ReadonlySet<string> = new Set([...LACKS, "no_capable_device"]);
@@ -209,6 +214,18 @@ const sleeping = (fleet: StreamModel): string[] =>
 /** The stopped tasks of each constellation as a page has read them, and the mark of that moment. */
 const known = new WeakMap<Workspace, Map<string, { mark: string; found: Stopped[] }>>();
 
+/** All constellations that have not ended, the newest first, however many have ended since. */
+export async function unfinished(hub: Workspace["hub"]): Promise<ConstellationRow[]> {
+  const found = new Map<string, ConstellationRow>();
+  for (const state of UNFINISHED)
+    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+      const page = await hub.constellations({ state, limit: PAGE_ROWS, ...(cursor ? { cursor } : {}) });
+      for (const row of page.items) found.set(row.id, row);
+      cursor = page.next ?? undefined;
+    }
+  return [...found.values()].sort((one, other) => createdMs(other) - createdMs(one));
+}
+
 /**
  * Reads what waits once; constellations that lack nothing are asked only while a phone sleeps, and none again before it
  * has changed itself.
@@ -218,8 +235,10 @@ export async function readStopped(workspace: Workspace): Promise<void> {
   const asleep = sleeping(fleet).join();
   const sleeps = asleep !== "";
   const page = await hub.constellations({});
-  const live = page.items.filter((row) => !FINAL.has(row.state));
-  const asked = live.filter((row) => sleeps || isStuck(row.attention));
+  const live = page.next ? await unfinished(hub) : page.items.filter((row) => !FINAL.has(row.state));
+  // Work that may wait for a phone is looked at after work of which the hub says that it stands still.
+  const stuck = live.filter((row) => isStuck(row.attention));
+  const asked = sleeps ? [...stuck, ...live.filter((row) => !stuck.includes(row))] : stuck;
   const found: Stopped[] = [];
   const before = known.get(workspace);
   const now = new Map<string, { mark: string; found: Stopped[] }>();

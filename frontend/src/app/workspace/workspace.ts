@@ -45,7 +45,7 @@ export class Workspace {
   /** Stops what is to be written, or is being written; null while all of it is. */
   private stopWriting: (() => void) | null = null;
 
-  constructor(onSignedOut: () => void) {
+  constructor(onSignedOut: (ended: boolean) => void) {
     const rest = new Rest({ onSignedOut, onUnreachable: this.doubt });
     this.hub = new Hub(rest);
     this.live = new LiveLink({ ticket: this.ticket, open: () => openSocket(), onOtherHistory: this.startOver });

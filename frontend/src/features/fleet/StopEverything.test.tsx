@@ -19,3 +19,17 @@ it.each([
   await userEvent.click(within(asking).getByRole("button", { name: "Stop everything" }));
   expect(await screen.findByText(words)).toBeTruthy();
 });
+
+it("says before the press how many constellations end, and which", async () => {
+  const hub = openPage("/devices");
+  const { answer } = hub;
+  const rows = Array.from({ length: 7 }, (_, at) => ({ id: `c-${at}`, name: `work ${at}`, created_at: null }));
+  hub.answer = (method, path, body) => {
+    if (!path.includes("/constellations?state=")) return answer.call(hub, method, path, body);
+    return { body: { items: path.includes("state=active") ? rows : [], next: null }, status: 200 };
+  };
+  await userEvent.click(await screen.findByRole("button", { name: "Stop everything" }));
+  const asking = await screen.findByRole("dialog", { name: "Stop everything" });
+  const told = "7 constellations: work 0, work 1, work 2, work 3, work 4, and 2 more.";
+  expect(await within(asking).findByText(told)).toBeTruthy();
+});

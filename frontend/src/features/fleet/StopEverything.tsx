@@ -2,7 +2,9 @@
 import { useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
+import { unfinished } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { useResource } from "../../app/workspace/resource.ts";
 import type { Hub } from "../../link/endpoints.ts";
 import { nameOfDevice, stopRows } from "../../model/fleet/fleet.ts";
 import type { Device, Schedule } from "../../model/types.ts";
@@ -12,6 +14,8 @@ import { Modal, type Raised } from "../../ui/Modal.tsx";
 import { Button } from "../../ui/parts.tsx";
 
 const SHOWN_MS = 10 * 60_000;
+/** More names than these nobody reads before a press that is in a hurry. */
+const NAMED_MOST = 5;
 
 export function useStopEverything(): Raised {
   const { hub } = useWorkspace();
@@ -34,6 +38,7 @@ export function useStopEverything(): Raised {
     dialog: (pressed || linked) && (
       <Modal label="Stop everything" className="asking" onClose={close}>
         <h2 className="head">Stop everything?</h2>
+        <Unfinished />
         <p className="dim">
           Every constellation is cancelled. Each device that has work confirms when it has ended; one that is away is
           named until it does.
@@ -65,6 +70,22 @@ export function useStopEverything(): Raised {
       </Modal>
     ),
   };
+}
+
+/** How many constellations a stop ends, and which; nothing while that is not known. */
+function Unfinished() {
+  const { hub } = useWorkspace();
+  const rows = useResource("unfinished", () => unfinished(hub), ["constellations"]).value;
+  if (!rows) return null;
+  const names = rows.slice(0, NAMED_MOST).map((row) => row.name || row.request || row.id);
+  const more = rows.length - names.length;
+  return (
+    <p>
+      {rows.length === 0
+        ? "No constellation is unfinished."
+        : `${plural(rows.length, "constellation")}: ${names.join(", ")}${more > 0 ? `, and ${more} more` : ""}.`}
+    </p>
+  );
 }
 
 /** The devices that had work follow in a card; approvals and questions end without one. */

@@ -2,7 +2,7 @@
 import { useCallback, useEffect, useState } from "react";
 import { type Draft, documentOf, isFields, same } from "../../model/rows/document.ts";
 import { draftOfText, type Read } from "../../model/rows/text.ts";
-import { begun, redone, stepped, undone } from "../../model/rows/undo.ts";
+import { begun, moved, redone, stepped, undone } from "../../model/rows/undo.ts";
 
 /** A document, and the text in which somebody writes it. A text with a fault stands beside the document before it. */
 export interface Written {
@@ -15,6 +15,8 @@ export interface Drafting extends Written {
   change: (next: Draft | ((draft: Draft) => Draft), about?: string) => void;
   /** Takes the next text, and the document that it means where it can be read. */
   type: (typed: string) => void;
+  /** Moves the draft and all its steps onto another ground; no step of its own. */
+  rebase: (move: (draft: Draft) => Draft) => void;
   undo: (() => void) | null;
   redo: (() => void) | null;
 }
@@ -45,6 +47,12 @@ export function useDraft(first: () => Written, keep: (written: Written) => void)
     ...line.now,
     change,
     type,
+    rebase: useCallback(
+      (move: (draft: Draft) => Draft) =>
+        // A text that could be read stands for the plan before; one with a fault is still to be mended.
+        setLine((held) => moved(held, ({ draft, text }) => ({ draft: move(draft), text: text?.fault ? text : null }))),
+      [],
+    ),
     undo: line.past.length ? () => setLine(undone) : null,
     redo: line.future.length ? () => setLine(redone) : null,
   };

@@ -22,6 +22,11 @@ export function stepped<T>(line: Timeline<T>, now: T, about: string, atMs: numbe
   return { past, now, future: [], about, atMs };
 }
 
+/** The same steps over another ground: each document is moved, so that no step leads back to the old one. */
+export function moved<T>(line: Timeline<T>, move: (held: T) => T): Timeline<T> {
+  return { past: line.past.map(move), now: move(line.now), future: line.future.map(move), about: "", atMs: 0 };
+}
+
 export function undone<T>(line: Timeline<T>): Timeline<T> {
   const before = line.past.at(-1);
   if (before === undefined) return line;

@@ -20,12 +20,12 @@ export function lastSeqOf(log: readonly StreamEvent[], number: number): number |
   return found === null ? null : (log[log.length - 1]?.seq ?? null);
 }
 
-/** The stream as of `seq`, folded from a log that begins at its first event. */
-export function modelAt(stream: string, log: readonly StreamEvent[], seq: number): StreamModel {
+/** The stream as of `seq`, folded from a log that begins at its first event; null where events of it are missing. */
+export function modelAt(stream: string, log: readonly StreamEvent[], seq: number): StreamModel | null {
   const model = new StreamModel(stream);
   model.readSnapshot({ entities: {}, seq: (log[0]?.seq ?? 1) - 1 });
   const past = log.filter((event) => event.seq <= seq);
-  model.readEvents(past);
+  if (!model.readEvents(past)) return null;
   model.asOfMs = past[past.length - 1]?.at_ms ?? 0;
   return model;
 }

@@ -219,10 +219,15 @@ describe("versions", () => {
   it("folds the log again to the end of a version", () => {
     const second = lastSeqOf(log, 2);
     const past = modelAt(CONSTELLATION, log, second ?? 0);
-    expect(past.kind("spec").size).toBe(11 + 32);
-    expect(past.one<{ state: string }>("head")?.state).toBe("active");
-    expect(versions(past).map((version) => version.number)).toEqual([1, 2]);
+    expect(past?.kind("spec").size).toBe(11 + 32);
+    expect(past?.one<{ state: string }>("head")?.state).toBe("active");
+    expect(past && versions(past).map((version) => version.number)).toEqual([1, 2]);
     expect(lastSeqOf(log, 9)).toBeNull();
+  });
+
+  it("folds no log that misses events", () => {
+    const holed = [...log.slice(0, 5), ...log.slice(6)];
+    expect(modelAt(CONSTELLATION, holed, lastSeqOf(log, 2) ?? 0)).toBeNull();
   });
 
   it("marks what a version did and remembers what left", () => {

@@ -19,7 +19,11 @@ it("keeps a draft over a running plan until it is discarded", async () => {
   cleanup();
   openPage(path);
   expect((await draftbar()).querySelector("b")?.textContent).toBe(before);
-  await userEvent.click(screen.getByRole("link", { name: "Discard" }));
+  await userEvent.click(screen.getByRole("button", { name: "Discard..." }));
+  await userEvent.click(await screen.findByRole("button", { name: "Go on editing" }));
+  expect((await draftbar()).querySelector("b")?.textContent).toBe(before);
+  await userEvent.click(screen.getByRole("button", { name: "Discard..." }));
+  await userEvent.click(await screen.findByRole("link", { name: "Discard" }));
   await waitFor(() => expect(location.pathname).toBe(`/constellations/${CONSTELLATION}`));
   cleanup();
   openPage(path);

@@ -25,6 +25,7 @@ import type { StreamModel } from "../../../model/stream/stream.ts";
 import { head as headOf } from "../../../model/tasks/selectors.ts";
 import type { GroupRecord, Head, TaskRecord } from "../../../model/types.ts";
 import { FINAL } from "../../../model/words/words.ts";
+import { Modal } from "../../../ui/Modal.tsx";
 import { Button, Empty, ProblemNote } from "../../../ui/parts.tsx";
 import { RowsEditor } from "../../rows/RowsEditor.tsx";
 import { useTrials } from "../../rows/trials/useTrials.ts";
@@ -147,7 +148,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   ]);
   const take = () => {
     const plan = planOfStream(model, head);
-    drafting.change((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
+    drafting.rebase((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
     setBase({ plan, version: head.version ?? 0 });
     setProblem(null);
   };
@@ -159,9 +160,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
         </span>
         <span className="grow" />
-        <Link className="btn" href={`/constellations/${id}`} onClick={() => kept.keep(null)}>
-          Discard
-        </Link>
+        <Discard id={id} changed={isChanged(changes)} forget={() => kept.keep(null)} />
         <Button
           asks="run"
           kind="primary"
@@ -213,6 +212,34 @@ const baseIn = (kept: LiveDraft | null): LiveDraft["base"] | null =>
   isFields(kept?.base.plan) && writtenIn(kept.draft)
     ? { plan: kept.base.plan, version: Number(kept.base.version) || 0 }
     : null;
+
+/** The way out without an edit. A draft that is gone does not come back, so one with changes is asked about. */
+function Discard({ id, changed, forget }: { id: string; changed: boolean; forget: () => void }) {
+  const [asking, setAsking] = useState(false);
+  const way = (className: string, words: string) => (
+    <Link className={className} href={`/constellations/${id}`} onClick={forget}>
+      {words}
+    </Link>
+  );
+  if (!changed) return way("btn", "Discard");
+  return (
+    <>
+      <Button onClick={() => setAsking(true)}>Discard...</Button>
+      {asking && (
+        <Modal label="Discard the draft" className="asking" onClose={() => setAsking(false)}>
+          <h2 className="head">Discard the draft?</h2>
+          <p className="dim">Its changes are lost. What runs stays as it is.</p>
+          <div className="row">
+            <Button large onClick={() => setAsking(false)}>
+              Go on editing
+            </Button>
+            {way("btn large bad", "Discard")}
+          </div>
+        </Modal>
+      )}
+    </>
+  );
+}
 
 const isChanged = (changes: Changes): boolean => changes.operations.length > 0 || changes.impossible.length > 0;
 

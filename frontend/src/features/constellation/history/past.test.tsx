@@ -1,5 +1,6 @@
 /** The log behind a live model is read as far as the model has not heard it, and no further. */
 import { act, render } from "@testing-library/react";
+import type { ReactNode } from "react";
 import { expect, it } from "vitest";
 import { WorkspaceContext } from "../../../app/workspace/context.ts";
 import type { Workspace } from "../../../app/workspace/workspace.ts";
@@ -7,7 +8,7 @@ import { Hub } from "../../../link/endpoints.ts";
 import type { Rest } from "../../../link/rest.ts";
 import { StreamModel } from "../../../model/stream/stream.ts";
 import type { StreamEvent } from "../../../model/types.ts";
-import { useFeedPast } from "./past.ts";
+import { useFeedPast, useLog, usePast } from "./past.ts";
 
 const event = (seq: number): StreamEvent => ({ seq, at_ms: seq, by: "engine", kind: "x", stream: "c-1", puts: {} });
 
@@ -32,11 +33,12 @@ function Reader({ model, wanted }: { model: StreamModel; wanted: boolean }) {
 }
 
 function page(hub: Hub, model: StreamModel, wanted: boolean) {
-  return (
-    <WorkspaceContext value={{ hub } as unknown as Workspace}>
-      <Reader model={model} wanted={wanted} />
-    </WorkspaceContext>
-  );
+  return within(hub, model, <Reader model={model} wanted={wanted} />);
+}
+
+function within(hub: Hub, model: StreamModel, children: ReactNode) {
+  const workspace = { hub, acquire: () => model, release: () => {} } as unknown as Workspace;
+  return <WorkspaceContext value={workspace}>{children}</WorkspaceContext>;
 }
 
 function running(): StreamModel {
@@ -62,4 +64,40 @@ it("reads nothing before something shows what happened", async () => {
   expect(asked).toEqual([]);
   await act(async () => shown.rerender(page(hub, model, true)));
   expect(asked).toHaveLength(1);
+});
+
+/** A version as it is looked at: the last event that its fold has. */
+function Version({ model, version, seen }: { model: StreamModel; version: number | null; seen: (number | null)[] }) {
+  const past = usePast(useLog("c-1", model, version), "c-1", version);
+  seen.push(past?.seq ?? null);
+  return null;
+}
+
+it("reads the log again for a version that came after the model forgot what follows the first reading", async () => {
+  const log: StreamEvent[] = Array.from({ length: 6000 }, (_, at) => event(at + 1));
+  const versionAt = (seq: number, number: number) =>
+    log.splice(seq - 1, 1, { ...event(seq), puts: { [`version/${number}`]: { number } as never } });
+  versionAt(1, 1);
+  versionAt(5000, 2);
+  const asked: number[] = [];
+  const hub = {
+    events: async (_id: string, after: number, _signal: AbortSignal, upTo: number) => {
+      asked.push(upTo);
+      return log.slice(after, upTo);
+    },
+  } as unknown as Hub;
+  const model = new StreamModel("c-1");
+  model.readSnapshot({ entities: {}, seq: 0 });
+  model.readEvents(log.slice(0, 100));
+  const seen: (number | null)[] = [];
+  const at = (version: number | null) => within(hub, model, <Version {...{ model, version, seen }} />);
+  const shown = render(at(null));
+  await act(async () => shown.rerender(at(1)));
+  expect(seen.at(-1)).toBe(100);
+  for (let from = 100; from < 6000; from += 50) act(() => void model.readEvents(log.slice(from, from + 50)));
+  await act(async () => shown.rerender(at(2)));
+  expect(seen.at(-1)).toBe(6000);
+  await act(async () => shown.rerender(at(1)));
+  expect(seen.at(-1)).toBe(4999);
+  expect(asked).toEqual([100, 6000]);
 });

@@ -25,14 +25,20 @@ export function useFeedPast(id: string, model: StreamModel, wanted: boolean): vo
   }, [past.value, model]);
 }
 
-/** The whole log up to now, once a version is looked at: of a large constellation it is many times what the page needs. */
-export function useLog(id: string, model: StreamModel, wanted: boolean) {
+/**
+ * The whole log up to now, once a version is looked at: of a large constellation it is many times what the page needs.
+ * The model keeps its last events alone, so a later look reads again where the two do not meet any more.
+ */
+export function useLog(id: string, model: StreamModel, version: number | null) {
   const { hub } = useWorkspace();
-  const asked = useRef(false);
-  asked.current ||= wanted && model.ready;
-  return useResource<StreamEvent[]>(asked.current ? `log ${id}` : null, (signal) =>
-    hub.events(id, 0, signal, model.seq),
-  );
+  const held = useRef<{ version: number | null; upTo: number }>({ version: null, upTo: -1 });
+  const { upTo } = held.current;
+  if (model.ready && version !== held.current.version) {
+    const meets = model.events.filter((event) => event.seq > upTo).length === model.seq - upTo;
+    held.current = { version, upTo: version === null || meets ? upTo : model.seq };
+  }
+  const end = held.current.upTo;
+  return useResource<StreamEvent[]>(end < 0 ? null : `log ${id} ${end}`, (signal) => hub.events(id, 0, signal, end));
 }
 
 /** The stream as it was at the end of a version; null for the present. */

@@ -7,6 +7,7 @@ import { WorkspaceContext } from "../../../app/workspace/context.ts";
 import type { Workspace } from "../../../app/workspace/workspace.ts";
 import { Problem } from "../../../link/rest.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
+import { RightsContext } from "../../../ui/away.tsx";
 import { AddRows, rowsOf } from "./AddRows.tsx";
 
 afterEach(cleanup);
@@ -64,4 +65,21 @@ it("is offered by a list of values that runs alone", () => {
   shown({ state: "succeeded" } as unknown as GroupRecord);
   shown(RUNS, { id: "g", for_each: { devices: {} } } as unknown as TaskSpec);
   expect(screen.queryByText("Add rows to this list")).toBeNull();
+});
+
+it("is unusable for somebody who may not edit a plan", async () => {
+  render(
+    <WorkspaceContext value={{ hub: {}, live: LINK } as unknown as Workspace}>
+      <DoingProvider>
+        <RightsContext value={{ role: "viewer", scopes: ["read"] }}>
+          <AddRows head={HEAD} spec={LIST} record={RUNS} />
+        </RightsContext>
+      </DoingProvider>
+    </WorkspaceContext>,
+  );
+  await userEvent.click(screen.getByText("Add rows to this list"));
+  fireEvent.change(screen.getByRole("textbox"), { target: { value: "1" } });
+  const button = screen.getByRole("button", { name: "Add 1 row" });
+  expect(button.getAttribute("aria-disabled")).toBe("true");
+  expect(button.title).not.toContain("JSON");
 });

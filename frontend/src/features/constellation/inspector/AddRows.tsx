@@ -67,7 +67,7 @@ export function AddRows({ head, spec, record }: Props) {
         <span className="small dim">One row a line, as JSON, such as {'{"rate": 0.1}'}</span>
         <textarea className="input mono" rows={4} value={text} onChange={(event) => setText(event.target.value)} />
       </label>
-      <Button why={why} onClick={() => void add()}>
+      <Button asks="run" why={why} onClick={() => void add()}>
         {rows.length > 0 ? `Add ${plural(rows.length, "row")}` : "Add"}
       </Button>
     </details>

@@ -39,7 +39,7 @@ export function CountsAs({ model, head, spec, state }: Props) {
     return (
       <p className="row wrap small">
         <span>Counts as done by {spec.superseded_by}.</span>
-        <Button kind="quiet" why={sending ? "It is being applied." : null} onClick={() => void apply(null)}>
+        <Button asks="run" kind="quiet" why={sending ? "It is being applied." : null} onClick={() => void apply(null)}>
           Take that back
         </Button>
       </p>
@@ -59,6 +59,7 @@ export function CountsAs({ model, head, spec, state }: Props) {
         </select>
       </label>
       <Button
+        asks="run"
         why={chosen === "" ? "Choose the task that did its work." : sending ? "It is being applied." : null}
         onClick={() => void apply(chosen)}
       >

@@ -126,7 +126,7 @@ function Hint({ constellation, task }: { constellation: string; task: string }) 
           if (pressedKey(event) === "Enter" && !lacks && !busy) void give();
         }}
       />
-      <Button disabled={busy} why={lacks} onClick={() => void give()}>
+      <Button asks="run" disabled={busy} why={lacks} onClick={() => void give()}>
         Give hint
       </Button>
     </div>

@@ -67,9 +67,9 @@ export function Inspector(props: InspectorProps) {
       {!spec || !view ? (
         <GoneTask task={task} onClose={onClose} />
       ) : spec.for_each || spec.nested || spec.goal ? (
-        <GroupPart {...props} head={constellation} spec={spec} />
+        <GroupPart key={task} {...props} head={constellation} spec={spec} />
       ) : (
-        <TaskPart {...props} head={constellation} view={view} />
+        <TaskPart key={task} {...props} head={constellation} view={view} />
       )}
     </Panel>
   );

@@ -36,6 +36,16 @@ it("is sure, and at once, where the tab itself says that it waits", () => {
   expect(said).not.toContain("tab two");
 });
 
+it("guesses nothing of a tab that says itself when it waits, nor of one that is away", () => {
+  const tells = [{ ...used[0], condition: { tap: "" } }] as unknown as Device[];
+  const { container, rerender } = render(<TapCard views={[view("d-1", "handy")]} used={tells} nowMs={5_000} />);
+  expect(container.textContent).toBe("");
+  const away = view("d-1", "handy");
+  const views = [{ ...away, record: { ...away.record, absent_since_ms: 2_000 } }] as unknown as TaskView[];
+  rerender(<TapCard views={views} used={used} nowMs={5_000} />);
+  expect(container.textContent).toBe("");
+});
+
 it("looks at no task of a constellation that no browser has a task of", () => {
   const views = new Proxy([], {
     get: () => {

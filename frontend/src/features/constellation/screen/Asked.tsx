@@ -134,16 +134,19 @@ interface TapProps {
 
 /** Work in a browser tab of another device: it may wait for a tap there, which nobody sees from here. */
 export function TapCard({ views, used, nowMs }: TapProps) {
-  const tabs = new Set(used.filter(({ os }) => os === "browser").map(({ id }) => id));
+  const tabs = new Map(used.filter(({ os }) => os === "browser").map((device) => [device.id, device]));
   // Of thousands of tasks none need be looked at.
   if (tabs.size === 0) return null;
   const waiting = views.filter(
     (view) =>
       view.record?.state === "running" &&
       tabs.has(view.record.device ?? "") &&
-      (view.record.reason === "tap" || (elapsedMs(view, nowMs) ?? 0) > TAP_AFTER_MS),
+      (view.record.reason === "tap" ||
+        (!view.record.absent_since_ms &&
+          tabs.get(view.record.device ?? "")?.condition?.tap === undefined &&
+          (elapsedMs(view, nowMs) ?? 0) > TAP_AFTER_MS)),
   );
-  // A tab of before says nothing of it, so there it only may be so.
+  // A tab of before never says whether it waits for a tap, so there it only may be so.
   const sure = waiting.filter((view) => view.record?.reason === "tap");
   const told = sure.length > 0 ? sure : waiting;
   const names = [...new Set(told.map((view) => view.deviceName))];

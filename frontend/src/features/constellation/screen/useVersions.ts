@@ -34,7 +34,7 @@ export interface Versions {
 export function useVersions(model: StreamModel, place: Place): Versions {
   const { id, to, version: shown } = place;
   const [playing, setPlaying] = useState(false);
-  const log = useLog(id, model, shown !== null);
+  const log = useLog(id, model, shown);
   const past = usePast(log, id, shown);
   const all = versions(model);
   const last = all[all.length - 1]?.number ?? 0;
