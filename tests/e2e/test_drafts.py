@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ON_BOTH, NewContext
 from tests.e2e.pointer import Hand
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
+
+pytestmark = pytest.mark.e2e
 
 ROWS = "starloom: 1\nname: {name}\ntasks:\n- {{id: look, tool: system.info}}\n"
 

@@ -26,7 +26,7 @@ from starloom_protocol.records.access import Token as Token
 from starloom_protocol.records.approvals import Call, DeviceAsks, Standing
 from starloom_protocol.records.fleet import Device as Device
 from starloom_protocol.records.fleet import Enrollment as Enrollment
-from starloom_protocol.records.fleet import Health, Pace, Stopping
+from starloom_protocol.records.fleet import Health, KeptOffers, Pace, Stopping
 from starloom_protocol.records.fleet import Offer as Offer
 from starloom_protocol.records.fleet import ToolOffer as ToolOffer
 from starloom_protocol.records.goals import Goal as Goal
@@ -761,7 +761,7 @@ KINDS: dict[str, type[Record]] = {
 }
 
 _encoder = msgspec.json.Encoder(order="deterministic")
-_decoders = {kind: msgspec.json.Decoder(record) for kind, record in KINDS.items()}
+_decoders = {kind: msgspec.json.Decoder(record) for kind, record in KINDS.items()} | {"offer": KeptOffers()}
 
 
 def kind_of(key: str) -> str:
@@ -777,19 +777,11 @@ encode_entity: Final[Callable[[Record], bytes]] = _encoder.encode
 def decode_entity(key: str, raw: bytes | msgspec.Raw) -> Record:
     """Return the record of a key.
 
-    An offer that an earlier hub kept, and that is beyond a bound of today, counts as none: its device sends it anew.
-
     Raises:
         KeyError: for an unknown kind of key.
         msgspec.ValidationError: for bytes that are not such a record.
     """
-    kind = kind_of(key)
-    try:
-        decoded: Record = _decoders[kind].decode(raw)
-    except msgspec.ValidationError:
-        if kind != "offer":
-            raise
-        return Offer(digest="")
+    decoded: Record = _decoders[kind_of(key)].decode(raw)
     return decoded
 
 

@@ -117,6 +117,27 @@ class Offer(Record, frozen=True, kw_only=True):
     tools: Annotated[list[ToolOffer], msgspec.Meta(max_length=TOOLS_MOST)] = []
 
 
+class KeptOffers:
+    """Reads the offers of a history. One of an earlier hub may be beyond a bound of today: it counts as none.
+
+    A device sends its offer at each connection, so such a device offers nothing until then.
+    """
+
+    def __init__(self) -> None:
+        self._decoder = msgspec.json.Decoder(Offer)
+
+    def decode(self, raw: bytes | msgspec.Raw) -> Offer:
+        """Return the offer.
+
+        Raises:
+            msgspec.DecodeError: the bytes are no JSON.
+        """
+        try:
+            return self._decoder.decode(raw)
+        except msgspec.ValidationError:
+            return Offer(digest="")
+
+
 class Device(Record, frozen=True, kw_only=True):
     """One device; its id is made from its key."""
 
