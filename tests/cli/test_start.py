@@ -26,10 +26,7 @@ HEAVY = {
 
 
 def test_no_command_waits_for_the_language_of_plans() -> None:
-    code = (
-        "import sys; from starloom.cli import commands; commands.build();"
-        f"print({HEAVY!r} & sys.modules.keys())"
-    )
+    code = f"import sys; from starloom.cli import commands; commands.build();print({HEAVY!r} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

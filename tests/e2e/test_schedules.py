@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import SLOWER
@@ -45,7 +46,9 @@ def test_words_on_a_clock(page: Page, stack: Stack, screens: Screens, width: str
     assert shown["last"]["state"] == "succeeded"
     row.get_by_role("button", name="Remove").dblclick()
     expect(row.get_by_role("button", name="Remove", exact=True)).to_be_visible()
+    page.wait_for_timeout(SEEN_MS)
     row.get_by_role("button", name="Remove", exact=True).click()
+    page.wait_for_timeout(SEEN_MS)
     row.get_by_role("button", name="Remove this schedule").click()
     expect(row).to_have_count(0)
 

@@ -12,6 +12,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from tests.e2e.conftest import NewContext
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.e2e.witness import Seen
@@ -163,6 +164,8 @@ def test_a_picture_goes_from_the_phone_over_a_server_to_the_desktop_once(
     screens.shoot(tab, "tab", "question", "phone")
     tab.reload()
     tab.get_by_role("button", name="The receipt").click()
+    expect(tab.get_by_role("button", name="Open the camera")).to_be_visible()
+    tab.wait_for_timeout(SEEN_MS)
     tab.get_by_role("button", name="Open the camera").click()
     expect(tab.get_by_role("button", name="Take the picture")).to_be_visible()
     tab.reload()
@@ -248,6 +251,7 @@ def test_a_closed_tab_is_asleep_and_goes_on_when_it_is_opened(
     again = pocket.new_page()
     again.goto("/tab/")
     for _ in (first, second):
+        again.wait_for_timeout(SEEN_MS)
         again.get_by_role("button", name="Yes").first.click()
     for constellation in (first, second):
         assert stack.until_state(constellation, "succeeded", "failed", "partial") == "succeeded"
@@ -268,6 +272,7 @@ def test_the_question_before_the_hub_is_forgotten_is_seen(tab: Page, screens: Sc
     expect(question).to_be_in_viewport(ratio=1)
     expect(question).to_be_focused()
     screens.shoot(tab, "tab", "forget", "phone")
+    tab.wait_for_timeout(SEEN_MS)
     question.get_by_role("button", name="Stay").click()
     expect(question).to_have_count(0)
     expect(tab.get_by_role("button", name="Forget this hub ...")).to_be_focused()
@@ -284,6 +289,7 @@ def test_a_phone_that_forgets_the_hub_has_left_it(new_context: NewContext, stack
     expect(page.get_by_text("Connected")).to_be_visible()
     stack.until_online("passer-by")
     page.get_by_role("button", name="Forget this hub ...").click()
+    page.wait_for_timeout(SEEN_MS)
     page.get_by_role("button", name="Forget it").click()
     expect(page.get_by_label("Or type the code that is shown there")).to_be_visible()
     left = stack.devices()["passer-by"]
