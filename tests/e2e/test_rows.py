@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 from tests.waiting import until
@@ -333,7 +334,11 @@ def test_a_running_plan_is_edited_in_the_same_rows(page: Page, stack: Stack, scr
     expect(page.get_by_text("It has started and stands fast.").first).to_be_visible()
     page.get_by_role("button", name="Row 2, later").click()
     page.get_by_label("by needed").fill("-n")
-    page.get_by_role("button", name="Row 3, unwanted").click()
+    # It is scrolled to the place of the press before, where a person first sees what came there.
+    unwanted = page.get_by_role("button", name="Row 3, unwanted")
+    unwanted.scroll_into_view_if_needed()
+    page.wait_for_timeout(SEEN_MS)
+    unwanted.click()
     page.get_by_role("button", name="Remove", exact=True).click()
     expect(page.get_by_text("draft: \u22121 ~1")).to_be_visible()
     screens.shoot(page, "rows", "live", width)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from starloom.cli.constellations import audit_copy
+from starloom.store.chain import anchor_of
 from tests.edge.routes.people.test_activity import A, durable
 from tests.edge.routes.work.test_forks import C, done, get
 from tests.edge.world import World, settle
@@ -57,7 +58,7 @@ async def test_the_record_tells_what_was_pruned_and_is_whole(world: World, tmp_p
     copy = tmp_path / "record.jsonl"
     async with world.client() as http:
         copy.write_bytes((await http.get(A + "/export")).content)
-    walked = audit_copy.verify(copy, [found["anchor"]])
+    walked = audit_copy.verify(copy, [anchor_of(found["anchor"])])
     assert walked["ok"], walked
     assert (walked["anchor"], walked["pruned"]["constellations"]) == (found["anchor"], 1)
     lines = copy.read_text().splitlines()

@@ -29,6 +29,7 @@ ASKED: list[tuple[str, str, dict[str, str], bytes | None]] = [
     ("GET", "/api/v1/devices?unknown=1", {}, None),
     ("GET", "/api/v1/devices/one", {}, None),
     ("GET", "/api/v1/devices/d%00%F0%9F", {}, None),
+    ("GET", "/api/v1/devices/d%F0%9F", {}, None),
     ("GET", "/", {}, None),
     ("HEAD", "/", {}, None),
     ("GET", "/api/v1/devices/one", JSON, b"{not read"),

@@ -42,7 +42,7 @@ def head(**fields: Any) -> Head:
 def test_the_words_of_the_sample_become_its_plan() -> None:
     plan = plan_of(head(request=WORDS), fleet_of(fleet_entities()), CATALOGUE)
     assert isinstance(plan, LoweredPlan), plan
-    assert len(plan.specs) == 14
+    assert len(plan.specs) == 15
     assert plan.recipe == "photo-backup"
 
 

@@ -67,7 +67,7 @@ def test_the_sample_s_preview_names_each_device_and_needs_no_approval() -> None:
     found = service.preview(check.plan)
     assert canonical(found)
     tasks = {task["id"]: task for task in found["tasks"]}
-    assert len(tasks) == 14
+    assert len(tasks) == 15
     assert {name: tasks[name]["device"] for name in ("list", "copy", "sheet", "thumb")} == {
         "list": "demo-phone",
         "copy": "demo-server",

@@ -117,6 +117,7 @@ it("T194: keeps its own for a reload", () => {
 });
 
 it("T194: keeps nothing of what comes after the end", () => {
+  sessionStorage.clear();
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const workspace = new Workspace(() => {});
   workspace.live.start = () => {};

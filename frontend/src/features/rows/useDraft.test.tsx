@@ -18,7 +18,7 @@ it("moves each step onto the newer plan", () => {
   const newer = plan("a", "NEW");
   const { result } = renderHook(() =>
     useDraft(
-      () => ({ head: null, plan: old }),
+      () => ({ draft: { head: null, plan: old }, text: null }),
       () => {},
     ),
   );

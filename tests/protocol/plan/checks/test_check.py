@@ -62,7 +62,7 @@ def places(document: Any, **known: Any) -> set[tuple[str, str]]:
 
 def test_the_sample_lowers_without_a_fault() -> None:
     lowered = made(PHOTO, params=VALUES, recipe="photo-backup")
-    assert len(lowered.specs) == 14
+    assert len(lowered.specs) == 15
     families = {spec.id: spec.family for spec in lowered.specs if spec.family}
     assert families == dict.fromkeys(["send", "copy", "check", "thumb"], "send")
     gates = {dependency_id(item): item for item in lowered.dependencies}
@@ -82,10 +82,10 @@ def test_the_sample_lowers_without_a_fault() -> None:
 def test_only_if_leaves_out_the_task_its_dependencies_and_results() -> None:
     lowered = made(PHOTO, params={**VALUES, "sheet": False, "sheet_on": None})
     names = {spec.id for spec in lowered.specs}
-    assert len(names) == 12
+    assert len(names) == 13
     assert not names & {"thumb", "sheet"}
     assert all({item.source, item.target} <= names for item in lowered.dependencies)
-    assert [item.source for item in lowered.results] == ["outcome", "proof", "list", "opened", "opened"]
+    assert [item.source for item in lowered.results] == ["outcome", "proof", "left-out", "opened", "opened"]
 
 
 def test_the_hash_is_that_of_the_plan() -> None:

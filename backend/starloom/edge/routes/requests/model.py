@@ -42,9 +42,10 @@ from starloom.planner.model.endpoints.page_settings import (
     kept_in,
     tried,
     tried_role,
+    unchanged,
     variables,
 )
-from starloom.planner.model.endpoints.spending import MICROS, budget_from
+from starloom.planner.model.endpoints.spending import MICROS, Budget, budget_from
 from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
@@ -58,6 +59,8 @@ from starloom_protocol.vocabulary import Code, Sharing
 
 EXAMPLE_WORDS = "Which of my machines has the least free disk?"
 _CHANGE_THERE = "Change it there, or take it out there to set it here."
+_Read = tuple[PageModelSettings | None, Endpoint | None, Budget, dict[ModelRole, Endpoint], Sharing]
+"""What the page has kept; the planner's endpoint; the budget; the endpoints of other roles; what they may be shown."""
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
 
 
@@ -82,6 +85,21 @@ def _role_shown(role: ModelRole, one: PageRoleSettings) -> RoleSetting:
 
 def _shown(part: PromptPart) -> PromptRow:
     return {"title": part.title, "text": part.text}
+
+
+def _read(settings: Settings) -> _Read:
+    """Return what is set now.
+
+    Raises:
+        ModelFault: it is set wrongly.
+    """
+    with unchanged(settings.model_folder):
+        kept = None if settings.llm_url is not None else kept_in(settings.model_folder)
+        told = in_force(settings.llm_variables, settings.model_folder)
+        endpoint, others = endpoint_from(told), others_from(told)
+    fallback = [others[ModelRole.FALLBACK]] if ModelRole.FALLBACK in others else []
+    share = sharing_from(told, endpoint, *fallback) if endpoint is not None else Sharing.CARDS
+    return kept, endpoint, budget_from(told), others, share
 
 
 def model_is_set(settings: Settings) -> bool:
@@ -138,12 +156,7 @@ class ModelRoutes:
             "spent_today": {"calls": spent.calls, "dollars": spent.micros / MICROS, "tokens": spent.tokens},
         }
         try:
-            kept = None if given else await asyncio.to_thread(kept_in, hub.settings.model_folder)
-            told = in_force(hub.settings.llm_variables, hub.settings.model_folder)
-            endpoint, budget = endpoint_from(told), budget_from(told)
-            others = others_from(told)
-            fallback = [others[ModelRole.FALLBACK]] if ModelRole.FALLBACK in others else []
-            share = sharing_from(told, endpoint, *fallback) if endpoint is not None else Sharing.CARDS
+            kept, endpoint, budget, others, share = await asyncio.to_thread(_read, hub.settings)
         except ModelFault as error:
             return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
         if endpoint is None:

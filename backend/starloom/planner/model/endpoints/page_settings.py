@@ -154,6 +154,20 @@ def _changing(folder: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def unchanged(folder: Path) -> Iterator[None]:
+    """Hold changes back while the file and the keys that it names are read."""
+    if not folder.exists():
+        yield
+        return
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(held)
+
+
+@contextlib.contextmanager
 def tried(folder: Path, wanted: PageModelSettings, key: str | None) -> Iterator[PageModelSettings]:
     """Give what would be kept, its key in a file of its own; the file goes afterwards unless `keep` took it.
 

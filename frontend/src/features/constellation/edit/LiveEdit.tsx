@@ -228,7 +228,7 @@ function Discard({ id, changed, forget }: { id: string; changed: boolean; forget
       {asking && (
         <Modal label="Discard the draft" className="asking" onClose={() => setAsking(false)}>
           <h2 className="head">Discard the draft?</h2>
-          <p className="dim">Its changes are lost. What runs stays as it is.</p>
+          <p className="dim">Its changes are lost. The running plan stays as it is.</p>
           <div className="row">
             <Button large onClick={() => setAsking(false)}>
               Go on editing
