@@ -60,7 +60,7 @@ from starloom_protocol.vocabulary import Code, Sharing
 EXAMPLE_WORDS = "Which of my machines has the least free disk?"
 _CHANGE_THERE = "Change it there, or take it out there to set it here."
 _Read = tuple[PageModelSettings | None, Endpoint | None, Budget, dict[ModelRole, Endpoint], Sharing]
-"""What the page has kept; the planner's endpoint; the budget; the endpoints of other roles; what they may be shown."""
+"""The kept settings of the page; the planner's endpoint; the budget; the endpoints of other roles; their sharing."""
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
 
 
