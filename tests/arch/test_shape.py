@@ -17,6 +17,7 @@ from tests.arch.shape import (
     names_of_anything,
     packages,
     paths_in_quotes,
+    polls,
     private_uses,
     product,
     traced,
@@ -58,6 +59,10 @@ def test_no_function_is_long() -> None:
 
 def test_docstrings_and_comments_are_plain_english() -> None:
     assert accents() == []
+
+
+def test_no_timer_of_the_page_asks_the_hub_again_and_again() -> None:
+    assert polls() == []
 
 
 def test_answers_are_read_by_their_type() -> None:

@@ -31,9 +31,9 @@ describe("a press", () => {
   it("does not count for a control that a late answer of the hub has just brought", () => {
     const { shown, presses } = room();
     presses.press(HERE, 0);
-    expect(presses.look(4900)).toBe(true);
+    expect(presses.notice(4900)).toBe(true);
     shown.control = { name: "next" };
-    presses.look(5000);
+    presses.notice(5000);
     expect(presses.press(HERE, 5100)).toBe(false);
   });
 
@@ -65,9 +65,9 @@ describe("a press", () => {
 
   it("ends its watch", () => {
     const { presses } = room();
-    expect(presses.look(0)).toBe(false);
+    expect(presses.notice(0)).toBe(false);
     presses.press(HERE, 0);
-    expect(presses.look(20_000)).toBe(false);
+    expect(presses.notice(20_000)).toBe(false);
   });
 });
 

@@ -39,7 +39,7 @@ export class Presses {
   }
 
   /** Sees whether another control came to the place; false once nothing is to be watched. */
-  look(nowMs: number): boolean {
+  notice(nowMs: number): boolean {
     if (!this.place) return false;
     const control = this.at(this.place);
     if (control !== this.held) this.cameMs = nowMs;
@@ -50,7 +50,7 @@ export class Presses {
   /** The pointer moved: a control that stood there before is aimed at. */
   move(place: Place, nowMs: number): void {
     const still = this.place && Math.hypot(place.x - this.place.x, place.y - this.place.y) <= STILL_PX;
-    if (still) this.look(nowMs);
+    if (still) this.notice(nowMs);
     if (still && nowMs - this.cameMs < SEEN_AFTER_MS) return;
     this.place = place;
     this.held = this.at(place);
@@ -112,7 +112,7 @@ export function guardPresses(page: Document): () => void {
   const watch = () => {
     clearInterval(timer);
     timer = setInterval(() => {
-      if (!presses.look(performance.now())) clearInterval(timer);
+      if (!presses.notice(performance.now())) clearInterval(timer);
     }, LOOK_EVERY_MS);
   };
   hear("pointermove", (event) => presses.move(placeOf(event), event.timeStamp));
