@@ -142,29 +142,28 @@ def _limits(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 @contextlib.contextmanager
-def _changing(folder: Path) -> Iterator[None]:
-    """Hold the folder from the reading of its file to the writing: of two changes at once, one waits for the other."""
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def _held(folder: Path, lock: int) -> Iterator[None]:
     held = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(held, fcntl.LOCK_EX)
+        fcntl.flock(held, lock)
         yield
     finally:
         os.close(held)
 
 
 @contextlib.contextmanager
+def _changing(folder: Path) -> Iterator[None]:
+    """Hold the folder from the reading of its file to the writing: of two changes at once, one waits for the other."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _held(folder, fcntl.LOCK_EX):
+        yield
+
+
+@contextlib.contextmanager
 def unchanged(folder: Path) -> Iterator[None]:
     """Hold changes back while the file and the keys that it names are read."""
-    if not folder.exists():
+    with _held(folder, fcntl.LOCK_SH) if folder.exists() else contextlib.nullcontext():
         yield
-        return
-    held = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(held, fcntl.LOCK_SH)
-        yield
-    finally:
-        os.close(held)
 
 
 @contextlib.contextmanager
