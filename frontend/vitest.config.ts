@@ -7,7 +7,7 @@ const slower = Number(process.env.TESTS_SLOWER ?? 1);
 // jsdom remembers the last element with visible focus, also after it is gone: these begin with a document of their own.
 const OF_FOCUS = ["src/ui/away.test.tsx"];
 
-const components = { environment: "jsdom", setupFiles: ["./dev/testSetup.ts"] };
+const components = { environment: "jsdom", setupFiles: ["./dev/storage.ts", "./dev/testSetup.ts"] };
 
 export default defineConfig({
   plugins: [react()],
@@ -23,7 +23,13 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: "pure", environment: "node", include: ["src/**/*.test.ts"], sequence: { groupOrder: 0 } },
+        test: {
+          name: "pure",
+          environment: "node",
+          setupFiles: ["./dev/storage.ts"],
+          include: ["src/**/*.test.ts"],
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         extends: true,

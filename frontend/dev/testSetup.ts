@@ -26,9 +26,4 @@ window.matchMedia ??= ((query: string) => ({
 Object.defineProperty(Element.prototype, "clientHeight", { configurable: true, get: () => 900 });
 Object.defineProperty(Element.prototype, "clientWidth", { configurable: true, get: () => 1200 });
 
-afterEach(() => {
-  cleanup();
-  // The drafts of one test are not those of the next.
-  localStorage.clear();
-  sessionStorage.clear();
-});
+afterEach(() => cleanup());

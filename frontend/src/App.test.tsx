@@ -100,7 +100,6 @@ describe("signing in", () => {
 
 describe("Home", () => {
   it("tells somebody who comes back what changed, and somebody new nothing of it", async () => {
-    localStorage.clear();
     open("/");
     await screen.findByRole("region", { name: "Fleet" });
     expect(screen.queryByRole("region", { name: "Since you were here" })).toBeNull();
@@ -110,11 +109,9 @@ describe("Home", () => {
     const since = await screen.findByRole("region", { name: "Since you were here" });
     expect(since.textContent).toMatch(/requests? (or more )?ended|began|devices? joined/);
     expect(await faultsOfAxe()).toEqual([]);
-    localStorage.clear();
   });
 
   it("tells each failed request once, also to somebody who comes back", async () => {
-    localStorage.clear();
     const once = () => document.querySelectorAll('main a[href="/constellations/c-failed"]');
     open("/");
     await screen.findByText("Failed in the last day");
@@ -124,7 +121,6 @@ describe("Home", () => {
     document.dispatchEvent(new Event("visibilitychange"));
     await screen.findByRole("region", { name: "Since you were here" });
     expect(once()).toHaveLength(1);
-    localStorage.clear();
   });
 
   it("begins the list of constellations with the state that a link asks for", async () => {
@@ -387,7 +383,6 @@ describe("New request", () => {
   });
 
   it("opens what was understood in rows with its values, and goes back to the words", async () => {
-    localStorage.clear();
     open("/new?q=Back%20up%20the%20pictures%20of%20my%20phone%20to%20the%20server");
     await userEvent.click(await screen.findByRole("button", { name: "Change it in rows" }));
     await waitFor(() => expect(screen.getByRole("tab", { name: "Build" }).getAttribute("aria-selected")).toBe("true"));
@@ -514,7 +509,6 @@ describe("New request", () => {
   });
 
   it("shows every fault of a pasted plan in its row, with the change that mends it", async () => {
-    localStorage.clear();
     open("/new?way=build");
     // The editor is loaded on need, which takes a while the first time.
     await userEvent.click(await screen.findByRole("tab", { name: "Text" }, { timeout: 8000 }));

@@ -29,11 +29,7 @@ function heard(hearer: Kept<{ words: string }>, run: () => void): void {
   }
 }
 
-beforeEach(() => {
-  localStorage.clear();
-  sessionStorage.clear();
-  keepPersonal("ann");
-});
+beforeEach(() => keepPersonal("ann"));
 
 it("is there after a reload, and gone once it is sent", () => {
   open().keep({ words: "back up everything" });

@@ -46,10 +46,7 @@ function keep(texts: ReturnType<typeof stream>[], nowMs = 1000): void {
 }
 const streams = () => read(1000)?.streams.map((one) => one.stream);
 
-beforeEach(() => {
-  forget();
-  localStorage.clear();
-});
+beforeEach(forget);
 afterEach(() => {
   vi.restoreAllMocks();
 });

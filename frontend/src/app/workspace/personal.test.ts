@@ -13,7 +13,6 @@ const keptLiveDraft = (id: string) => new Kept(`live.${id}`).found;
 const SAMPLE = { value: { text: "a private letter" }, device: "nas", atMs: Date.now() };
 
 beforeEach(() => {
-  localStorage.clear();
   localStorage.setItem("starloom.theme", "dark");
   keepPersonal("ann");
   keepDraft({ head: null, plan: { name: "Ann's plan" } });

@@ -5,7 +5,6 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { openPage } from "../../../../dev/openPage.tsx";
 
 beforeEach(() => {
-  localStorage.clear();
   vi.stubGlobal("requestAnimationFrame", (run: () => void) => setTimeout(run, 0));
 });
 afterEach(() => vi.unstubAllGlobals());
