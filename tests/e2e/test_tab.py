@@ -346,7 +346,10 @@ def test_a_double_tap_answers_the_question_that_was_seen(tab: Page, stack: Stack
     made = stack.submit(plan(*asked))
     cards = tab.locator("section.question")
     expect(cards).to_have_count(2)
-    box = cards.first.get_by_role("button", name="Yes").bounding_box()
+    answer = cards.first.get_by_role("button", name="Yes")
+    # The test before may have left the page of the tab scrolled down.
+    answer.scroll_into_view_if_needed()
+    box = answer.bounding_box()
     assert box
     at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     for _ in range(2):
