@@ -154,8 +154,8 @@ BUGS = [
     Bug(
         "a device takes more than it has slots",
         "backend/starloom/core/placement/selection.py",
-        "(free.add if used[device] < known[place][1] else free.discard)",
-        "(free.add if used[device] <= known[place][1] else free.discard)",
+        "(free.add if used[device] < feasible[place].slots else free.discard)",
+        "(free.add if used[device] <= feasible[place].slots else free.discard)",
         CORE,
     ),
     Bug(

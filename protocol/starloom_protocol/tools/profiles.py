@@ -11,11 +11,11 @@ from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.vocabulary import Effect, Profile
 
 _OF_LOOKS: Final = frozenset({Effect.READ, Effect.REACH})
-_FILES: Final = frozenset({"files:read", "files:write"})
-_WORK: Final = _FILES | {"python:run", "git:run"}
+FILE_GRANTS: Final = frozenset({"files:read", "files:write"})
+_WORK: Final = FILE_GRANTS | {"python:run", "git:run"}
 PROFILE_GRANTS: Final[dict[Profile, frozenset[str]]] = {
     Profile.OBSERVE: frozenset(),
-    Profile.FILES: _FILES,
+    Profile.FILES: FILE_GRANTS,
     Profile.WORK: _WORK,
     Profile.OPERATE: _WORK | {"shell:run", "net:reach", "service:restart", "container:read"},
 }

@@ -443,6 +443,15 @@ def test_a_task_whose_device_has_left_says_so_and_asks_for_attention(action: str
     assert driver.shard.constellations["c2"].head.attention == []
 
 
+def test_a_device_that_left_is_known_by_its_former_name_too() -> None:
+    driver = Driver("one", "office")
+    renamed = msgspec.structs.replace(driver.shard.fleet.devices["d-office"], former_names=["off"])
+    load(driver.shard, FLEET, 0, {"device/d-office": renamed})
+    driver.submit(plan(task("a", device="off")))
+    control_device(driver, "office", "revoke")
+    assert why(driver).sentence.startswith("a waits for office, which was revoked on ")
+
+
 def test_another_device_of_the_name_is_waited_for_not_the_one_that_left() -> None:
     driver = Driver("one", "off")
     control_device(driver, "off", "revoke")

@@ -108,7 +108,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
     if item.preview:
         # Refused without a fault: its answer is all that stays.
         raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, left)).decode()})
-    ask(work, fork, list(fork.unasked))
+    ask(work, fork, list(fork.awaiting_facts))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
     ask_or_start(work, fork, left, seen=None, words=False)
     made = fork.head

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from starloom.core.placement.feasible import Candidate
+from starloom.core.placement.feasible import Candidate, is_named
 from starloom.core.state.model import Fleet
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.text.wording import few, utc_words
+from starloom_protocol.tools.profiles import FILE_GRANTS, TAB_OS
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink
 
-_FILE_GRANTS = frozenset({"files:read", "files:write"})
 _TASKS_NAMED_MOST = 5
 _PATHS = frozenset({"cwd", "folder", "path", "paths", "root", "under"})
 """Arguments that name files of the device on which a call runs."""
@@ -25,7 +25,7 @@ def away_words(fleet: Fleet, candidate: Candidate) -> str:
     device = fleet.devices[candidate.device]
     since = f"since {utc_words(device.link_since_ms)}"
     # The words of a page that is asleep, or of a refused agent, end with what to do: the moment is not part of that.
-    return f"{candidate.words} ({since})" if device.os == "browser" or device.refused else f"{candidate.words} {since}"
+    return f"{candidate.words} ({since})" if device.os == TAB_OS or device.refused else f"{candidate.words} {since}"
 
 
 def switch_on(fleet: Fleet, away: list[Candidate]) -> list[str]:
@@ -38,14 +38,14 @@ def switch_on(fleet: Fleet, away: list[Candidate]) -> list[str]:
 
 
 def _is_off(device: Device) -> bool:
-    return device.link is DeviceLink.OFFLINE and device.os != "browser" and not device.refused
+    return device.link is DeviceLink.OFFLINE and device.os != TAB_OS and not device.refused
 
 
 def gone(fleet: Fleet, spec: TaskSpec) -> list[Device]:
     """Return the devices that a task names and that have left or were revoked, unless a present one has the name."""
     found = []
     for selector in _parts(spec.device):
-        named = [device for device in fleet.devices.values() if _is_named(selector, device)]
+        named = [device for device in fleet.devices.values() if is_named(selector, device)]
         if named and all(device.revoked for device in named):
             found.append(max(named, key=lambda device: device.link_since_ms))
     return found
@@ -68,7 +68,7 @@ def lost_words(devices: Mapping[str, Device], specs: Iterable[TaskSpec]) -> list
 def _lost(devices: Mapping[str, Device], selector: Selector) -> list[Device]:
     """Return the gone devices that a selector names if it names no other."""
     if selector.id is not None or selector.name is not None:
-        named = [device for device in devices.values() if _is_named(selector, device)]
+        named = [device for device in devices.values() if is_named(selector, device)]
         gone_too = named and all(device.revoked for device in named)
         return [max(named, key=lambda device: device.link_since_ms)] if gone_too else []
     parts = [_lost(devices, part) for part in selector.any]
@@ -95,7 +95,7 @@ def _of_files(fleet: Fleet, spec: TaskSpec) -> bool:
     offers = (tools[tool] for tools in fleet.tools.values() if tool in tools)
     offer = next(offers, None)
     args = parse(spec.args)
-    return (offer is not None and offer.grant in _FILE_GRANTS) or (
+    return (offer is not None and offer.grant in FILE_GRANTS) or (
         isinstance(args, dict) and not _PATHS.isdisjoint(args)
     )
 
@@ -113,10 +113,6 @@ def _parts(selector: Selector | None) -> Iterator[Selector]:
         yield selector
     for part in selector.any:
         yield from _parts(part)
-
-
-def _is_named(selector: Selector, device: Device) -> bool:
-    return device.id == selector.id if selector.id is not None else device.name == selector.name
 
 
 def _called(fleet: Fleet, selector: Selector) -> str:

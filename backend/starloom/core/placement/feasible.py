@@ -18,7 +18,7 @@ from starloom.core.placement.device_conditions import (
     refused_words,
     spared,
 )
-from starloom.core.state.model import Constellation, Demand, Fleet, Shard
+from starloom.core.state.model import Constellation, Demand, Feasible, Fleet, Shard
 from starloom.core.state.queues import ANY
 from starloom.core.state.task_needs import Needs, needs_in, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskSpec, ToolOffer
@@ -178,11 +178,11 @@ def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None
     """Return the devices that could do this work when free; demonstration devices only if no real one can."""
     fits = [device for device in offering(fleet, tool) if _can(fleet, device, tool, selector, needs)]
     real = [device for device in fits if not device.demo]
-    found = fits if selector != ANY or not real else real
+    devices = fits if selector != ANY or not real else real
     if tool == NOTIFY:
         # Somebody has to see it; where nobody could, the first one says so.
-        found = [device for device in found if not is_blind(fleet, device)] or found
-    return [device.id for device in found]
+        devices = [device for device in devices if not is_blind(fleet, device)] or devices
+    return [device.id for device in devices]
 
 
 def is_blind(fleet: Fleet, device: Device) -> bool:
@@ -209,27 +209,24 @@ def is_able_for(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None
 def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device: str) -> list[str]:
     """Return the other devices that could do a task when free."""
     needs = needs_in(shard.access, constellation, spec)
-    return [found for found in able(shard.fleet, spec.tool or "", spec.device or ANY, needs) if found != device]
+    return [other for other in able(shard.fleet, spec.tool or "", spec.device or ANY, needs) if other != device]
 
 
-def capable(fleet: Fleet, demand: Demand) -> list[tuple[str, int, bool, int]]:
-    """Return the devices that could take this demand when free (see `Demand`), cached until one of them changes."""
+def capable(fleet: Fleet, demand: Demand) -> list[Feasible]:
+    """Return the devices that could do the work of this demand when free, cached until one of them changes."""
     secrets = demand.needs.access.secrets_revision if demand.needs is not None else 0
-    # Both only rise, so their sum shows whether either has changed.
-    revision = fleet.revision + secrets
-    if demand.revision != revision:
-        same_secrets = demand.revision - demand.fleet_seen == secrets
-        if demand.revision < 0 or not same_secrets or not _stands(fleet, demand):
-            _look_over(fleet, demand)
-        demand.revision, demand.fleet_seen = revision, fleet.revision
+    if demand.fleet_seen != fleet.revision or demand.secrets_seen != secrets:
+        if demand.fleet_seen < 0 or demand.secrets_seen != secrets or not _is_current(fleet, demand):
+            _rebuild(fleet, demand)
+        demand.fleet_seen, demand.secrets_seen = fleet.revision, secrets
     return demand.feasible
 
 
-def _stands(fleet: Fleet, demand: Demand) -> bool:
+def _is_current(fleet: Fleet, demand: Demand) -> bool:
     """Tell whether the list of a demand is still right; only the devices that changed since are looked at."""
     if fleet.reordered > demand.fleet_seen:
         return False
-    known, changed = demand.feasible, fleet.changed
+    changed = fleet.changed
     for identity in reversed(changed):
         if changed[identity] <= demand.fleet_seen:
             break
@@ -238,25 +235,25 @@ def _stands(fleet: Fleet, demand: Demand) -> bool:
         if fits is (place is None):
             return False
         if device is not None and place is not None:
-            _device, slots, sparing, _idle = known[place]
-            if (fleet.offers[identity].slots, _is_spared(device)) != (slots, sparing):
+            listed = demand.feasible[place]
+            if (fleet.offers[identity].slots, _is_spared(device)) != (listed.slots, listed.is_spared):
                 return False
     return True
 
 
-def _look_over(fleet: Fleet, demand: Demand) -> None:
+def _rebuild(fleet: Fleet, demand: Demand) -> None:
     """Make the list of a demand from all devices that offer its tool."""
-    found = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, demand.needs)]
-    found.sort(key=lambda device: (device.name, device.id))
+    devices = [fleet.devices[device] for device in able(fleet, demand.tool, demand.selector, demand.needs)]
+    devices.sort(key=lambda device: (device.name, device.id))
     demand.feasible = []
-    for place, device in enumerate(found):
-        sparing = _is_spared(device)
-        idle = place + (WHOLE_LOAD * len(found) if sparing else 0)
-        demand.feasible.append((device.id, fleet.offers[device.id].slots, sparing, idle))
-    demand.spares = any(item[2] for item in demand.feasible)
-    demand.people = frozenset(who(device.let_in_by) for device in found)
+    for place, device in enumerate(devices):
+        is_spared = _is_spared(device)
+        idle_rank = place + (WHOLE_LOAD * len(devices) if is_spared else 0)
+        demand.feasible.append(Feasible(device.id, fleet.offers[device.id].slots, is_spared, idle_rank))
+    demand.spares = any(item.is_spared for item in demand.feasible)
+    demand.people = frozenset(who(device.let_in_by) for device in devices)
     demand.free_seen = -1
-    demand.places = {item[0]: place for place, item in enumerate(demand.feasible)}
+    demand.places = {item.device: place for place, item in enumerate(demand.feasible)}
     demand.paced.clear()
 
 

@@ -112,7 +112,7 @@ class PlacementPass(msgspec.Struct, gc=False):
 def situation(shard: Shard, demand: Demand) -> tuple[int, ...]:
     """Return what must change before a demand that rests is examined again."""
     fleet = shard.fleet
-    return fleet.freed, fleet.revision, fleet.pace_number, shard.order, demand.revision
+    return fleet.freed, fleet.revision, fleet.pace_number, shard.order, demand.fleet_seen, demand.secrets_seen
 
 
 def rests(shard: Shard, demand: Demand, now_ms: int) -> bool:

@@ -14,7 +14,7 @@ from starloom.core.state.queues import owner_key, usual_key
 
 NAMED_MOST = 2
 HELD_MOST = 2_000
-"""Slots of others that one answer has; a fleet with more is so wide that they change little."""
+"""The most slots of others in one answer. A fleet with more is so wide that single slots change little."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +41,17 @@ class Held:
 
 def held_by_others(shard: Shard, name: str) -> list[Held]:
     """Return the slots that constellations other than this one hold now."""
-    found: list[Held] = []
+    held: list[Held] = []
     for device, tasks in shard.fleet.holders.items():
         for other, task in tasks:
             if other == name:
                 continue
             constellation = shard.constellations[other]
             attempt = constellation.attempt(task, constellation.tasks[task].attempt)
-            found.append(Held(device, attempt.leased_ms, attempt.expects_ms))
-            if len(found) == HELD_MOST:
-                return found
-    return found
+            held.append(Held(device, attempt.leased_ms, attempt.expects_ms))
+            if len(held) == HELD_MOST:
+                return held
+    return held
 
 
 def position(shard: Shard, name: str, task: str) -> Position | None:
@@ -61,11 +61,11 @@ def position(shard: Shard, name: str, task: str) -> Position | None:
     if demand is None:
         return None
     constellation, fleet = shard.constellations[name], shard.fleet
-    slots = {device: count for device, count, _sparing, _idle in capable(fleet, demand)}
+    slots = {item.device: item.slots for item in capable(fleet, demand)}
     if not slots:
         return None
     before = _before(shard, constellation, task, demand, set(slots))
-    running = Counter(held[0] for device in slots for held in fleet.holders.get(device, ()))
+    running = Counter(holder for device in slots for holder, _task in fleet.holders.get(device, ()))
     return Position(
         tasks=before.total(),
         plans=_named(shard, before, name),
@@ -76,22 +76,25 @@ def position(shard: Shard, name: str, task: str) -> Position | None:
 
 def _before(shard: Shard, mine: Constellation, task: str, demand: Demand, devices: set[str]) -> Counter[str]:
     """Count the ready tasks before a task, by constellation."""
-    found: Counter[str] = Counter()
-    own = next((entry for entry in demand.lines.get(mine.name, ()) if entry[2] == task), None)
+    before: Counter[str] = Counter()
+    line = demand.lines.get(mine.name, [])
+    own = next((entry for entry in line if entry[2] == task), None)
     if own is not None:
-        found[mine.name] = sum(entry < own for entry in demand.lines[mine.name])
+        before[mine.name] = sum(entry < own for entry in line)
     key, turn = usual_key(mine), owner_key(shard, demand.owner)
     for other in shard.demands.values():
-        if other is not demand and devices.isdisjoint(item[0] for item in capable(shard.fleet, other)):
+        if other is not demand and devices.isdisjoint(item.device for item in capable(shard.fleet, other)):
             continue
         theirs = other.owner != demand.owner
         if theirs and owner_key(shard, other.owner) > turn:
             continue
         for name, line in other.lines.items():
-            known = shard.constellations.get(name)
-            if known is not None and known is not mine and (theirs or usual_key(known) < key):
-                found[name] += min(len(line), known.ready)
-    return found
+            constellation = shard.constellations.get(name)
+            if constellation is None or constellation is mine:
+                continue
+            if theirs or usual_key(constellation) < key:
+                before[name] += min(len(line), constellation.ready)
+    return before
 
 
 def _named(shard: Shard, counted: Counter[str], name: str) -> list[str]:

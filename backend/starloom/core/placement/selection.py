@@ -32,7 +32,7 @@ from starloom.core.placement.finish import (
 from starloom.core.placement.health import hinders_its_tool
 from starloom.core.placement.pace import SMALL_BYTES, index_of, inputs_of, size_of
 from starloom.core.state import queues
-from starloom.core.state.model import Constellation, Demand, Fleet, Shard
+from starloom.core.state.model import Constellation, Demand, Feasible, Fleet, Shard
 from starloom.core.state.queues import enqueue, queueable
 from starloom_protocol.records.entities import Selector, TaskRecord, TaskSpec
 from starloom_protocol.records.fleet import Health
@@ -103,26 +103,27 @@ def pick(
     spared for its owner, a device of those whose values it takes, expected finish, location of the inputs, least load,
     name. Reads `demand.free`, see `_free`.
     """
-    fleet, known = shard.fleet, demand.feasible
+    fleet, feasible = shard.fleet, demand.feasible
     doubted, used = fleet.health, fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
     whole = sum(size for _count, size in lying.values()) if lying else 0
     paced = paced_of(fleet, demand, size_of(whole) if whole else 0) if fleet.paces else None
     if not (record.attempt or lying or doubted or shard.settings.random_placement):
         if paced is None:
-            return _least_busy(fleet, known, spec, demand, {})
-        if not turn.silent and (paced.alike == len(known) or _has_no_choice(turn, constellation, demand, spec, paced)):
-            # No device is worth a wait where all finish within the same moment, nor is one before another.
-            return _least_busy(fleet, known, spec, demand, paced.known)
+            return _least_busy(fleet, spec, demand, {})
+        # No device is worth a wait where all finish within the same moment, nor is one before another.
+        is_alike = paced.alike == len(feasible)
+        if not turn.silent and (is_alike or _has_no_choice(turn, constellation, demand, spec, paced)):
+            return _least_busy(fleet, spec, demand, paced.known)
     homes = _homes(fleet, lying, demand.people) if lying else None
     avoid = avoided(constellation, spec.id, record) if record.attempt else {}
     if shard.settings.random_placement:
         return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
     for place in demand.free:
-        device, slots, sparing, _idle = known[place]
+        device, slots, is_spared, _idle_rank = feasible[place]
         load = used.get(device, 0) * WHOLE_LOAD // slots
-        trust = (_trust(doubted.get(device)) if doubted else 0) + sparing
+        trust = (_trust(doubted.get(device)) if doubted else 0) + is_spared
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         at_hand = lying.get(device, _NOTHING)[0] if lying else 0
@@ -140,7 +141,7 @@ def pick(
         return None
     if paced is not None:
         moving = {device: size for device, (_count, size) in lying.items()} if whole >= SMALL_BYTES else {}
-        expected = _Expected(fleet, known, demand, paced, size_of(whole), whole if moving else 0, moving)
+        expected = _Expected(fleet, feasible, demand, paced, size_of(whole), whole if moving else 0, moving)
         best, expects_ms = _by_finish(best, expected)
         best.sort()
         if not homes and not best[0][0] and best[0][1] == 0 and _may_wait(turn, constellation, demand, spec):
@@ -151,15 +152,15 @@ def pick(
     else:
         best.sort()
     chosen = best[0]
-    if chosen[0] > _FENCED and any(item[0] not in avoid for item in known):
+    if chosen[0] > _FENCED and any(item.device not in avoid for item in feasible):
         return None
-    device = known[chosen[5]][0]
-    others = [known[item[5]][0] for item in best[1:3]]
+    device = feasible[chosen[5]].device
+    others = [feasible[item[5]].device for item in best[1:3]]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
     why = _why(chosen, len(best), demand.selector)
     if why == _LEAST_BUSY and any(item[2] for item in best):
         why = _FIRST
-    why += _courtesy(fleet, known, demand, chosen[5]) if demand.spares else ""
+    why += _courtesy(fleet, demand, chosen[5]) if demand.spares else ""
     if homes:
         why += _home_words(fleet, demand, device, homes)
     return Choice(device, others, why, repeatability, expects_ms.get(chosen[5], 0))
@@ -191,8 +192,10 @@ def _is_held(
     if not turn.silent and turn.now_ms >= record.since_ms + HOLD_MS:
         return False
     return any(
-        fleet.used.get(device, 0) >= slots and device not in avoid and not _strangeness(fleet, device, homes)
-        for device, slots, _sparing, _idle in demand.feasible
+        fleet.used.get(item.device, 0) >= item.slots
+        and item.device not in avoid
+        and not _strangeness(fleet, item.device, homes)
+        for item in demand.feasible
     )
 
 
@@ -201,7 +204,7 @@ def _home_words(fleet: Fleet, demand: Demand, device: str, homes: Collection[str
     names = listed(sorted(map(told_name, homes)))
     if not _strangeness(fleet, device, homes):
         return f", and it is of {names}, whose values it takes"
-    could = any(not _strangeness(fleet, item[0], homes) for item in demand.feasible)
+    could = any(not _strangeness(fleet, item.device, homes) for item in demand.feasible)
     return f", and no device of {names}, whose values it takes, {'was free' if could else 'can do it'}"
 
 
@@ -214,10 +217,10 @@ def _drawn(
     avoid: Mapping[str, int],
 ) -> Choice | None:
     """Choose a free device by the name of the attempt alone, for measurements; one that failed the task comes last."""
-    fleet, known = shard.fleet, demand.feasible
-    free = [known[place][0] for place in sorted(demand.free)]
+    fleet, feasible = shard.fleet, demand.feasible
+    free = [feasible[place].device for place in sorted(demand.free)]
     fresh = [device for device in free if device not in avoid] or free
-    if not fresh or (fresh is free and avoid and any(item[0] not in avoid for item in known)):
+    if not fresh or (fresh is free and avoid and any(item.device not in avoid for item in feasible)):
         return None
     device = fresh[crc32(f"{constellation.name}/{spec.id}/{record.attempt}".encode()) % len(fresh)]
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
@@ -230,7 +233,7 @@ class _Expected:
     """The expected times of one task on the devices of its demand; `moving` bytes of its inputs lie on each device."""
 
     fleet: Fleet
-    known: list[tuple[str, int, bool, int]]
+    feasible: list[Feasible]
     demand: Demand
     paced: Paced
     size: int
@@ -254,10 +257,10 @@ class _Expected:
         takes_ms = paced.known.get(place, paced.guessed.get(place))
         if takes_ms is None:
             takes_ms = self._guess(place)
-        return takes_ms + self.transfer_ms(self.known[place][0])
+        return takes_ms + self.transfer_ms(self.feasible[place].device)
 
     def _guess(self, place: int) -> int:
-        takes_ms = index_of(self.fleet).expected(self.demand.tool, self.size, self.known[place][0])
+        takes_ms = index_of(self.fleet).expected(self.demand.tool, self.size, self.feasible[place].device)
         self.paced.guessed[place] = takes_ms
         return takes_ms
 
@@ -277,7 +280,7 @@ def _by_finish(ranked: list[_Ranked], expected: _Expected) -> tuple[list[_Ranked
     if len(ranked) == 1:
         return ranked, times
     doubts = expected.paced.doubt
-    moves = {place: expected.transfer_ms(expected.known[place][0]) for place in times} if expected.whole else {}
+    moves = {place: expected.transfer_ms(expected.feasible[place].device) for place in times} if expected.whole else {}
     least_ms = min([times[place] - moves[place] for place in times] if moves else times.values())
     seem: dict[int, int] = {}
     for place, time_ms in times.items():
@@ -322,19 +325,19 @@ def _better(turn: PlacementPass, expected: _Expected, free: int, avoid: Collecti
     Only devices with known paces are waited for. A free one whose pace is not known is taken, unless its factor over
     other tools makes it so slow that it should finish later even at its best.
     """
-    fleet, known, paced = expected.fleet, expected.known, expected.paced
+    fleet, feasible, paced = expected.fleet, expected.feasible, expected.paced
     doubt = paced.doubt.get(free, 0)
     if free in paced.known:
         least_ms = expected.on(free)
     else:
-        least_ms = index_of(fleet).least(expected.demand.tool, expected.size, known[free][0])
-        least_ms += expected.transfer_ms(known[free][0])
+        least_ms = index_of(fleet).least(expected.demand.tool, expected.size, feasible[free].device)
+        least_ms += expected.transfer_ms(feasible[free].device)
     found: tuple[str, int, int] | None = None
     for takes_ms, place in paced.order:
         if takes_ms >= least_ms:
             break
-        device, slots, sparing, _idle = known[place]
-        if fleet.used.get(device, 0) < slots or sparing or device in avoid or device in fleet.health:
+        device, slots, is_spared, _idle_rank = feasible[place]
+        if fleet.used.get(device, 0) < slots or is_spared or device in avoid or device in fleet.health:
             continue
         takes_ms += expected.transfer_ms(device)
         wait_ms = turn.free_ms(fleet, device, takes_ms // 8)
@@ -358,32 +361,27 @@ def _may_probe(
     return not any(attempt.device == device and hinders_its_tool(attempt) for attempt in tried)
 
 
-def _least_busy(
-    fleet: Fleet,
-    known: list[tuple[str, int, bool, int]],
-    spec: TaskSpec,
-    demand: Demand,
-    expects_ms: Mapping[int, int],
-) -> Choice | None:
+def _least_busy(fleet: Fleet, spec: TaskSpec, demand: Demand, expects_ms: Mapping[int, int]) -> Choice | None:
     """Choose as `pick` does, by one number a device, where devices differ only in owner, load and name.
 
     `expects_ms` are the expected times by place, where they are known.
     """
-    free = demand.free
+    free, feasible = demand.free, demand.feasible
     if not free:
         return None
     if len(free) == 1:
         [place], others = free, []
     else:
-        used, count = fleet.used.get, len(known)
-        best = [used(known[place][0], 0) * WHOLE_LOAD // known[place][1] * count + known[place][3] for place in free]
+        used, count = fleet.used.get, len(feasible)
+        # By index, since a name of a field costs more, and a chain does this for each device at each of its tasks.
+        best = [used((item := feasible[place])[0], 0) * WHOLE_LOAD // item[1] * count + item[3] for place in free]
         best.sort()
-        place, others = best[0] % count, [known[item % count][0] for item in best[1:3]]
-    device = known[place][0]
+        place, others = best[0] % count, [feasible[rank % count].device for rank in best[1:3]]
+    device = feasible[place].device
     repeatability = spec.repeatability or fleet.tools[device][demand.tool].repeatability
     why = _why(_BY_LOAD, len(free), demand.selector)
     if demand.spares:
-        why += _courtesy(fleet, known, demand, place)
+        why += _courtesy(fleet, demand, place)
     return Choice(device, others, why, repeatability, expects_ms.get(place, 0))
 
 
@@ -394,11 +392,12 @@ def _trust(health: Health | None) -> int:
     return -2 if health.state == "quarantined" else 2
 
 
-def _courtesy(fleet: Fleet, known: list[tuple[str, int, bool, int]], demand: Demand, chosen: int) -> str:
+def _courtesy(fleet: Fleet, demand: Demand, chosen: int) -> str:
     """Return the words on a free device that was passed over for its owner; empty if there is none."""
-    if known[chosen][2]:
+    feasible = demand.feasible
+    if feasible[chosen].is_spared:
         return ""
-    passed = next((known[place][0] for place in sorted(demand.free) if known[place][2]), None)
+    passed = next((feasible[place].device for place in sorted(demand.free) if feasible[place].is_spared), None)
     if passed is None:
         return ""
     return f", and {fleet.devices[passed].name} is taken last, because {spared_words(fleet.devices[passed])}"
@@ -433,18 +432,18 @@ def full(constellation: Constellation, spec: TaskSpec) -> bool:
 
 def _free(fleet: Fleet, demand: Demand) -> set[int]:
     """Return the places of the feasible devices with a free slot; only devices that changed are examined."""
-    known, free = demand.feasible, demand.free
-    if demand.needs is not None or demand.revision != fleet.revision:
-        known = capable(fleet, demand)
+    feasible, free = demand.feasible, demand.free
+    if demand.needs is not None or demand.fleet_seen != fleet.revision:
+        feasible = capable(fleet, demand)
     used, changed, behind = fleet.used, fleet.slots_changed, fleet.slots_number - demand.free_seen
     if behind > len(changed):
         free.clear()
-        free.update(place for place, item in enumerate(known) if used.get(item[0], 0) < item[1])
+        free.update(place for place, item in enumerate(feasible) if used.get(item.device, 0) < item.slots)
     elif behind:
         for device in changed[-behind:]:
             place = demand.places.get(device)
             if place is not None:
-                (free.add if used[device] < known[place][1] else free.discard)(place)
+                (free.add if used[device] < feasible[place].slots else free.discard)(place)
     demand.free_seen = fleet.slots_number
     return free
 

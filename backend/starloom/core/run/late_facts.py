@@ -22,7 +22,7 @@ from starloom_protocol.wire.frames import LeaseRef
 def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], device: str | None = None) -> None:
     """Ask for the facts of undecided dependencies, of one device or of all that hold results."""
     for key in dependencies:
-        if key not in constellation.unasked:
+        if key not in constellation.awaiting_facts:
             continue
         dependency = constellation.deps[key]
         pointer = pointer_of(constellation, dependency)
@@ -43,7 +43,7 @@ def ask_again(work: Work, device: str) -> None:
     """Ask a device that has connected for all facts that are still open."""
     for name in work.shard.live:
         constellation = work.shard.constellations[name]
-        ask(work, constellation, constellation.unasked, device)
+        ask(work, constellation, constellation.awaiting_facts, device)
 
 
 def on_facts(work: Work, item: FactsReported) -> None:
@@ -52,7 +52,7 @@ def on_facts(work: Work, item: FactsReported) -> None:
     key = f"{at.task}/{at.attempt}"
     for name in work.shard.live:
         forked = work.shard.constellations[name]
-        known = forked.attempts.get(key) if forked.unasked and forked.head.origin is not None else None
+        known = forked.attempts.get(key) if forked.awaiting_facts and forked.head.origin is not None else None
         if known is not None and known.origin == at.constellation:
             _told(work, forked, item, key)
     _told(work, work.shard.constellations.get(at.constellation), item, key)
@@ -68,7 +68,7 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
         work.ignore(reason)
         return
     facts = dict(attempt.facts)
-    for dependency in (constellation.deps[name] for name in constellation.unasked):
+    for dependency in (constellation.deps[name] for name in constellation.awaiting_facts):
         pointer = pointer_of(constellation, dependency)
         if pointer is None or frame.at.task not in unanswered(constellation, dependency):
             continue

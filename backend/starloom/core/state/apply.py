@@ -373,7 +373,7 @@ def _index_dep(
         constellation.outgoing[old.source].pop(key, None)
         constellation.incoming[old.target].pop(key, None)
         _count_gate(constellation, old.target, constellation.gate.pop(key), -1)
-        constellation.unasked.pop(key, None)
+        constellation.awaiting_facts.pop(key, None)
         if old.condition is not None or old.input in READ_BY_CORE:
             constellation.read[old.source].pop(key, None)
         if old.input == ITEMS:
@@ -388,7 +388,7 @@ def _index_dep(
             constellation.lists.setdefault(new.source, {})[key] = new
         if new.condition is not None or new.input in READ_BY_CORE:
             constellation.read.setdefault(new.source, {})[key] = new
-            _note_unasked(constellation, key, new, state)
+            _note_awaited_fact(constellation, key, new, state)
         shard.touched[(constellation.name, new.target)] = None
 
 
@@ -417,16 +417,16 @@ def _regate(shard: Shard, constellation: Constellation, source: str) -> None:
                 _count_gate(constellation, target, now, +1)
             touched[(name, target)] = None
         if dependency.condition is not None or dependency.input in READ_BY_CORE:
-            _note_unasked(constellation, key, dependency, now)
+            _note_awaited_fact(constellation, key, dependency, now)
 
 
-def _note_unasked(constellation: Constellation, key: str, dependency: Dependency, state: GateState) -> None:
+def _note_awaited_fact(constellation: Constellation, key: str, dependency: Dependency, state: GateState) -> None:
     source = constellation.tasks.get(dependency.source) or constellation.groups.get(dependency.source)
     over = source is not None and source.state == "succeeded"
     if over and state is _UNDECIDED:
-        constellation.unasked[key] = None
+        constellation.awaiting_facts[key] = None
     else:
-        constellation.unasked.pop(key, None)
+        constellation.awaiting_facts.pop(key, None)
 
 
 def _index_attempt(
@@ -450,7 +450,7 @@ def _index_attempt(
     record = constellation.tasks.get(task)
     if record is not None and record.state is _SUCCEEDED:
         _regate(shard, constellation, task)
-        if constellation.unasked:
+        if constellation.awaiting_facts:
             _regate_groups(shard, constellation, task)
 
 

@@ -63,7 +63,12 @@ def is_stalled(constellation: Constellation) -> bool:
         return False
     if constellation.returning:
         return False
-    if constellation.open_attempts or constellation.ready or constellation.open_questions or constellation.unasked:
+    if (
+        constellation.open_attempts
+        or constellation.ready
+        or constellation.open_questions
+        or constellation.awaiting_facts
+    ):
         return False
     return all(job.state == "done" for job in constellation.jobs.values())
 

@@ -1,19 +1,15 @@
 """The model of the shard in memory: entities by kind and id, and indexes derived from them.
 
 Only `apply` writes here. Indexes are functions of the entities: never stored, never hashed, rebuilt on load.
-Nothing iterates a set; maps keep insertion order. An offer with all built-in tools takes half a megabyte as records,
-and the devices of a fleet offer much the same, so each tool is held once (`ToolSets`).
+Nothing iterates a set; maps keep insertion order.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
-import msgspec
-from msgspec.structs import replace
-
+from starloom.core.state.tool_sets import ToolSets
 from starloom_protocol.records.approvals import DeviceAsks, Standing
 from starloom_protocol.records.entities import (
     Attempt,
@@ -122,12 +118,7 @@ class Tally:
 
 
 class Progress:
-    """The counts of ended tasks of a constellation; `devices` counts the successful ones by device.
-
-    `paces` has, by tool, how many of its tasks succeeded and the milliseconds that they took together; `hedges` counts
-    tasks that had a hedge, `broken` attempts that ended in a timeout or an error that may pass. `looks` counts the
-    tasks by which the planner looked, which are in no other count; `reused` those that took over an earlier result.
-    """
+    """The counts of a constellation's tasks that ended, without those by which the planner looked."""
 
     __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "looks", "paces", "reused", "succeeded")
 
@@ -137,32 +128,27 @@ class Progress:
         self.checked = 0
         self.failed: dict[str, None] = {}
         self.devices: dict[str, int] = {}
+        """By device, how many tasks succeeded on it."""
         self.paces: dict[str, tuple[int, int]] = {}
+        """By tool, how many of its tasks succeeded, and the milliseconds that they took together."""
         self.hedges = 0
+        """The tasks that have a hedge."""
         self.looks = 0
+        """The tasks by which the planner looked."""
         self.reused = 0
+        """The tasks that took over an earlier result."""
         self.broken = 0
+        """The attempts that ended in a timeout or in an error that may pass."""
 
 
 class Constellation(Stream):
-    """A constellation's entities and indexes.
-
-    Gates: `undecided` and `shut` count gates of a task; `gate` has the state of each dependency; `unasked` those that
-    need a fact of a finished result that only its device can read. `head` is the constellation's own record, present
-    from its first event on. `relisting` has the roots of families whose list is being made again; `lists` has, by
-    source, the gates of the families made from its output, `read` the gates for which the core reads a part of its
-    result; `ready` counts tasks in that state, `held` the slots that its tasks hold; `tool_ms` is that of its head;
-    `demands` has those in which its tasks wait; `served` is the shard's `order` when it last got a slot, or when its
-    first task joined a queue. `choosing` has the tasks with other calls.
-    `moments` has the ready tasks that wait for a moment, `returning` the groups that wait for devices, `tapped` the
-    running tasks that wait for a tap. `approved` has the devices that were approved for a tool and a selector;
-    `approved_keys` has a digest of each such set, which stands for it in the keys of demands.
-    """
+    """A constellation's entities, and the indexes that `apply` derives from them."""
 
     __slots__ = (
         "approved",
         "approved_keys",
         "attempts",
+        "awaiting_facts",
         "children",
         "choosing",
         "demands",
@@ -199,7 +185,6 @@ class Constellation(Stream):
         "tapped",
         "tasks",
         "tool_ms",
-        "unasked",
         "undecided",
         "unfinished_top",
         "unknown",
@@ -222,37 +207,63 @@ class Constellation(Stream):
         self.jobs = cast(dict[str, Job], tables["job"])
         self.drafts = cast(dict[str, Draft], tables["draft"])
         self.head: Head
+        """The constellation's own record, present from its first event on."""
         self.approved: dict[tuple[str, bytes], frozenset[str]] = {}
+        """The devices that were approved for a tool and a selector."""
         self.approved_keys: dict[frozenset[str], bytes] = {}
+        """A digest of each set of approved devices, which stands for the set in the keys of demands."""
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
         self.gate: dict[str, GateState] = {}
+        """The state of each dependency."""
         self.undecided: dict[str, int] = {}
+        """By task, how many of its gates are undecided."""
         self.shut: dict[str, int] = {}
+        """By task, how many of its gates are shut."""
         self.choosing: dict[str, None] = {}
+        """The tasks that have other calls."""
         self.children: dict[str, dict[str, None]] = {}
+        """By group, its tasks and groups, in order."""
         self.families: dict[str, dict[str, None]] = {}
+        """By root, the groups and tasks that are made for the items of one list."""
         self.tally: dict[str, Tally] = {}
         self.parked: dict[str, dict[str, None]] = {}
+        """By group, the ready tasks that wait for room in it."""
         self.progress = Progress()
         self.rank: dict[str, int] = {}
+        """By task, the length of the longest path that begins with it (`tasks.graph`)."""
         self.tool_ms: dict[str, int] = {}
+        """The expected milliseconds of each tool, as the head has them."""
         self.ready = 0
+        """The tasks in the state `ready`."""
         self.held = 0
+        """The slots that tasks hold."""
         self.demands: dict[tuple[str, bytes], Demand] = {}
+        """The demands in which tasks wait."""
         self.served = 0
+        """The shard's `order` when a task last got a slot, or when the first one joined a queue."""
         self.relisting: dict[str, None] = {}
+        """The roots of families whose list is being made again."""
         self.returning: dict[str, None] = {}
+        """The groups that wait for devices to come back."""
         self.moments: dict[str, None] = {}
+        """The ready tasks that wait for a moment."""
         self.tapped: dict[str, None] = {}
+        """The running tasks that wait for a tap."""
         self.lists: dict[str, dict[str, Dependency]] = {}
+        """By source, the dependencies whose families are made from its output."""
         self.read: dict[str, dict[str, Dependency]] = {}
+        """By source, the dependencies for which the core reads a part of its result."""
         self.rules_by_task: dict[str, dict[str, None]] = {}
+        """By task, the rules of the plan that wait for one of its events."""
         self.open_attempts: dict[str, None] = {}
         self.open_questions: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
-        self.unasked: dict[str, None] = {}
+        """The tasks of which nobody knows whether they ran."""
+        self.awaiting_facts: dict[str, None] = {}
+        """The dependencies that need a fact of a finished result which only its device can read."""
         self.unfinished_top = 0
+        """The unfinished tasks and groups that are in no group."""
 
     def record(self, name: str) -> TaskRecord | GroupRecord:
         """Return the record of a task or a group."""
@@ -293,21 +304,7 @@ class Constellation(Stream):
 
 
 class Fleet(Stream):
-    """Devices with their offers, and schedules; `used` counts slots, `tools` is each device's offer by tool name, held
-    once for all devices that offer the same (`tool_sets`).
-
-    `faults` is the sum of all devices' faults; `hedges` has, by device, the tasks of which it runs a hedge; `freed`
-    rises with every slot that becomes free; `slots_changed` has the devices of the newest changes of `used`, the
-    last one at its end, and `slots_number` counts them all; `holders` has, by device, the tasks that hold its slots,
-    each with the moment at which it should end (0: unknown); `pace_changed` has the number of the last change of
-    each pace, in order of the changes, of which `pace_number` is the last, and `pace_index` is what `placement.pace`
-    makes of the paces; `stop_waits` has the device of each attempt for whose end a stop-all waits; `revision` rises
-    with every change of a device or its offer, `changed` has the last one of each device, in order, and `reordered` is
-    the last one that may have moved a device among others; `looks` counts the names in `by_name` by what they look
-    like; `by_former_name` has the device that was called so before, `gone` the revoked ones of a name; `asking` has
-    the pairing that waits for a person, by the code that several devices share and the device; `expected` has the
-    devices that a hub lost by its own end and that have not connected since.
-    """
+    """The devices with their offers, the schedules and the recipes, and the indexes over them."""
 
     __slots__ = (
         "asking",
@@ -364,29 +361,49 @@ class Fleet(Stream):
         self.lab_faults = cast(dict[str, LabFault], self.tables["lab_fault"])
         self.paces = cast(dict[str, Pace], self.tables["pace"])
         self.pace_changed: dict[str, int] = {}
+        """By pace, the number of its last change, in the order of the changes."""
         self.pace_number = 0
+        """The number of the last change of any pace."""
         self.pace_index: Any = None
+        """The index over the paces; `placement.pace` makes and owns it."""
         self.spendings = cast(dict[str, Spending], self.tables["spending"])
         self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
         self.stop_waits: dict[str, str] = {}
+        """By attempt for whose end a stop-all waits, its device."""
         self.faults = 0
+        """The sum of all devices' faults."""
         self.hedges: dict[str, dict[tuple[str, str], None]] = {}
+        """By device, the tasks of which it runs a hedge."""
         self.by_name: dict[str, str] = {}
         self.by_former_name: dict[str, str] = {}
+        """The device that was called so before."""
         self.gone: dict[str, dict[str, None]] = {}
+        """By name, the revoked devices that had it."""
         self.tools: dict[str, Mapping[str, ToolOffer]] = {}
+        """By device, its offer of each tool, held once for all devices that offer the same (`tool_sets`)."""
         self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
+        """By device, the slots that tasks hold."""
         self.slots_changed: list[str] = []
+        """The devices of the newest changes of `used`, the newest at the end."""
         self.slots_number = 0
+        """The number of all changes of `used`."""
         self.freed = 0
+        """The number of slots that became free."""
         self.holders: dict[str, dict[tuple[str, str], int]] = {}
+        """By device, the tasks that hold its slots, each with the moment at which it should end (0: unknown)."""
         self.revision = 0
+        """The number of changes of a device or its offer."""
         self.changed: dict[str, int] = {}
+        """By device, the revision of its last change, in the order of the changes."""
         self.reordered = 0
+        """The revision of the last change that may have moved a device among the others."""
         self.looks: dict[str, int] = {}
+        """How many names in `by_name` look like this (`look_of`)."""
         self.asking: dict[tuple[str, str], str] = {}
+        """By the code that several devices share and the device: the enrollment that waits for a person."""
         self.expected: dict[str, None] = {}
+        """The devices that were connected when their hub ended, and have not connected since."""
 
     def named(self, name: str) -> Device | None:
         """Return the device that has this name, or had it before."""
@@ -402,8 +419,6 @@ class Access(Stream):
     """Principals, tokens, sign-in links, idempotency keys, records of secrets, kept results, proposals of recipes.
 
     Never streamed live: a proposal is for its owner alone.
-
-    `secrets_revision` rises when a secret is set, removed or gets other receivers.
     """
 
     __slots__ = ("idempotency", "kept", "principals", "proposals", "secrets", "secrets_revision", "signins", "tokens")
@@ -418,6 +433,7 @@ class Access(Stream):
         self.kept = cast(dict[str, KeptResult], self.tables["kept"])
         self.proposals = cast(dict[str, RecipeProposal], self.tables["proposal"])
         self.secrets_revision = 0
+        """Rises when a secret is set, removed or gets other receivers."""
 
     def descendants(self, token: str) -> list[Token]:
         """Return the descendants of a token: its children, and theirs."""
@@ -453,20 +469,28 @@ class Access(Stream):
         return self.right_was_taken(holder, token_of(author))
 
 
-class Demand:
-    """Ready tasks of one owner that want the same: by constellation a heap of (-rank, order, task), lazily pruned.
+UsualKey = tuple[int, int, int, int, str]
+"""The key that orders the constellations of one owner (`queues.usual_key`); it ends with the name."""
 
-    `feasible` are the capable devices, in order of name: each with its slots, whether it is spared for its owner
-    (`spares`: any is), and its rank while idle where nothing else distinguishes devices (`placement`), as of the
-    fleet's revision `fleet_seen`; `free` are the positions of those with a free slot, in no order, as of the
-    fleet's `slots_number` `free_seen`. If several constellations wait, `usual` and `longest` are heaps over them, kept
-    by `queues`; `pushed` has the newest entry of each in `usual`, `aged` those with an entry in `longest`.
 
-    `people` are those of whom the feasible devices are, `places` has the positions of these, `paced`, by size class,
-    their expected times. While all of its
-    tasks wait for better devices than the free ones, `rested` describes the fleet at that time, until `rests_until_ms`
-    at most. `held_seen` is the `revision` at which it waited for devices that were approved, and for no others.
+QueueEntry = tuple[int, int, str]
+"""A task that waits: minus its rank, the shard's `order` when it joined, and its name; the smallest comes first."""
+
+
+class Feasible(NamedTuple):
+    """A device that could do the work of a demand when free, and its slots.
+
+    It `is_spared` for its owner or not; `idle_rank` orders idle devices where nothing else tells them apart.
     """
+
+    device: str
+    slots: int
+    is_spared: bool
+    idle_rank: int
+
+
+class Demand:
+    """The ready tasks of one owner that want the same: the same tool, selector and secrets."""
 
     __slots__ = (
         "aged",
@@ -486,7 +510,7 @@ class Demand:
         "pushed",
         "rested",
         "rests_until_ms",
-        "revision",
+        "secrets_seen",
         "selector",
         "spares",
         "tool",
@@ -499,35 +523,44 @@ class Demand:
         self.tool = tool
         self.selector = selector
         self.needs = needs
-        self.lines: dict[str, list[tuple[int, int, str]]] = {}
-        self.usual: list[tuple[int, int, int, int, str]] = []
-        self.pushed: dict[str, tuple[int, int, int, int, str]] = {}
+        self.lines: dict[str, list[QueueEntry]] = {}
+        """By constellation, its tasks as a heap. An entry whose task left the queue is dropped when it is met."""
+        self.usual: list[UsualKey] = []
+        """A heap over the constellations where several wait, kept by `queues`."""
+        self.pushed: dict[str, UsualKey] = {}
+        """By constellation, its newest entry in `usual`."""
         self.longest: list[tuple[int, str]] = []
+        """A second heap over them, by the time since they were served."""
         self.aged: set[str] = set()
-        self.feasible: list[tuple[str, int, bool, int]] = []
+        """The constellations that have an entry in `longest`."""
+        self.feasible: list[Feasible] = []
+        """The devices that could do the work when free, in order of name."""
         self.free: set[int] = set()
+        """The places in `feasible` of devices with a free slot, in no order."""
         self.free_seen = -1
-        self.held_seen = -1
+        """The fleet's `slots_number` of which `free` is."""
+        self.held_seen: tuple[int, int] | None = None
+        """The revisions at which the demand waited for devices that were approved, and for no others."""
         self.spares = False
-        self.revision = -1
+        """Whether a feasible device is spared for its owner."""
+        self.secrets_seen = 0
+        """The revision of the secrets of which `feasible` is."""
         self.fleet_seen = -1
+        """The fleet's revision of which `feasible` is; -1 before it was made."""
         self.paced: dict[int, Any] = {}
+        """By size class, the expected times on the feasible devices (`placement.finish.Paced`)."""
         self.people: frozenset[str] = frozenset()
+        """The persons whose devices are feasible."""
         self.places: dict[str, int] = {}
+        """By device, its place in `feasible`."""
         self.rested: tuple[int, ...] = ()
+        """The fleet's numbers when all tasks were found to wait for better devices than the free ones."""
         self.rests_until_ms = 0
+        """The moment until which the tasks wait so at most."""
 
 
 class Shard:
-    """The state that one engine loop owns.
-
-    `touched` collects tasks and groups whose gates or children moved, in order, for the step's agenda; `queued_now` has
-    tasks that joined a queue since the step began, each with whether it need not wait there (it is optional, or has
-    other calls), `ended_stops` ended attempts for which a stop-all waited, `journal` the records that `apply` replaced
-    since then, so that a refused input can be undone. `pointed` names the live
-    constellations whose plan has points of review. `other_calls_revision` is the fleet's revision for which all tasks
-    with other calls were last judged.
-    """
+    """The state that one engine loop owns: all streams, the queues, and the notes of the step that is under way."""
 
     __slots__ = (
         "access",
@@ -558,19 +591,33 @@ class Shard:
         self.access = Access("access")
         self.constellations: dict[str, Constellation] = {}
         self.live: dict[str, None] = {}
+        """The constellations that have not ended."""
         self.pointed: dict[str, None] = {}
+        """The live constellations whose plan has points of review."""
         self.demands: dict[tuple[str, bytes], Demand] = {}
         self.shares: dict[str, int] = {}
+        """By owner, the slots that their tasks hold."""
         self.turns: dict[str, int] = {}
+        """By owner, the `order` at which a task of theirs last got a slot."""
         self.in_a_row: dict[str, int] = {}
+        """By owner, the grants in the usual order since the longest waiting constellation got one."""
         self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
+        """By constellation and task, the key of the demand in which it waits."""
         self.queued_now: dict[tuple[str, str], bool] = {}
+        """The tasks that joined a queue in this step; True: one need not wait there, as it is optional or has other
+        calls."""
         self.order = 0
+        """Rises with every task that joins a queue, and with every slot that is given."""
         self.touched: dict[tuple[str, str], None] = {}
+        """The tasks and groups whose gates or children moved in this step, in order."""
         self.settled: dict[str, None] = {}
+        """The constellations of which a part ended in this step."""
         self.ended_stops: dict[str, None] = {}
+        """The attempts that ended in this step and for which a stop-all waited."""
         self.other_calls_revision = -1
+        """The fleet's revision for which all tasks with other calls were last judged."""
         self.journal: list[tuple[Stream, str, str, Any, int]] = []
+        """The records that `apply` replaced in this batch, so that a refused input can be undone."""
 
     def stream(self, name: str) -> Stream:
         """Return a stream by name; make a new constellation if there is none."""
@@ -677,105 +724,3 @@ class ShardSettings:
         self.rule_firings_most = 100
         self.tasks_most = 10_000
         self.dependencies_most = 100_000
-
-
-_encode_tool = msgspec.json.Encoder(order="deterministic").encode
-Digests = tuple[bytes, ...]
-
-
-class _ToolSet:
-    """One set: as a list, by name, and the devices that offer it."""
-
-    __slots__ = ("by_name", "devices", "digests", "tools")
-
-    def __init__(self, digests: Digests, tools: list[ToolOffer]) -> None:
-        self.digests = digests
-        self.tools = tools
-        self.by_name: Mapping[str, ToolOffer] = {tool.name: tool for tool in tools}
-        self.devices: dict[str, None] = {}
-
-
-class ToolSets:
-    """The different sets of a fleet, in the order in which each was first offered."""
-
-    def __init__(self) -> None:
-        self._sets: dict[Digests, _ToolSet] = {}
-        self._by_id: dict[int, _ToolSet] = {}
-        self._tools: dict[bytes, tuple[ToolOffer, bytes, int]] = {}  # the tool, its digest, the number of its sets
-        self._by_device: dict[str, _ToolSet] = {}
-
-    def __len__(self) -> int:
-        return len(self._sets)
-
-    def share(self, offer: Offer) -> Offer:
-        """Return the offer with its tools replaced by equal ones that other devices hold already."""
-        if id(offer.tools) in self._by_id:
-            return offer
-        digests = _digests(offer.tools)
-        known = self._sets.get(digests)
-        if known is not None:
-            return replace(offer, tools=known.tools)
-        tools = [
-            self._tools[digest][0] if digest in self._tools else tool
-            for digest, tool in zip(digests, offer.tools, strict=True)
-        ]
-        return replace(offer, tools=tools)
-
-    def take(self, device: str, tools: list[ToolOffer]) -> Mapping[str, ToolOffer]:
-        """Note that a device offers these tools, and none of those that it offered before; return them by name."""
-        found = self._by_id.get(id(tools))
-        if found is None:
-            digests = _digests(tools)
-            found = self._sets.get(digests) or self._add(digests, tools)
-        before = self._by_device.get(device)
-        if before is not found:
-            found.devices[device] = None
-            self._by_device[device] = found
-            if before is not None:
-                self._leave(before, device)
-        return found.by_name
-
-    def leave(self, device: str) -> None:
-        """Note that a device offers nothing any more."""
-        found = self._by_device.pop(device, None)
-        if found is not None:
-            self._leave(found, device)
-
-    def _leave(self, found: _ToolSet, device: str) -> None:
-        """Take a device from a set; a set that no device offers is dropped."""
-        del found.devices[device]
-        if found.devices:
-            return
-        del self._sets[found.digests], self._by_id[id(found.tools)]
-        for digest in found.digests:
-            tool, same, sets = self._tools.pop(digest)
-            if sets > 1:
-                self._tools[digest] = (tool, same, sets - 1)
-
-    def clear(self) -> None:
-        self._sets.clear()
-        self._by_id.clear()
-        self._tools.clear()
-        self._by_device.clear()
-
-    def offering(self, tool: str) -> Iterator[str]:
-        """Yield the devices that offer a tool, in no order that means anything; no other device is looked at."""
-        return (device for found in self._sets.values() if tool in found.by_name for device in found.devices)
-
-    def different(self) -> Iterator[Mapping[str, ToolOffer]]:
-        """Yield each different set once, by name of tool."""
-        return (found.by_name for found in self._sets.values())
-
-    def _add(self, digests: Digests, tools: list[ToolOffer]) -> _ToolSet:
-        shared = []
-        for digest, tool in zip(digests, tools, strict=True):
-            held, same, sets = self._tools.get(digest, (tool, digest, 0))
-            self._tools[digest] = (held, same, sets + 1)
-            shared.append(same)
-        # A list that is held here stays alive, so its identity is a valid key.
-        found = self._sets[tuple(shared)] = self._by_id[id(tools)] = _ToolSet(tuple(shared), tools)
-        return found
-
-
-def _digests(tools: list[ToolOffer]) -> Digests:
-    return tuple(hashlib.blake2b(_encode_tool(tool), digest_size=16).digest() for tool in tools)

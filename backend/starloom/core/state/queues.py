@@ -18,7 +18,7 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush
 from typing import Final
 
-from starloom.core.state.model import Constellation, Demand, Shard
+from starloom.core.state.model import Constellation, Demand, QueueEntry, Shard, UsualKey
 from starloom.core.state.task_needs import needs_in
 from starloom_protocol.records.entities import Selector, TaskRecord, TaskSpec, encode_entity
 from starloom_protocol.vocabulary import Priority, TaskState
@@ -32,7 +32,6 @@ STALE_MOST: Final = 64
 """The entries that a heap may have beyond two a constellation before it is rebuilt."""
 
 _RANKS: Final = {Priority.HIGH: 0, Priority.NORMAL: 1, Priority.LOW: 2}
-UsualKey = tuple[int, int, int, int, str]
 
 
 def demand_key(spec: TaskSpec, recipe: str | None = None) -> tuple[str, bytes]:
@@ -92,7 +91,7 @@ def usual_key(constellation: Constellation) -> UsualKey:
     return _RANKS[head.policy.priority], 1, share, constellation.served, constellation.name
 
 
-def join(shard: Shard, constellation: Constellation, demand: Demand) -> list[tuple[int, int, str]]:
+def join(shard: Shard, constellation: Constellation, demand: Demand) -> list[QueueEntry]:
     """Return the heap of a constellation in a demand; make a new one if it has none."""
     name = constellation.name
     line = demand.lines.setdefault(name, [])

@@ -30,9 +30,9 @@ class Leases:
         self._span_ms = ttl_ms + grace_ms
         self._sweep_ms = max(ttl_ms // 15, 20)
         self._expiry: dict[Key, int] = {}
-        self._said: dict[Key, None] = {}
+        self._reported_expired: dict[Key, None] = {}
         self._heard: dict[str, int] = {}
-        self._missed: dict[Key, None] = {}
+        self._reported_unnamed: dict[Key, None] = {}
         self._swept_ms = clock.now_ms()
         self._let_pass = False
         self._ids = 0
@@ -50,9 +50,9 @@ class Leases:
     def grant_all(self) -> None:
         """Give every open lease a full span: this owner has just started and heard no device yet."""
         self._expiry.clear()
-        self._said.clear()
+        self._reported_expired.clear()
         self._heard.clear()
-        self._missed.clear()
+        self._reported_unnamed.clear()
         self._swept_ms = self._clock.now_ms()
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> tuple[Renew, list[TimerFired]]:
@@ -69,7 +69,8 @@ class Leases:
             key = (at.constellation, at.task, at.attempt)
             self._expiry[key] = due
             granted.append(at)
-            if self._said.pop(key, 0) is None:
+            if key in self._reported_expired:
+                del self._reported_expired[key]
                 heard.append(self._back(at))
         return Renew(granted=granted, gone=gone, sent_ms=sent_ms), heard
 
@@ -123,15 +124,15 @@ class Leases:
             named_ms = due - self._span_ms
             if self._heard.get(device, 0) > named_ms and now - named_ms >= heartbeat_ms:
                 missed[key] = None
-                if key not in self._missed:
+                if key not in self._reported_unnamed:
                     out.append(self._fired(self._timer(at, timeouts.UNNAMED)))
-            if due <= now and key not in self._said:
-                self._said[key] = None
+            if due <= now and key not in self._reported_expired:
+                self._reported_expired[key] = None
                 silent = now - self._heard.get(device, 0) >= self._span_ms
                 out.append(LeaseExpired(id=self._next_id("expired"), by=ENGINE, at=at, silent=silent))
         self._expiry = kept
-        self._said = {key: None for key in self._said if key in kept}
-        self._missed = missed
+        self._reported_expired = {key: None for key in self._reported_expired if key in kept}
+        self._reported_unnamed = missed
         # Results that arrived meanwhile are read before the next sweep; a loop that is always late waits only once.
         self._let_pass = stood_still and not self._let_pass
         if self.shard is not None and not self._let_pass:

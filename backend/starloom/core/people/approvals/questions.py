@@ -75,8 +75,9 @@ def ask_again(work: Work) -> None:
         if demand.needs is None or demand.needs.approved is None or capable(shard.fleet, demand):
             continue
         # The fleet is looked over once for each of its revisions, however many steps a task waits.
-        why = _none_fits(shard.fleet, demand) if demand.held_seen != demand.revision else ""
-        demand.held_seen = -1 if why else demand.revision
+        revisions = demand.fleet_seen, demand.secrets_seen
+        why = _none_fits(shard.fleet, demand) if demand.held_seen != revisions else ""
+        demand.held_seen = None if why else revisions
         for name in list(demand.lines) if why else ():
             task = next((task for _, _, task in demand.lines[name] if shard.queued.get((name, task)) == demand.key), "")
             constellation = shard.constellations.get(name)
