@@ -55,7 +55,7 @@ class Inbox(Protocol):
         ...
 
     def room(self) -> asyncio.Future[None] | None:
-        """Return the moment at which all that waits now will have been taken; None if little waits."""
+        """Return a future that is done when all that waits now has been taken; None if little waits."""
         ...
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:

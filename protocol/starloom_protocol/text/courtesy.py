@@ -26,7 +26,7 @@ def no_work_words(condition: Mapping[str, str]) -> str:
     return _cause(condition) if condition.get(DeviceFact.COURTESY) == Courtesy.NO else ""
 
 
-def last_words(condition: Mapping[str, str]) -> str:
+def taken_last_words(condition: Mapping[str, str]) -> str:
     """Return why a device is taken last; empty if it is not."""
     ruled = condition.get(DeviceFact.COURTESY)
     if ruled in (Courtesy.YES, Courtesy.LESS, Courtesy.NO):
@@ -42,7 +42,7 @@ def courtesy_sentence(condition: Mapping[str, str]) -> str:
     """Return how a device takes new work now, without a subject and a full stop; empty if it takes any."""
     if no_work := no_work_words(condition):
         return f"takes no new work, because {no_work}"
-    last = last_words(condition)
+    last = taken_last_words(condition)
     return f"takes new work only where no other device is free, because {last}" if last else ""
 
 

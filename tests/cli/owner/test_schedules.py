@@ -248,7 +248,7 @@ def test_a_schedule_tells_its_devices_and_another_of_their_name(hub: StubHub) ->
     hub.answers["GET", "/schedules/Nightly"] = (200, shown(params={}, devices=bound))
     said = starloom(hub, "schedule", "show", "Nightly")[1]
     assert "bound to nas, web 1" in said
-    assert "another device is called web 1 now than the one that was approved: its next firing asks" in said
+    assert "the name web 1 now belongs to another device than the one that was approved: its next firing asks" in said
 
 
 def test_show_preview_and_controls(hub: StubHub) -> None:

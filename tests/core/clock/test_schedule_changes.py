@@ -240,7 +240,7 @@ def test_another_device_of_an_approved_name_is_told_as_another() -> None:
     fleet = clock.shard.fleet
     fleet.devices["d-gone"] = replace(fleet.devices["d-srv"], id="d-gone", revoked=True)
     given, now = replace(consent, devices=["d-gone"]), replace(consent, devices=["d-srv"])
-    assert beyond(given, now, fleet) == ["another device is called srv now than the one that was approved"]
+    assert beyond(given, now, fleet) == ["the name srv now belongs to another device than the one that was approved"]
 
 
 READS = plan(task("a", device=Selector(name="srv")), name="Look")
@@ -263,7 +263,7 @@ def test_a_schedule_that_only_reads_asks_before_it_goes_to_a_newcomer() -> None:
     clock.turn_to("2026-06-01T01:00")
     (first,) = clock.firings()
     asked = clock.shard.constellations[first].questions["approve-plan"]
-    assert "another device is called srv now than the one that was approved" in asked.text
+    assert "the name srv now belongs to another device than the one that was approved" in asked.text
     assert not clock.take()
     clock.do(clock_answer(clock, first, "allow"))
     assert clock.run(first) == "succeeded"
@@ -410,7 +410,7 @@ def test_what_goes_beyond_is_told_in_full() -> None:
         schedule.consent, effects=[Effect.CHANGE, Effect.REACH], grants=["net:out"], hash="h", devices=["d-srv", "d-x"]
     )
     assert beyond(schedule.consent, now, clock.shard.fleet) == [
-        "the plan is another one",
+        "the plan has changed",
         "it may now use d-x",
         "it now needs net:out",
         "it may now reach",
@@ -471,11 +471,11 @@ def test_a_new_name_of_a_device_hides_no_other_plan() -> None:
     renamed(clock, "d-kontor", "studio")
     for hour, other in enumerate((said_to("studio", path="out"), said_to("nas")), start=1):
         found = fire_with(clock, f"2026-06-01T0{hour}:00", other)
-        assert "the plan is another one" in found.questions["approve-plan"].text
+        assert "the plan has changed" in found.questions["approve-plan"].text
         clock.do(clock_answer(clock, found.name, "deny"))
     renamed(clock, "d-nas", "kontor")
     found = fire_with(clock, "2026-06-01T03:00", said_to("kontor"))
-    assert "another device is called kontor now" in found.questions["approve-plan"].text
+    assert "the name kontor now belongs to another device" in found.questions["approve-plan"].text
 
 
 def changed_by(clock: Clockwork, base: str | None = None, of: str = "s-one", **fields: Any) -> Answer:

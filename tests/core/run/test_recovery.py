@@ -431,7 +431,11 @@ def test_nobody_is_asked_of_optional_work_nor_where_a_rule_answers() -> None:
         (Code.TOOL_FAILED, "t.idem", "an error of this kind would come again"),
         (Code.EXIT_CODE, "t.idem", "a program that ended with an error needs retry: {on_exit: true}"),
         (Code.CHECK_FAILED, "t.idem", "a missed check needs retry: {on_check: true}"),
-        (Code.NETWORK, "t.never", "without repeatability: idempotent it does not run twice"),
+        (
+            Code.NETWORK,
+            "t.never",
+            "only work with repeatability: idempotent is run twice",
+        ),
     ],
 )
 def test_a_failure_says_why_it_was_not_tried_again(code: Code, tool: str, said: str) -> None:

@@ -35,7 +35,7 @@ def gone_lines(item: ScheduleRowJson, gone: Iterable[str]) -> Iterator[str]:
     for bound in item["devices"]:
         if bound["another"]:
             yield (
-                f"another device is called {bound['name']} now than the one that was approved: "
+                f"the name {bound['name']} now belongs to another device than the one that was approved: "
                 f"its next firing asks before it goes there"
             )
     told = {bound["name"] for bound in item["devices"] if bound["another"]}

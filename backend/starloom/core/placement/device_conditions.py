@@ -16,7 +16,7 @@ from starloom.core.state.work import Put, Work, attend, change_task, unattend
 from starloom_protocol.records.entities import Attempt, Device, TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.text.courtesy import last_words, no_work_words
+from starloom_protocol.text.courtesy import no_work_words, taken_last_words
 from starloom_protocol.vocabulary import Attention, Code, DeviceFact, DeviceLink, Reason, TaskState
 from starloom_protocol.wire.frames import DISK_FULL
 
@@ -140,14 +140,14 @@ def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, no
     return replace(record, stood_ms=record.stood_ms + slept_ms)
 
 
-def spared(device: Device) -> bool:
+def is_spared(device: Device) -> bool:
     """Tell whether a device is used only if no other is free."""
-    return bool(last_words(device.condition))
+    return bool(taken_last_words(device.condition))
 
 
 def spared_words(device: Device) -> str:
     """Return why a device is taken last; empty if it is not."""
-    return last_words(device.condition)
+    return taken_last_words(device.condition)
 
 
 def courtesy_words(device: Device) -> str:

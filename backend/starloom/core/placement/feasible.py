@@ -15,8 +15,8 @@ from starloom.core.placement.device_conditions import (
     courtesy_words,
     full_disk_words,
     has_full_disk,
+    is_spared,
     refused_words,
-    spared,
 )
 from starloom.core.state.model import Constellation, Demand, Feasible, Fleet, Shard
 from starloom.core.state.queues import ANY
@@ -247,9 +247,9 @@ def _rebuild(fleet: Fleet, demand: Demand) -> None:
     devices.sort(key=lambda device: (device.name, device.id))
     demand.feasible = []
     for place, device in enumerate(devices):
-        is_spared = _is_spared(device)
-        idle_rank = place + (WHOLE_LOAD * len(devices) if is_spared else 0)
-        demand.feasible.append(Feasible(device.id, fleet.offers[device.id].slots, is_spared, idle_rank))
+        is_last = _is_spared(device)
+        idle_rank = place + (WHOLE_LOAD * len(devices) if is_last else 0)
+        demand.feasible.append(Feasible(device.id, fleet.offers[device.id].slots, is_last, idle_rank))
     demand.spares = any(item.is_spared for item in demand.feasible)
     demand.people = frozenset(who(device.let_in_by) for device in devices)
     demand.free_seen = -1
@@ -258,4 +258,4 @@ def _rebuild(fleet: Fleet, demand: Demand) -> None:
 
 
 def _is_spared(device: Device) -> bool:
-    return bool(device.condition) and spared(device)
+    return bool(device.condition) and is_spared(device)

@@ -16,6 +16,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY
 from starloom_protocol.records.entities import Device, Selector, TaskSpec
 from starloom_protocol.records.schedules import Consent
+from starloom_protocol.text.wording import listed
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 APPROVAL: Final = "approval"
@@ -35,12 +36,12 @@ def consent_to(
     fleet: Fleet, specs: Iterable[TaskSpec], effects: Sequence[Effect], *, plan_hash: str, by: str, at_ms: int
 ) -> Consent:
     """Return the consent to a plan with its reach over the present fleet."""
-    listed = list(specs)
-    by_id = {spec.id: spec for spec in listed}
+    known = list(specs)
+    by_id = {spec.id: spec for spec in known}
     devices: dict[str, None] = {}
     grants: dict[str, None] = {}
     touched: set[str] = set()
-    for way in (way for spec in listed for way in ways_of(spec)):
+    for way in (way for spec in known for way in ways_of(spec)):
         if way.tool is None or way.key is not None:
             continue
         for device in may_run_on(fleet, way, by_id):
@@ -79,22 +80,22 @@ def selector_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
 
 def within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
     """Return the devices, connected or not, that could be given this work, by the preference of placement."""
-    found = [
+    devices = [
         device
         for device in fleet.devices.values()
         if not device.revoked
         and tool in fleet.tools.get(device.id, {})
         and selects(selector, device, fleet.tools[device.id])
     ]
-    real = [device for device in found if not device.demo]
-    return [device.id for device in (real if selector == ANY and real else found)]
+    real = [device for device in devices if not device.demo]
+    return [device.id for device in (real if selector == ANY and real else devices)]
 
 
 def named_devices(fleet: Fleet, specs: Iterable[TaskSpec]) -> dict[str, str]:
     """Return the ids of the devices that a plan names, by name; names that no device has are left out."""
-    listed = list(specs)
-    by_id = {spec.id: spec for spec in listed}
-    ways = (way for spec in listed for way in ways_of(spec))
+    known = list(specs)
+    by_id = {spec.id: spec for spec in known}
+    ways = (way for spec in known for way in ways_of(spec))
     found = (one for way in ways for one in _named(fleet, selector_of(way, by_id)))
     return {name: device.id for name, device in found}
 
@@ -117,14 +118,16 @@ def moved_names(bound: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
 
 
 def _another(names: Sequence[str]) -> str:
-    return f"another device is called {' and another '.join(names)} now than the one that was approved"
+    if len(names) == 1:
+        return f"the name {names[0]} now belongs to another device than the one that was approved"
+    return f"the names {listed(names)} now belong to other devices than those that were approved"
 
 
 def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
     """Return, in words, the ways in which `now` goes beyond a consent; empty if it covers everything."""
     wider: list[str] = []
     if now.hash != given.hash:
-        wider.append("the plan is another one")
+        wider.append("the plan has changed")
     devices = [device for device in now.devices if device not in given.devices]
     names = [fleet.devices[device].name if device in fleet.devices else device for device in devices]
     approved = {fleet.devices[device].name for device in given.devices if device in fleet.devices}

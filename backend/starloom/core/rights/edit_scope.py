@@ -258,7 +258,7 @@ def _beyond_one_successor(
 ) -> list[str]:
     task, by = operation.task, operation.by
     if by is None:
-        return [f"{task} would count as it ended again, although it was decided otherwise"]
+        return [f"{task} would lose its successor and count by its own end again, which was decided otherwise"]
     if by in before:
         return [f"{by} was there before and was not made to do the work of {task}"]
     old, new = before[task], constellation.specs[by]

@@ -6,6 +6,7 @@ servers. Owns the walk from a result to its origins, findings included; `envelop
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
@@ -19,7 +20,7 @@ _SILENT: Final = (None, AttemptEnd.NEVER_STARTED, AttemptEnd.REFUSED)
 
 
 def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]) -> str:
-    """Return the first of some tasks by whose end a stranger may have said something; empty if none is such a one.
+    """Return the first of these tasks whose result or failure a stranger may have written; empty if there is none.
 
     A model reads the result of a task, or the reason and the last output of one that failed: a server and a program
     write these, too.
@@ -42,17 +43,17 @@ def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]
 
 def stranger_behind(fleet: Fleet, constellation: Constellation, starts: Iterable[str]) -> str:
     """Return the task by which the results of some tasks or groups rest on a stranger's text; empty if none does."""
-    ahead = list(starts)
-    seen = dict.fromkeys(ahead)
-    for name in ahead:
+    seen = dict.fromkeys(starts)
+    ahead = deque(seen)
+    while ahead:
+        name = ahead.popleft()
         for task in (name, *constellation.within(name)):
             spec = constellation.specs.get(task)
             if spec is None:
                 continue
-            if task in constellation.tasks and spec.tool is not None:
-                found = stranger_in(fleet, constellation, [task])
-                if found:
-                    return found
+            works = task in constellation.tasks and spec.tool is not None
+            if works and stranger_in(fleet, constellation, [task]):
+                return task
             # The words of a judge about results are as much a stranger's as these.
             read = [spec.shows.source] if spec.shows is not None and spec.judge is not None else []
             for source in [*sources_of(constellation, spec), *read]:
@@ -64,5 +65,5 @@ def stranger_behind(fleet: Fleet, constellation: Constellation, starts: Iterable
 
 def in_findings(constellation: Constellation, reader: str) -> str:
     """Return the task by which a finding that others published rests on a stranger's text; empty if none does."""
-    found = (one.stranger for one in constellation.findings.values() if one.stranger and one.by != reader)
-    return next(found, "")
+    tasks = (one.stranger for one in constellation.findings.values() if one.stranger and one.by != reader)
+    return next(tasks, "")

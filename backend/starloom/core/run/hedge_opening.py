@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from starloom.core.placement.device_conditions import spared
+from starloom.core.placement.device_conditions import is_spared
 from starloom.core.placement.feasible import elsewhere
 from starloom.core.placement.pace import index_of, inputs_of, p90_ms, size_of
 from starloom.core.placement.selection import is_strange
@@ -93,7 +93,7 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         device = min(
             free,
             key=lambda item: (
-                spared(fleet.devices[item]),
+                is_spared(fleet.devices[item]),
                 index.expected(spec.tool or "", size, item),
                 fleet.used.get(item, 0),
                 fleet.devices[item].name,

@@ -128,7 +128,7 @@ def branches(constellation: Constellation, spec: TaskSpec) -> list[str]:
     return successes(constellation, spec.shows.source)
 
 
-def last_words(constellation: Constellation, task: str) -> str:
+def verdict_words(constellation: Constellation, task: str) -> str:
     """Return the newest verdict on a task in one sentence."""
     start = f"{task}/"
     given = [job for job in _jobs(constellation) if job.tasks[0].startswith(start) and job.verdict is not None]

@@ -71,7 +71,7 @@ AWAY_MS: Final = 10_000
 WORDS_MOST: Final = 300
 """The characters of the reason for another call."""
 _NAMED_MOST: Final = 3
-_UNSAFE: Final = "without repeatability: idempotent it does not run twice"
+_UNSAFE: Final = "it may have had its effect, and only work with repeatability: idempotent is run twice"
 """Said of work that may have had its effect."""
 QUESTION_KIND = "recovery"
 ASK_A_PERSON = "ask"
@@ -216,7 +216,10 @@ def _all_refused(case: Case) -> bool:
 
 
 def lost(case: Case, then: str) -> None:
-    """Handle an attempt that was absent for T: repeatable work moves on, other work is in doubt."""
+    """Handle an attempt that was absent for longer than its plan allows.
+
+    Repeatable work moves on, other work is in doubt.
+    """
     if case.attempt.repeatability not in REPEATABLE:
         uncertain(case)
         return

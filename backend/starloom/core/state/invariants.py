@@ -106,12 +106,12 @@ class Violated(AssertionError):
 
 
 def _violated(number: str, words: str) -> Violated:
-    """Return what is raised. Its words are made for a violation alone: each step of a hub checks what it changed."""
+    """Return the error. Its words are made only when an invariant is violated, because every step of a hub checks."""
     return Violated(f"{number}: {words}")
 
 
 def check(shard: Shard) -> None:
-    """Check every invariant over the whole shard."""
+    """Check the invariants that a shard alone shows, all but I4 to I6, I8 and I13 to I16, over the whole of it."""
     used: dict[str, int] = {}
     for constellation in shard.constellations.values():
         cycle = find_cycle(constellation, constellation.specs)

@@ -93,7 +93,8 @@ class Socket:
     def write_now(self, text: str) -> bool:
         """Send one message before anything else runs; False, and nothing was sent, if the transport takes none now.
 
-        A write waits for the transport before it sends, and for nothing after: one that waits has not begun.
+        `write` awaits the transport before it sends and nothing afterwards, so one `send(None)` either sends the
+        message or has not begun.
         """
         if self.closed:
             return False

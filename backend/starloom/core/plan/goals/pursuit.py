@@ -189,7 +189,7 @@ def _answer_ended(case: GoalCase) -> None:
 
 def _answer_refused(case: GoalCase, record: TaskRecord) -> None:
     """Send an answer that its judge refused back once; then the next tier goes on, or the goal ends."""
-    why = judgement.last_words(case.constellation, goal_answer(case.group))
+    why = judgement.verdict_words(case.constellation, goal_answer(case.group))
     is_last = record.round - case.run.answered >= ANSWERS_MOST
     if is_last and not tiers.next_of(case.run):
         end(case, Code.CHECK_FAILED, why, by=ENGINE)

@@ -16,8 +16,10 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS
 
 END_RANK: Final = 8
-"""The rank of a task without followers, beside its own time: so many tasks may be put one behind the other at one
-place before the tasks above them are ranked again, and by so many edges may the rank of those be too low until then.
+"""The rank of a task without followers, not counting its own time.
+
+The room below it lets as many tasks be put one behind the other at one end before the ranks above must be raised; until
+then those may be too low by as many edges.
 """
 _STEPS_A_PART: Final = 4
 """The steps that raising the ranks may take for each task and dependency of a plan; all in one pass take two."""
@@ -28,15 +30,15 @@ def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str,
 
     A group precedes its children and a child its group: a task that waits for one waits for the other.
     """
-    found: dict[str, None] = dict.fromkeys(starts)
-    stack = list(found)
+    reached: dict[str, None] = dict.fromkeys(starts)
+    stack = list(reached)
     while stack:
         task = stack.pop()
         for following in _following(constellation, task):
-            if following not in found:
-                found[following] = None
+            if following not in reached:
+                reached[following] = None
                 stack.append(following)
-    return found
+    return reached
 
 
 def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:

@@ -76,7 +76,10 @@ def has_successor(constellation: Constellation, task: str) -> bool:
 
 
 def is_optional_part(spec: TaskSpec) -> bool:
-    """Tell whether a plan could do without a task or group as a whole; a look, or one at work in doubt, is none."""
+    """Tell whether a plan could do without a whole task or group.
+
+    A look is never optional, nor is a task that verifies work in doubt.
+    """
     return spec.optional and spec.group is None and spec.verifies is None and not spec.look
 
 
