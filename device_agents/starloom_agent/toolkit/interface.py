@@ -462,17 +462,26 @@ def _available() -> str | None:
 class Tool:
     """One tool of a device. Its result has the type that `run` returns, unless `returns` has a schema.
 
+    name         its name in plans, `ROOM.VERB`
+    title        what it does, as a person reads it in a list
+    args         the type of its arguments; the docstrings of the fields go into the offer
+    run          carries a call out, in a process of its own unless `in_process`
+    effects      what a call may do at most; none: it only computes
+    repeatability  whether a call that may have run can be made again
     grant        the grant that a call needs; None: every profile allows it
+    self_verified  a call that ends well has proved its own effect, as the hash of an upload does
     probe        returns why the tool cannot work here, without any effect
     in_process   it runs in the agent's own loop, so it must be pure and instant; only the lab has such a tool
     lab_only     it is offered with `--lab` alone
     caged        it runs programs that come with the request: it is not available without a cage on this device, unless
                  the owner grants `python:unconfined`
     confined     its process reaches the granted folders, its own directory and the folders in `reads` alone
+    reads        further folders that the process of a confined tool may read
     asks_by      the arguments to which an answer of the owner is bound; none: all
     never_asks   it asks the person in its own way
     effects_by   narrows `effects` by the value of one argument: argument -> value -> effects
     schema       the text of the JSON schema of its arguments, if that is not made from `args`
+    stands_for   the built-in tool that takes the same arguments and gives the same results
     settings     the data from which its module makes this tool in its process; only then is `returns` a schema's text
     asks_within  the tools whose calls a running call may ask about; the policy judges each on its own
     kept_by      the server whose session the agent keeps for the calls of a constellation

@@ -17,8 +17,11 @@ from starloom_agent.work.registry import all_tools
 from starloom_protocol.values import parse
 from starloom_protocol.wire.frames import OfferFrame
 
-OFFER_BYTES_MOST: Final = 80 * 1024
-"""The offer of all tools at connect, most of it the schemas of arguments; those of results would be 37 KiB more."""
+TOOL_BYTES_MOST: Final = 1_120
+"""The bytes of a tool in the offer at connect, on average. Most of them are the schema of its arguments.
+
+The offer is one message, so words that one tool wastes are sent by every device at each connection.
+"""
 HOST: Final = {
     "agent": "0.1.0",
     "arch": "x86_64",
