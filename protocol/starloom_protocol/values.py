@@ -143,12 +143,22 @@ def depth_of(value: Any, most: int = VALUE_DEPTH_MAX) -> int:
     return depth
 
 
+def pointer_step(name: str) -> str:
+    """Return a name as one step of a JSON pointer (RFC 6901)."""
+    return name.replace("~", "~0").replace("/", "~1")
+
+
+def step_name(step: str) -> str:
+    """Return the name that one step of a JSON pointer stands for."""
+    return step.replace("~1", "/").replace("~0", "~")
+
+
 def point(value: Any, pointer: str) -> Any:
     """Follow a JSON pointer; return `MISSING` where it finds nothing. `""` is the whole value."""
     if pointer == "":
         return value
     for step in pointer[1:].split("/"):
-        token = step.replace("~1", "/").replace("~0", "~")
+        token = step_name(step)
         if isinstance(value, dict):
             if token not in value:
                 return MISSING

@@ -27,7 +27,7 @@ from starloom_protocol.records.entities import (
     dependency_id,
     encode_entity,
 )
-from starloom_protocol.values import parse
+from starloom_protocol.values import parse, pointer_step
 from starloom_protocol.vocabulary import Approval, Gate, Need
 
 _PLAIN_POLICY: Final = Policy()
@@ -188,7 +188,7 @@ def _times(spec: TaskSpec) -> Doc:
             }
         )
     if stop is not None:
-        pointer = stop.name.replace("~", "~0").replace("/", "~1")
+        pointer = pointer_step(stop.name)
         asked = {} if stop.condition is None else _condition(stop.condition)
         asked.pop("output", None)
         after = _short({"n": stop.after_n or None, "s": stop.after_s or None})

@@ -20,7 +20,6 @@ from starloom_protocol.plan.types.schemas import (
     TEXT,
     Shape,
     either,
-    escaped,
     listed,
     map_of,
     misfit,
@@ -38,7 +37,7 @@ from starloom_protocol.records.edits import (
 from starloom_protocol.records.entities import Check, Condition, Dependency, Input, ResultSpec, SentenceSpec, TaskSpec
 from starloom_protocol.records.specs import Moment, Repeat, by_result, counts_as_one
 from starloom_protocol.text.wording import quoted
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import canonical, parse, pointer_step
 from starloom_protocol.vocabulary import Code
 
 _FAMILY_STEPS_MAX: Final = 64
@@ -192,7 +191,7 @@ class Flow:
         for name, output in turns.carry.items():
             where = joined(place, "carry", name)
             found = self._resolved(gives, output, where, spec.tool)
-            self._fits(found, takes.at("/" + escaped(name)), spec.tool, where)
+            self._fits(found, takes.at("/" + pointer_step(name)), spec.tool, where)
 
     def _further_calls(self, spec: TaskSpec, place: str) -> None:
         """Note the faults of the calls by which a task is taken back and looked at."""
@@ -419,10 +418,10 @@ class Flow:
         if args != "{}" and not (takes is OPEN and '{"each":' not in args):
             for name, value in parse(args).items():
                 where = joined(place, "args", name)
-                due = takes.at("/" + escaped(name))
+                due = takes.at("/" + pointer_step(name))
                 self._fits(of_value(value, holes(where)), due, tool, where)
         for name, given in drawn.items():
-            self._fits(given, takes.at("/" + escaped(name)), tool, joined(place, source, name), drawn=source)
+            self._fits(given, takes.at("/" + pointer_step(name)), tool, joined(place, source, name), drawn=source)
 
     def _fits(self, given: Shape, due: Shape, tool: str | None, place: str, *, drawn: str = "") -> None:
         """Note a value that a tool does not take; `drawn` is the field by which it comes from a result, if it does."""
@@ -485,5 +484,5 @@ def _either(words: list[str]) -> str:
 
 
 def _lists_in(found: Shape) -> str:
-    lists = [name for name in found.names() if found.at("/" + escaped(name)).entries().forms]
+    lists = [name for name in found.names() if found.at("/" + pointer_step(name)).entries().forms]
     return f"There are lists at: {', '.join(f'`/{name}`' for name in lists)}." if lists else ""

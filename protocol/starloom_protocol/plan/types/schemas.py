@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Final
 
 from starloom_protocol.tools.ages import WRITTEN, is_written
-from starloom_protocol.values import MISSING, equal, parse, point
+from starloom_protocol.values import MISSING, equal, parse, point, pointer_step, step_name
 
 _SCHEMAS_KEPT: Final = 1024
 """The tools of a large fleet, with their results."""
@@ -100,7 +100,7 @@ class Form:
         """Return the shape that one step of a pointer finds; it has no forms where the step can find nothing."""
         node, kind = self.node, self.kind
         if "const" in node:
-            found = point(node["const"], "/" + escaped(token))
+            found = point(node["const"], "/" + pointer_step(token))
             return NOWHERE if found is MISSING else of_value(found)
         forms: list[Form] = []
         if kind in (None, "object"):
@@ -143,8 +143,8 @@ class Shape:
         """Return the shape that a JSON pointer finds; without forms where it can find nothing."""
         found = self
         for step in pointer.split("/")[1:]:
-            token = step.replace("~1", "/").replace("~0", "~")
-            found = either(form.at(token) for form in found.forms)
+            name = step_name(step)
+            found = either(form.at(name) for form in found.forms)
         return found
 
     def missing(self, pointer: str) -> tuple[str, str, Shape] | None:
@@ -153,7 +153,7 @@ class Shape:
         for step in pointer.split("/")[1:]:
             following = found.at("/" + step)
             if not following.forms:
-                return way, step.replace("~1", "/").replace("~0", "~"), found
+                return way, step_name(step), found
             found, way = following, f"{way}/{step}"
         return None
 
@@ -204,7 +204,7 @@ class Shape:
             name
             for form in (due.forms if len(due.forms) == 1 else ())
             for name in form.required
-            if self.kinds() == ["object"] and not self.at("/" + escaped(name)).forms
+            if self.kinds() == ["object"] and not self.at("/" + pointer_step(name)).forms
         ][:_NAMES_MAX]
 
     def _form_due(self, due: Shape) -> str:
@@ -297,7 +297,7 @@ def misfit(given: Shape, due: Shape, steps: tuple[str | int, ...] = ()) -> tuple
     """Return where in a value it cannot be what is due, with both shapes there. To be asked only of what cannot."""
     for form in given.forms if len(given.forms) == 1 else ():
         for name, inner in form.properties.items():
-            wanted = due.at("/" + escaped(name))
+            wanted = due.at("/" + pointer_step(name))
             if isinstance(inner, Shape) and wanted.forms and not inner.may_be(wanted):
                 return misfit(inner, wanted, (*steps, name))
         for at, inner in enumerate(form.first):
@@ -305,11 +305,6 @@ def misfit(given: Shape, due: Shape, steps: tuple[str | int, ...] = ()) -> tuple
             if isinstance(inner, Shape) and wanted.forms and not inner.may_be(wanted):
                 return misfit(inner, wanted, (*steps, at))
     return steps, given, due
-
-
-def escaped(token: str) -> str:
-    """Return a name as one step of a JSON pointer."""
-    return token.replace("~", "~0").replace("/", "~1")
 
 
 def _kind_of(value: Any) -> str:

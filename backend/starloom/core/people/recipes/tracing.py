@@ -18,7 +18,7 @@ from starloom.core.people.recipes.shapes import is_said
 from starloom.core.rights.call_effects import effects_of_task, offers_in
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import Input, PlannerAnswer, Selector, TaskSpec
-from starloom_protocol.values import canonical, parse
+from starloom_protocol.values import canonical, parse, pointer_step
 from starloom_protocol.vocabulary import Effect, TaskState
 
 ANSWERS_CHARS_MOST: Final = 600
@@ -147,8 +147,7 @@ def _places(constellation: Constellation, names: _Names, looks: list[TaskSpec]) 
 def _within(look: str, pointer: str, value: Any, *, listed: bool) -> Iterator[_Place]:
     if isinstance(value, Mapping):
         for key, one in value.items():
-            step = str(key).replace("~", "~0").replace("/", "~1")
-            yield from _within(look, f"{pointer}/{step}", one, listed=listed)
+            yield from _within(look, f"{pointer}/{pointer_step(str(key))}", one, listed=listed)
     elif isinstance(value, list):
         for at, one in enumerate(value):
             yield from _within(look, f"{pointer}/{at}", one, listed=listed or len(value) > 1)

@@ -15,7 +15,7 @@ from starloom_protocol.plan.language.models import SECONDS_MAX, Doc, OpWord, Poi
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.records.specs import StopWhen
-from starloom_protocol.values import canonical
+from starloom_protocol.values import canonical, step_name
 from starloom_protocol.vocabulary import REPEATABLE, Code
 
 LINES_MAX: Final = 1_000_000
@@ -45,7 +45,7 @@ def stop_when_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -
     if doc is None:
         return None
     _beside(parts, task, doc, place)
-    name = doc.progress.removeprefix("/").replace("~1", "/").replace("~0", "~")
+    name = step_name(doc.progress.removeprefix("/"))
     if not name or "/" in doc.progress[1:] or len(name) > NAME_CHARS_MAX:
         reason = f"`progress` points at one field of a line, with a name of at most {NAME_CHARS_MAX} characters"
         found.add(Code.PLAN_INVALID, joined(place, "progress"), reason, "Write it as `/loss`.")
