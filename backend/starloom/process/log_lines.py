@@ -1,7 +1,7 @@
 """The log of a process on stderr: one record is one line, whatever its words say. Decides nothing about what is logged.
 
-Words of devices, models and other programs stand in records and in errors. A sign that ends a line or steers a terminal
-is written out, so that nobody else's words begin a line.
+Words of devices, models and other programs are in records and in errors. A character that ends a line or controls the
+terminal is escaped, so that no foreign text starts a line.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -164,8 +164,6 @@ class Settings(BaseSettings):
     )
     history_prune_every_s: float = Field(600.0, gt=0, description="how often the owner looks for what may go from it")
     drain_s: float = Field(8.0, gt=0, description="how long stopping may take before sockets are cut")
-
-    _toml: ClassVar[Path | None] = None
 
     @classmethod
     def settings_customise_sources(

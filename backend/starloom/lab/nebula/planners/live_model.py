@@ -60,7 +60,7 @@ class ModelUse:
         """Return it as one line."""
         money = f"{self.micros / MICROS:.4f} dollars" if price_known else "at a price that is not known here"
         return (
-            f"{self.calls} calls, {self.input_tokens:,} tokens read ({self.cached_tokens:,} of them kept from before) "
+            f"{self.calls} calls, {self.input_tokens:,} tokens read ({self.cached_tokens:,} of them from the cache) "
             f"and {self.output_tokens:,} written, {money}, {self.took_ms / 1000:.0f} s"
         )
 
