@@ -4,6 +4,7 @@ import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { answeredHere } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useKeptText } from "../../../app/workspace/drafts.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Need } from "../../../link/endpoints.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
@@ -67,14 +68,16 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const { report, say } = useDoing();
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
-  const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
-  const refusal = useRefusal("approver");
+  const [reason, setReason] = useKeptText(`${constellation}.${question.id}.reason`);
   const asksWords = question.kind === "planner";
+  const [reasoning, setReasoning] = useState<"begun" | "pressed" | null>(asksWords || reason ? "begun" : null);
+  const refusal = useRefusal("approver");
   const answer = async (choice: Choice) => {
     setBusy(true);
     try {
       // An offered answer stands for itself; words beside it would be taken instead.
-      await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : (reason ?? ""));
+      await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : reason);
+      setReason("");
       answeredHere(constellation, question.id);
       say(`Answered: ${choice.label}`);
     } catch (error) {
@@ -87,7 +90,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const asker = askerOf(question.author ?? "", session?.principal.name ?? "");
   const takesAway = ({ value }: Choice) => question.takes_away?.includes(value);
   const beside = question.kind === "approval" ? APPROVALS_BESIDE : CHOICES_BESIDE;
-  const lacksWords = asksWords && !reason?.trim();
+  const lacksWords = asksWords && !reason.trim();
   return (
     <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
       {picked ? (
@@ -136,8 +139,8 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {/* A list of questions says it once for all of them. */}
         {refusal && !origin && <span className="wraps">{refusal} </span>}
-        {reason === null && !refusal && (
-          <button type="button" className="link" onClick={() => setReason("")}>
+        {reasoning === null && !refusal && (
+          <button type="button" className="link" onClick={() => setReasoning("pressed")}>
             Add a reason
           </button>
         )}
@@ -145,9 +148,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {question.shown && <ShownResult shown={question.shown} />}
       <Wider question={question} />
       <Remembered calls={question.calls ?? []} />
-      {reason !== null && (
+      {reasoning && (
         <input
-          ref={asksWords ? undefined : focusAtOnce}
+          ref={reasoning === "pressed" ? focusAtOnce : undefined}
           className="input reason"
           aria-label={asksWords ? "Answer" : "Reason"}
           placeholder={asksWords ? "Your answer" : "Reason, kept with the answer"}
