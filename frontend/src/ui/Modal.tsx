@@ -3,6 +3,7 @@
  * `app/focus.ts`.
  */
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { Glyph } from "./Glyph.tsx";
 import { Button } from "./parts.tsx";
 import { pressedKey } from "./typed.ts";
 
@@ -100,6 +101,7 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
       {children}
       {asking && (
         <div className="note tone-amber" role="alert" ref={focusFirst}>
+          <Glyph name="barrier" tone="amber" />
           <p>The text that is typed here is lost when it closes.</p>
           <p className="row wrap">
             <Button onClick={stay}>Go on typing</Button>
