@@ -2,11 +2,10 @@
 
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
-import { answeredHere } from "../../../app/waiting/needs.ts";
+import { answeredHere, type ShownNeed } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useKeptText } from "../../../app/workspace/drafts.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
-import type { Need } from "../../../link/endpoints.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { ownTimes } from "../../../model/words/clock.ts";
@@ -51,7 +50,7 @@ function isPrimary(question: Question, choice: Choice): boolean {
 
 interface QuestionCardProps {
   /** With the answers after which files leave their place, where the hub knows some: they look like no other one. */
-  question: Question & Pick<Need, "takes_away" | "author">;
+  question: Question & Pick<ShownNeed, "takes_away" | "author" | "said">;
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;
@@ -78,7 +77,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       // An offered answer stands for itself; words beside it would be taken instead.
       await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : reason);
       setReason("");
-      answeredHere(constellation, question.id);
+      answeredHere(constellation, question.id, choice.label);
       say(`Answered: ${choice.label}`);
     } catch (error) {
       report(error);
@@ -98,10 +97,14 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           type="checkbox"
           aria-label={`Choose: ${readable(question.text)}`}
           checked={picked.chosen}
+          disabled={question.said !== undefined}
           onChange={(event) => picked.onChange(event.target.checked)}
         />
       ) : (
-        <Glyph name="hand" tone="violet" />
+        <Glyph
+          name={question.said === undefined ? "hand" : "tick"}
+          tone={question.said === undefined ? "violet" : "teal"}
+        />
       )}
       <b className="strong">{readable(ownTimes(question.text))}</b>
       <span className={`answers ${choices.length > beside ? "below" : ""}`}>
@@ -111,7 +114,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
             key={choice.value}
             kind={takesAway(choice) ? "bad" : isPrimary(question, choice) ? "primary" : undefined}
             icon={takesAway(choice) ? "trash" : undefined}
-            disabled={busy}
+            disabled={busy || question.said !== undefined}
             why={choice === WORDS && lacksWords ? "Write an answer first." : null}
             onClick={() => void answer(choice)}
           >
@@ -130,8 +133,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
       {question.kind === "approval" && <Ungranted constellation={constellation} question={question.id} />}
       <span className="sub">
-        {origin} {asker && `${asker} asked for it. `}Asked {age(question.opened_ms, now)}.{" "}
-        {question.expires_ms
+        {origin} {asker && `${asker} asked for it. `}
+        {question.said === undefined ? `Asked ${age(question.opened_ms, now)}. ` : <b>Answered: {question.said}. </b>}
+        {question.expires_ms && question.said === undefined
           ? `Without an answer it is denied in ${duration(Math.max(0, question.expires_ms - now))}. `
           : ""}
         {question.version ? `It is about version ${question.version} of the plan. ` : ""}
