@@ -44,7 +44,8 @@ class Site:
 
 
 PAGE = Site("the page", "frontend")
-TAB = Site("the browser agent", "device_agents/browser", ("frontend/src/styles/tokens.css",))
+_SHARED = ("app/actions/presses.ts", "model/words/words.ts", "styles/tokens.css")
+TAB = Site("the browser agent", "device_agents/browser", tuple(f"frontend/src/{name}" for name in _SHARED))
 SITES = (PAGE, TAB)
 NPM_CACHE = "build/npm"
 

@@ -186,6 +186,30 @@ def test_a_picture_goes_from_the_phone_over_a_server_to_the_desktop_once(
     assert re.search(r"camera\.capture\s+done", tab.get_by_role("list").last.inner_text())
 
 
+def test_a_file_on_a_slow_line_shows_how_much_is_sent_and_is_stopped(
+    tab: Page, stack: Stack, screens: Screens, tmp_path: Path
+) -> None:
+    film = tmp_path / "walk.mov"
+    film.write_bytes(bytes(range(256)) * 16_384)
+    made = stack.submit(plan({"id": "pick", "tool": "file.pick", "device": {"name": NAME}, "args": {"text": "A film"}}))
+    field = tab.get_by_label("Choose a file")
+    expect(field).to_be_attached()
+    line = tab.context.new_cdp_session(tab)
+    slow = {"offline": False, "latency": 40, "downloadThroughput": 200_000, "uploadThroughput": 200_000}
+    line.send("Network.enable")
+    line.send("Network.emulateNetworkConditions", slow)
+    field.set_input_files(film)
+    card = tab.locator(".running li", has_text="walk.mov")
+    expect(card).to_contain_text(re.compile(r"[1-9]\d? %.*of 4\.2 MB"))
+    screens.glimpse(tab, "tab", "sending", "phone")
+    card.get_by_role("button", name="Stop file.pick").click()
+    expect(card).to_have_count(0)
+    line.detach()
+    assert stack.until_state(made, "succeeded", "failed", "partial") == "failed"
+    [attempt] = tasks_of(stack, made)["pick"]["attempts"]
+    assert attempt["code"] == "declined", attempt
+
+
 def test_python_runs_in_the_tab_and_reaches_nothing(tab: Page, stack: Stack, tmp_path: Path) -> None:
     code = {"code": ESCAPES, "input": [1, 2, 39]}
     started = stack.submit(plan({"id": "sum", "tool": "python.run", "device": {"name": NAME}, "args": code}))

@@ -1,4 +1,5 @@
 import { fireEvent, render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { Modal } from "./Modal.tsx";
 
@@ -31,6 +32,39 @@ it("stays at its top where the first field is below it", () => {
   open("fine");
   expect(document.activeElement).not.toBe(screen.getByRole("textbox", { name: "Name" }));
   below.mockRestore();
+});
+
+it("asks before Escape closes it over what was typed, and goes on in the field that was left", async () => {
+  const onClose = vi.fn();
+  vi.stubGlobal("matchMedia", () => ({ matches: true }));
+  render(
+    <Modal label="Save" onClose={onClose}>
+      <input aria-label="Title" />
+    </Modal>,
+  );
+  const title = screen.getByRole("textbox", { name: "Title" });
+  await userEvent.type(title, "My careful title{Escape}");
+  expect(onClose).not.toHaveBeenCalled();
+  expect(document.activeElement).toBe(screen.getByRole("button", { name: "Go on typing" }));
+  await userEvent.keyboard("{Escape}");
+  expect(screen.queryByRole("alert")).toBeNull();
+  expect(document.activeElement).toBe(title);
+  fireEvent(screen.getByRole("dialog"), new Event("cancel", { cancelable: true }));
+  expect(onClose).not.toHaveBeenCalled();
+  await userEvent.click(screen.getByRole("button", { name: "Close without it" }));
+  expect(onClose).toHaveBeenCalledOnce();
+});
+
+it("closes by Escape at once where nothing was typed", async () => {
+  const onClose = vi.fn();
+  vi.stubGlobal("matchMedia", () => ({ matches: true }));
+  render(
+    <Modal label="Save" onClose={onClose}>
+      <input aria-label="Title" />
+    </Modal>,
+  );
+  await userEvent.keyboard("{Escape}");
+  expect(onClose).toHaveBeenCalledOnce();
 });
 
 it("closes by a press beside it, and only where the press began there and nothing was typed", () => {

@@ -1,5 +1,11 @@
-/** The platform's own dialog: it traps the focus and closes on Escape. Giving the focus back is `app/focus.ts`. */
-import { type MouseEvent, type ReactNode, useEffect, useRef } from "react";
+/**
+ * The platform's own dialog: it traps the focus and closes on Escape, after a question where something was typed. Giving the focus back is
+ * `app/focus.ts`.
+ */
+import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { Glyph } from "./Glyph.tsx";
+import { Button } from "./parts.tsx";
+import { pressedKey } from "./typed.ts";
 
 interface ModalProps {
   label: string;
@@ -39,11 +45,24 @@ function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent): bool
   return target === currentTarget && (clientX < left || clientX > right || clientY < top || clientY > bottom);
 }
 
+const focusFirst = (part: HTMLElement | null): void => part?.querySelector("button")?.focus();
+
 export function Modal({ label, className, onClose, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   // A text that is marked with the pointer may end beside the dialog; the browser calls that a click on it.
   const pressedBeside = useRef(false);
   const typed = useRef(false);
+  /** The field that was left by Escape while something is typed. */
+  const [asking, setAsking] = useState<{ from: Element | null } | null>(null);
+  const leave = () => {
+    if (asking) stay();
+    else if (typed.current) setAsking({ from: document.activeElement });
+    else onClose();
+  };
+  const stay = () => {
+    setAsking(null);
+    if (asking?.from instanceof HTMLElement) asking.from.focus();
+  };
   useEffect(() => {
     const element = dialog.current;
     if (element && !element.open) {
@@ -53,7 +72,6 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
     return () => element?.close();
   }, []);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes a dialog without typing; Escape closes any.
     <dialog
       ref={dialog}
       className={className}
@@ -61,7 +79,14 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
       data-returns
       onCancel={(event) => {
         event.preventDefault();
-        onClose();
+        leave();
+      }}
+      onClose={() => dialog.current && onClose()}
+      onKeyDown={(event) => {
+        if (event.defaultPrevented || pressedKey(event) !== "Escape") return;
+        // A browser asks for a second Escape in a row no more, and closes the dialog with what is in it.
+        event.preventDefault();
+        leave();
       }}
       onInput={(event) => {
         if (!(event.target as Element).matches(SEARCH)) typed.current = true;
@@ -74,6 +99,18 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
       }}
     >
       {children}
+      {asking && (
+        <div className="note tone-amber" role="alert" ref={focusFirst}>
+          <Glyph name="barrier" tone="amber" />
+          <p>The text that is typed here is lost when it closes.</p>
+          <p className="row wrap">
+            <Button onClick={stay}>Go on typing</Button>
+            <Button kind="bad" onClick={onClose}>
+              Close without it
+            </Button>
+          </p>
+        </div>
+      )}
     </dialog>
   );
 }

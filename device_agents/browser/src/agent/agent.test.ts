@@ -110,6 +110,23 @@ describe("a call", () => {
     expect(await bench.hub.result("none")).toMatchObject({ outcome: "refused", code: "tool_unavailable" });
   });
 
+  it("that sends a file shows how much of how much, and its person may stop it", async () => {
+    const blob = new Blob([new Uint8Array(1000)]);
+    const never: typeof fetch = (_, init) =>
+      new Promise((_resolve, reject) => init?.signal?.addEventListener("abort", () => reject(init.signal?.reason)));
+    const bench = new Bench({ request: never });
+    const agent = await bench.life([made("send", (call) => call.put({ name: "a.mov", media: "video/mp4", blob }))]);
+    bench.hub.send(dispatch("send", {}));
+    await until(async () => agent.view().running[0]?.told.totalBytes !== undefined);
+    const [work] = agent.view().running;
+    expect(work?.told).toMatchObject({ note: "a.mov", doneBytes: 0, totalBytes: 1000 });
+    work?.stop();
+    const stopped = await bench.hub.result();
+    expect(stopped).toMatchObject({ outcome: "error", code: "declined", effect: "none" });
+    expect(stopped.detail).toBe("the person at the device stopped send");
+    expect(agent.view().running).toEqual([]);
+  });
+
   it("that the owner has switched off is refused with what to tap, and the decision is kept", async () => {
     const bench = new Bench();
     const agent = await bench.life([ask]);

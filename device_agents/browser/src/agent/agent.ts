@@ -9,7 +9,7 @@ import type { Alive, Dispatch, LeaseRef, LedgerEntry, ReportFrame, Welcome } fro
 import type { Ledger } from "../ledger/ledger.ts";
 import { Outbox } from "../ledger/outbox.ts";
 import type { Frame } from "../protocol/codec.ts";
-import type { Surroundings, Tool } from "../tools/interface.ts";
+import type { Surroundings, Told, Tool } from "../tools/interface.ts";
 import type { HttpSession } from "./artifacts.ts";
 import { type CallEnd, ended, RunningCall } from "./call.ts";
 import { Chatter } from "./chatter.ts";
@@ -51,7 +51,7 @@ interface Kept {
   running: RunningCall | null;
   end: CallEnd | null;
   tail: string;
-  note: string;
+  told: Told;
 }
 
 const RECENT = 30;
@@ -172,9 +172,12 @@ export class Agent implements Peer {
   }
 
   #showCalls(): void {
-    const running = [...this.#calls.values()]
-      .filter((call) => call.running !== null && call.end === null)
-      .map((call) => ({ at: call.dispatch.at, tool: call.dispatch.tool, note: call.note }));
+    const asking = new Set(this.#questions.open.map(({ at }) => leaseKey(at)));
+    const running = [...this.#calls.values()].flatMap(({ dispatch: { at, tool }, running, end, told }) =>
+      running === null || end !== null || asking.has(leaseKey(at))
+        ? []
+        : [{ at, tool, told, stop: () => running.decline() }],
+    );
     this.#show({ running, questions: this.#questions.open, recent: this.#ledger.recent(RECENT) });
   }
 
@@ -362,7 +365,7 @@ export class Agent implements Peer {
   }
 
   #kept(dispatch: Dispatch, durable: boolean): Kept {
-    return { dispatch, durable, running: null, end: null, tail: "", note: "" };
+    return { dispatch, durable, running: null, end: null, tail: "", told: {} };
   }
 
   #start(dispatch: Dispatch, fenceAt: number | null): void {
@@ -474,9 +477,9 @@ export class Agent implements Peer {
           const notice = { id: this.#shown, title, text };
           this.#show({ notices: [notice, ...this.#view.notices].slice(0, NOTICES_MOST) });
         },
-        progress: (doneBytes, fraction, note) => {
-          this.#chatter.progress(at, doneBytes, fraction, note);
-          call.note = note;
+        progress: (told) => {
+          this.#chatter.progress(at, told);
+          call.told = told;
           this.#showCalls();
         },
       },

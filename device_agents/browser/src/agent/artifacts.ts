@@ -7,7 +7,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { ANSWER_PROOF, answerProof, requestProof } from "../protocol/channel.ts";
 import { hex } from "../protocol/proof.ts";
-import { type FileRef, type LocalFile, type Share, ToolFailed } from "../tools/interface.ts";
+import { type FileRef, type LocalFile, type Share, type Told, ToolFailed } from "../tools/interface.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 const BACKOFF_S = [0.1, 0.2, 0.4, 0.8, 1.6, 3];
@@ -26,7 +26,7 @@ export interface Terms {
   clock: () => number;
   pause: (s: number, signal: AbortSignal) => Promise<void>;
   signal: AbortSignal;
-  progress: (terms: { doneBytes: number; fraction?: number; note: string }) => void;
+  progress: (terms: Told) => void;
   log: (text: string) => void;
   request?: typeof fetch;
 }
@@ -51,6 +51,8 @@ export async function put(
   terms: Terms,
   share: Share = { before: 0, total: file.blob.size },
 ): Promise<FileRef> {
+  // A slow line takes seconds for the first chunk: its person sees at once that the file is on its way.
+  tellSent(0, file.name, terms, share);
   const hash = await hashBlob(file.blob);
   await retry(`sending ${file.name}`, terms, () => putOnce(file, hash, terms, share));
   return { artifact: hash, bytes: file.blob.size, name: file.name, media: file.media };
@@ -103,15 +105,19 @@ async function call(hash: string, terms: Terms, init: RequestInit & { method: st
   return answer;
 }
 
+function tellSent(bytes: number, note: string, terms: Terms, { before, total }: Share): void {
+  const doneBytes = before + bytes;
+  terms.progress({ doneBytes, totalBytes: total, fraction: total > 0 ? doneBytes / total : 1, note });
+}
+
 async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms, share: Share): Promise<void> {
   const size = blob.size;
-  const { before, total } = share;
-  const sent = (bytes: number) =>
-    terms.progress({ doneBytes: before + bytes, fraction: total > 0 ? (before + bytes) / total : 1, note: name });
+  const sent = (bytes: number) => tellSent(bytes, name, terms, share);
   const head = await call(hash, terms, { method: "HEAD" });
   if (head.status === 200) return sent(size);
   if (head.status !== 404) await refuse(head, `HEAD ${name}`);
   let offset = offsetOf(head) ?? 0;
+  sent(offset);
   do {
     const body = blob.slice(offset, offset + CHUNK_BYTES);
     const headers = {

@@ -14,6 +14,7 @@ import {
   type LocalFile,
   type Question,
   type Share,
+  type Told,
   type Tool,
   ToolFailed,
 } from "../tools/interface.ts";
@@ -55,7 +56,7 @@ export interface CallParts {
   ask: (question: Question, signal: AbortSignal) => Promise<unknown>;
   say: (stream: Stream, text: string) => void;
   show: (title: string, text: string) => void;
-  progress: (doneBytes: number, fraction: number | undefined, note: string) => void;
+  progress: (told: Told) => void;
 }
 
 class Stopped extends Error {}
@@ -92,6 +93,11 @@ export class RunningCall implements Call {
 
   stop(why: string): void {
     this.#abort.abort(new Stopped(why));
+  }
+
+  /** The person at the device wants it no longer: it ends as a question does that is declined. */
+  decline(): void {
+    this.#abort.abort(new ToolFailed("declined", `the person at the device stopped ${this.dispatch.tool}`));
   }
 
   moveFence(fenceAt: number): void {
@@ -224,8 +230,8 @@ export class RunningCall implements Call {
     this.#parts.say(stream, shown(line, Object.values(this.dispatch.secrets ?? {}), Number.POSITIVE_INFINITY));
   }
 
-  progress(terms: { doneBytes?: number; fraction?: number; note?: string }): void {
-    if (!this.signal.aborted) this.#parts.progress(terms.doneBytes ?? 0, terms.fraction, terms.note ?? "");
+  progress(told: Told): void {
+    if (!this.signal.aborted) this.#parts.progress(told);
   }
 
   #artifactTerms(): artifacts.Terms {
@@ -237,7 +243,7 @@ export class RunningCall implements Call {
       request,
       deadline: Math.min(this.#closeAt, this.#fenceAt ?? Number.POSITIVE_INFINITY) - UPLOAD_MARGIN_S,
       signal: this.signal,
-      progress: (terms) => this.progress(terms),
+      progress: (told) => this.progress(told),
       log: (text) => this.log(text),
     };
   }

@@ -5,6 +5,7 @@
 import type { LeaseRef, LogChunk, Progress } from "../generated/protocol.ts";
 import type { Frame } from "../protocol/codec.ts";
 import { utf8Length } from "../protocol/values.ts";
+import type { Told } from "../tools/interface.ts";
 import { leaseKey } from "./core.ts";
 
 const GATHER_S = 0.1;
@@ -50,7 +51,7 @@ export class Chatter {
     this.#soon();
   }
 
-  progress(at: LeaseRef, doneBytes: number, fraction: number | undefined, note: string): void {
+  progress(at: LeaseRef, { doneBytes = 0, fraction, note = "" }: Told): void {
     const voice = this.#voices.get(leaseKey(at));
     if (voice === undefined) return;
     const fraction_1000 = fraction === undefined ? -1 : Math.max(0, Math.min(1000, Math.round(fraction * 1000)));

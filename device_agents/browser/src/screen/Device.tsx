@@ -1,5 +1,6 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { bytes } from "../../../../frontend/src/model/words/words.ts";
 import type { Agent } from "../agent/agent.ts";
 import { isRemoved } from "../agent/connection.ts";
 import { JoinRefused } from "../agent/joining.ts";
@@ -74,7 +75,8 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
                 <QuestionCard key={open.id} open={open} />
               ))}
             </div>
-            {view.questions.length === 0 && <Quiet view={view} />}
+            {view.running.length > 0 && <Running work={view.running} />}
+            {view.questions.length === 0 && view.running.length === 0 && <Quiet view={view} />}
           </section>
           <section aria-labelledby="may">
             <h2 id="may">What others may do here</h2>
@@ -113,18 +115,37 @@ function LinkPill({ view }: { view: View }) {
   }
 }
 
+/** Outside of the live region of the questions: nobody wants each chunk of a file read out. */
+function Running({ work }: { work: View["running"] }) {
+  return (
+    <ul className="running">
+      {work.map(({ at, tool, told, stop }) => (
+        <li key={`${at.constellation}/${at.task}/${at.attempt}`} className="card">
+          <Pill tone="blue">Running</Pill> {tool} {told.note && <span className="dim">{told.note}</span>}
+          {told.totalBytes !== undefined && <Sent done={told.doneBytes ?? 0} total={told.totalBytes} />}
+          <button type="button" className="big" aria-label={`Stop ${tool}`} onClick={stop}>
+            Stop
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Sent({ done, total }: { done: number; total: number }) {
+  const part = total > 0 ? done / total : 1;
+  return (
+    <span className="sent">
+      <progress aria-label="Sent to the hub" max={1} value={part} />
+      {Math.floor(part * 100)} %{" "}
+      <span className="dim">
+        {bytes(done)} of {bytes(total)}
+      </span>
+    </span>
+  );
+}
+
 function Quiet({ view }: { view: View }) {
-  if (view.running.length > 0) {
-    return (
-      <ul className="running">
-        {view.running.map(({ at, tool, note }) => (
-          <li key={`${at.constellation}/${at.task}/${at.attempt}`} className="card">
-            <Pill tone="blue">Running</Pill> {tool} {note && <span className="dim">{note}</span>}
-          </li>
-        ))}
-      </ul>
-    );
-  }
   if (view.link.state === "stopped") return <p className="dim">Nothing.</p>;
   const away = view.link.state === "waiting" ? ` ${view.link.why.reason}; it is tried again by itself.` : "";
   return <p className="dim">Nothing.{away || " Leave this page open, and what others ask for appears here."}</p>;

@@ -143,6 +143,27 @@ describe("a switch", () => {
   });
 });
 
+describe("work that runs here", () => {
+  it("says how much of a file is sent beside an open question, and is stopped by a tap", async () => {
+    const stop = vi.fn();
+    const at = { attempt: 1, constellation: "c", incarnation: 1, task: "t" };
+    const told = { note: "a.mov", doneBytes: 5_000_000, totalBytes: 12_000_000 };
+    const question: Question = { kind: "line", text: "Where?" };
+    const open = { id: "q", at: { ...at, task: "q" }, tool: "ask", asked: { by: "", words: "" }, question };
+    const running = [{ at, tool: "file.pick", told, stop }];
+    const view = { name: "pocket", link: { state: "online" }, notices: [], questions: [open], running, recent: [] };
+    const whole = { ...view, policy: {}, trouble: "" };
+    const agent = { subscribe: () => () => {}, view: () => whole } as unknown as Agent;
+    const opened = { code: null, joined: null, identity: { device: "d-1", sealed: true } } as unknown as Opened;
+    render(<Device opened={opened} agent={agent} />);
+    const card = screen.getByText("a.mov").closest("li");
+    expect(card?.textContent).toContain("41 % 5.0 MB of 12 MB");
+    expect(screen.getByRole("progressbar", { name: "Sent to the hub" }).closest("[aria-live]")).toBeNull();
+    await userEvent.setup().click(screen.getByRole("button", { name: "Stop file.pick" }));
+    expect(stop).toHaveBeenCalledOnce();
+  });
+});
+
 describe("a device that was removed", () => {
   const ended = { reason: "pocket was revoked on this hub", fix: "", retryAfterS: 0, final: true };
   const drawn = (code: string | null) => {

@@ -50,6 +50,14 @@ export interface Share {
   total: number;
 }
 
+/** How far a call has come. */
+export interface Told {
+  doneBytes?: number;
+  totalBytes?: number;
+  fraction?: number;
+  note?: string;
+}
+
 interface Asked {
   /** What it is for, in the words of the request. */
   text: string;
@@ -82,7 +90,7 @@ export interface Call {
   /** Put a notice on the page, where it stays until its person takes it away. */
   show(title: string, text: string): void;
   log(text: string, stream?: "log" | "stdout" | "stderr"): void;
-  progress(terms: { doneBytes?: number; fraction?: number; note?: string }): void;
+  progress(terms: Told): void;
 }
 
 /** What of a browser decides whether a tool can work; a test makes its own. */

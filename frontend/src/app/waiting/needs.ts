@@ -5,36 +5,70 @@ import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
 import { forgetStopped, readStopped } from "./waiting.ts";
 
+/** An open question, or one that was answered here a moment ago, with its answer in words. */
+export type ShownNeed = Need & { said?: string };
+
 interface Needs {
   items: Need[];
+  /** The open ones, and those that stay in their place for a moment. */
+  shown: ShownNeed[];
   read: boolean;
-  set: (items: Need[]) => void;
 }
 
-const useStore = create<Needs>((set) => ({ items: [], read: false, set: (items) => set({ items, read: true }) }));
+const EMPTY: Needs = { items: [], shown: [], read: false };
+const useStore = create<Needs>(() => EMPTY);
 
-export function useNeeds(): { items: Need[]; count: number; read: boolean } {
-  const items = useStore((state) => state.items);
-  const read = useStore((state) => state.read);
-  return { items, count: items.length, read };
+/** A card that leaves with the press moves the next one under the hand; so long its answer can be read in its place. */
+export const STAYS_MS = 2_000;
+
+const isSame = (one: Need, other: Need) => one.id === other.id && one.constellation === other.constellation;
+
+/** Takes what is open now; what was answered here keeps its place, and is not open whatever an older reading says. */
+function take(read: Need[], shown = useStore.getState().shown): void {
+  const staying = shown.filter((need) => need.said !== undefined);
+  const items = read.filter((need) => !staying.some((one) => isSame(one, need)));
+  const merged: ShownNeed[] = [...items];
+  for (const need of staying) merged.splice(shown.indexOf(need), 0, need);
+  useStore.setState({ items, shown: merged, read: true });
+}
+
+export function useNeeds(): Needs & { count: number } {
+  const { items, shown, read } = useStore();
+  return { items, shown, count: items.length, read };
 }
 
 /**
  * The open questions of a constellation with the answers that take files away, which the hub's list alone knows. One that
  * is not in it yet is held back, since such an answer would look like any other. Without the hub nothing can be answered,
- * and all are shown.
+ * and all are shown. One that was answered here stays for a moment.
  */
-export function withDangers(constellation: string, open: Question[], needs: Need[], away: boolean) {
-  return open.flatMap((question) => {
-    const need = needs.find((one) => one.constellation === constellation && one.id === question.id);
-    return need || away ? [{ ...question, takes_away: need?.takes_away }] : [];
+export function withDangers(constellation: string, open: Question[], needs: ShownNeed[], away: boolean) {
+  const own = needs.filter((need) => need.constellation === constellation);
+  const answered = own.filter((need) => need.said !== undefined);
+  const asked = open.flatMap((question) => {
+    const need = own.find((one) => one.id === question.id);
+    if (need?.said !== undefined) return [];
+    return need || away ? [{ ...question, takes_away: need?.takes_away, said: undefined }] : [];
   });
+  return [...answered, ...asked].sort((one, other) => one.opened_ms - other.opened_ms);
 }
 
-/** Takes a question off the list at once; the next reading is the truth. */
-export function answeredHere(constellation: string, id: string): void {
-  const { items, set } = useStore.getState();
-  set(items.filter((item) => item.id !== id || item.constellation !== constellation));
+/** Takes a question off the open ones at once, and leaves it in its place for a moment with its answer. */
+export function answeredHere(constellation: string, id: string, said: string): void {
+  const { items, shown } = useStore.getState();
+  const isIt = (need: Need) => need.id === id && need.constellation === constellation;
+  take(
+    items,
+    shown.map((need) => (isIt(need) ? { ...need, said } : need)),
+  );
+  setTimeout(() => {
+    const held = useStore.getState();
+    if (held.shown.some(isIt))
+      take(
+        held.items,
+        held.shown.filter((need) => !isIt(need)),
+      );
+  }, STAYS_MS);
 }
 
 /** Reading what tasks wait for takes several calls, and a busy hub changes tasks all the time. */
@@ -55,7 +89,7 @@ export function watchNeeds(workspace: Workspace): () => void {
   const readQuestions = () =>
     asking(async () => {
       const items = await workspace.hub.approvals();
-      if (wanted) useStore.getState().set(items);
+      if (wanted) take(items);
     });
   const readWork = () =>
     asking(async () => {
@@ -79,7 +113,7 @@ export function watchNeeds(workspace: Workspace): () => void {
     begin();
     for (const end of ends) end();
     // What waited for one person is not shown to the next one who signs in here.
-    useStore.setState({ items: [], read: false });
+    useStore.setState(EMPTY);
     forgetStopped();
   };
 }

@@ -45,6 +45,14 @@ it("is kept for each place apart", () => {
   expect(open().found).toBeNull();
 });
 
+it("leaves nothing behind at a place that is only looked at, or where nothing is left to send", () => {
+  const before = Object.keys({ ...sessionStorage });
+  open().keep({ words: "back up everything" });
+  open().keep(null);
+  new Kept("text.c.t.hint");
+  expect(Object.keys({ ...sessionStorage })).toEqual(before);
+});
+
 it("is not touched by a tab that only opens its place", () => {
   open().keep({ words: "mine" });
   const before = JSON.stringify({ ...localStorage });

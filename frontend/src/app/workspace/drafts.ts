@@ -1,12 +1,12 @@
 /**
  * The texts that a person has not sent yet, one for each place where one is written: the words of a request, a plan in
- * rows, a draft over a running plan. They are kept as they are typed and are there after a reload, on another page and
+ * rows, a draft over a running plan, words about one task or question. They are kept as they are typed and are there after a reload, on another page and
  * after the next sign-in (`personal.ts` says whose they are). Owns where they lie, and knows nothing of their content.
  *
  * Two tabs at one place have a text each. A tab that is opened begins with the newest text of its place and takes it
  * over with the first change; the tab in which that one still stands then keeps its own again, under another key.
  */
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import { PREFIX, personalKeys, readPersonal, writePersonal } from "./personal.ts";
 
 interface Entry {
@@ -24,7 +24,7 @@ export class Kept<T extends object> {
   private taken: Entry | null;
 
   constructor(private readonly place: string) {
-    this.key = readSlot(place) ?? newSlot(place);
+    this.key = readSlot(place) ?? freeKey(place);
     const entries = entriesOf(place);
     const own = entries.find(({ key }) => key === this.key) ?? null;
     const entry = own ?? entries[0] ?? null;
@@ -37,22 +37,25 @@ export class Kept<T extends object> {
   keep(value: T | null): void {
     this.own = value && JSON.stringify({ ...value, atMs: Date.now() });
     writePersonal(this.key, this.own);
+    writeSlot(this.place, this.own && this.key);
     if (this.taken && readPersonal(this.taken.key) === this.taken.text) writePersonal(this.taken.key, null);
     this.taken = null;
   }
 
   /** Begins another text at this place; the one before stays, and is there again when this one is sent. */
   begin(): void {
-    this.key = newSlot(this.place);
+    this.key = freeKey(this.place);
     this.own = null;
     this.taken = null;
+    writeSlot(this.place, this.key);
   }
 
   /** Another tab has taken this text over, or wrote under its key, as the copy of a tab does. */
   readonly hear = (event: StorageEvent): void => {
     if (event.key !== this.key || this.own === null || event.newValue === this.own) return;
-    this.key = newSlot(this.place);
+    this.key = freeKey(this.place);
     writePersonal(this.key, this.own);
+    writeSlot(this.place, this.key);
   };
 }
 
@@ -64,6 +67,20 @@ export function useKept<T extends object>(place: string): Kept<T> {
     return () => removeEventListener("storage", kept.hear);
   }, [kept]);
   return kept;
+}
+
+/** A text of a few words about one thing, such as a task; a component stands for one place. Empty keeps none. */
+export function useKeptText(place: string): [text: string, write: (text: string) => void] {
+  const kept = useKept<{ text: string }>(`text.${place}`);
+  const [text, setText] = useState(() => String(kept.found?.text ?? ""));
+  const write = useCallback(
+    (next: string) => {
+      setText(next);
+      kept.keep(next ? { text: next } : null);
+    },
+    [kept],
+  );
+  return [text, write];
 }
 
 /** The texts of a place, the newest first. */
@@ -96,12 +113,14 @@ function readSlot(place: string): string | null {
   }
 }
 
-function newSlot(place: string): string {
-  const key = `${PREFIX}${place}#${crypto.randomUUID()}`;
+const freeKey = (place: string): string => `${PREFIX}${place}#${crypto.randomUUID()}`;
+
+/** Many places are only looked at: one where nothing is kept has no slot. */
+function writeSlot(place: string, key: string | null): void {
   try {
-    sessionStorage.setItem(`${PREFIX}${place}`, key);
+    if (key === null) sessionStorage.removeItem(`${PREFIX}${place}`);
+    else sessionStorage.setItem(`${PREFIX}${place}`, key);
   } catch {
     // Storage is off: a reload begins with the newest text of the place, if any was kept.
   }
-  return key;
 }

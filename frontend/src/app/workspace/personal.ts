@@ -14,6 +14,7 @@ const BOUNDS: readonly (readonly [prefix: string, most: number, ages: boolean])[
   [`${PREFIX}draft`, 20, false],
   [`${PREFIX}words`, 20, false],
   [`${PREFIX}live.`, 20, true],
+  [`${PREFIX}text.`, 40, true],
   [OUTPUTS, 40, true],
 ];
 

@@ -55,6 +55,8 @@ describe("a deed in words", () => {
     expect(said({ kind: "device_online", category: "devices", about: "d-1", by: "engine" })).toBe(
       "came online: wolke7",
     );
+    const silent = { kind: "device_offline", category: "devices", about: "d-1", by: "engine" } as const;
+    expect(said({ ...silent, by_name: "wolke7" }), "noted by the hub").toBe("went offline");
     expect(said({ kind: "device_drain", category: "devices", about: "d-1", by: "person:ann" })).toBe("drained wolke7");
     expect(said({ kind: "device_joined", category: "devices", about: "d-1" })).toBe("joined");
     expect(said({ kind: "device_joined", category: "devices", about: "d-1", by: "person:ann" })).toBe(

@@ -68,7 +68,7 @@ export function deedText(deed: ActivityRow, nameOf: (device: string) => string):
   // Ids of sessions, tokens, constellations, join codes and proposals say nothing to a person; what is about them stands in the note.
   const named =
     about &&
-    about !== author(deed.by) &&
+    about !== whoDid(deed, nameOf) &&
     !/^[cs]-/.test(about) &&
     (OF_TASKS.has(deed.category) || !AN_ID.test(about)) &&
     (deed.category !== "access" || deed.about_name || deed.kind.startsWith("secret_"));

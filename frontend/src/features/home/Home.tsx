@@ -102,7 +102,7 @@ export function HomePage() {
         {list.problem && <ProblemNote problem={list.problem} />}
         <div className="columns">
           <div className="cards">
-            {needs.count > 0 && (
+            {needs.shown.length > 0 && (
               <section className="card">
                 <header>
                   <h2>{mine.whyNot ? "Waits for an approver" : "Needs you"}</h2>
@@ -111,7 +111,7 @@ export function HomePage() {
                     Inbox
                   </Link>
                 </header>
-                {needs.items.map((need) => (
+                {needs.shown.map((need) => (
                   <QuestionCard
                     key={`${need.constellation}/${need.id}`}
                     question={need}

@@ -31,6 +31,8 @@ export function InboxPage() {
   });
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const approvals = needs.items.filter((need) => need.kind === "approval");
+  // The boxes stay as long as the cards that were answered: without them all cards move.
+  const boxed = needs.shown.filter((need) => need.kind === "approval").length > 1;
   const picked = approvals.filter((need) => chosen.has(keyOf(need)));
   const choose = (need: Need, on: boolean) =>
     setChosen((held) => new Set(on ? [...held, keyOf(need)] : [...held].filter((key) => key !== keyOf(need))));
@@ -45,29 +47,29 @@ export function InboxPage() {
         <Notices />
         <RecipeNotices />
         <WaitingCard />
-        {!(needs.count === 0 && waiting.count > 0) && (
+        {!(needs.shown.length === 0 && waiting.count > 0) && (
           <section className="card">
-            {approvals.length > 1 && (
+            {boxed && (
               <Together
                 picked={picked}
                 all={approvals.length}
                 onAll={(on) => setChosen(new Set(on ? approvals.map(keyOf) : []))}
               />
             )}
-            {needs.items.map((need) => (
+            {needs.shown.map((need) => (
               <QuestionCard
                 key={keyOf(need)}
                 question={need}
                 constellation={need.constellation}
                 origin={<Origin need={need} />}
                 picked={
-                  approvals.length > 1 && need.kind === "approval"
+                  boxed && need.kind === "approval"
                     ? { chosen: chosen.has(keyOf(need)), onChange: (on) => choose(need, on) }
                     : undefined
                 }
               />
             ))}
-            {needs.count === 0 && (
+            {needs.shown.length === 0 && (
               <Empty title={needs.read && waiting.read ? "Nothing waits for you." : "Reading."}>
                 Questions, approvals, what devices ask and what they lack come here and can be answered in place.
               </Empty>
@@ -103,7 +105,7 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
     try {
       for (const need of picked) {
         await hub.answer(need.constellation, need, value);
-        answeredHere(need.constellation, need.id);
+        answeredHere(need.constellation, need.id, value === "allow" ? "Approve" : "Deny");
         done += 1;
       }
     } catch (error) {
@@ -119,7 +121,7 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
       <input
         type="checkbox"
         aria-label="Choose all approvals"
-        checked={picked.length === all}
+        checked={all > 0 && picked.length === all}
         onChange={(event) => onAll(event.target.checked)}
       />
       <span className="dim">

@@ -6,6 +6,7 @@ import { useDoing } from "../../app/actions/Actions.tsx";
 import type { Unplanned } from "../../app/waiting/unplanned.ts";
 import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
+import { useKeptText } from "../../app/workspace/drafts.ts";
 import { nameOfDevice, replacesWords, taskNamed } from "../../model/fleet/fleet.ts";
 import { toolsOf } from "../../model/fleet/tools.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
@@ -58,7 +59,8 @@ export function AskItem({ ask }: { ask: Ask }) {
   const fleet = useFleet();
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
-  const [reason, setReason] = useState<string | null>(null);
+  const [reason, setReason] = useKeptText(`${ask.device}.${ask.id}.reason`);
+  const [reasoning, setReasoning] = useState<"begun" | "pressed" | null>(reason ? "begun" : null);
   const name = nameOfDevice(fleet, ask.device);
   const facts = fleet.kind<Offer>("offer").get(ask.device)?.facts;
   const title = toolsOf(fleet).get(ask.tool)?.title ?? ask.tool;
@@ -67,7 +69,8 @@ export function AskItem({ ask }: { ask: Ask }) {
   const answer = async (allow: boolean) => {
     setBusy(true);
     try {
-      await hub.answerAsk(ask.device, ask.id, ask.action, allow, reason ?? "");
+      await hub.answerAsk(ask.device, ask.id, ask.action, allow, reason);
+      setReason("");
       say(allow ? `${name} goes on` : `${name} will not do it`);
     } catch (error) {
       report(error);
@@ -108,8 +111,8 @@ export function AskItem({ ask }: { ask: Ask }) {
           </>
         )}
         Asked {age(ask.asked_ms, now)}. Without an answer it is denied in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
-        {here && reason === null && may && (
-          <button type="button" className="link" onClick={() => setReason("")}>
+        {here && reasoning === null && may && (
+          <button type="button" className="link" onClick={() => setReasoning("pressed")}>
             Add a reason
           </button>
         )}
@@ -120,10 +123,10 @@ export function AskItem({ ask }: { ask: Ask }) {
           <CopyLine line={typedOnDevice(`starloom-agent approve ${ask.id}`, facts)} label="the line that allows it" />
         </span>
       )}
-      {reason !== null && (
+      {reasoning && (
         <input
           className="input reason"
-          ref={focusAtOnce}
+          ref={reasoning === "pressed" ? focusAtOnce : undefined}
           aria-label="Reason"
           placeholder="Reason, told to the device"
           value={reason}

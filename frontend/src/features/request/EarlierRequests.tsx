@@ -15,7 +15,7 @@ const ASKED_MOST = 3;
 
 /** Questions of a planner about words that were sent from here before: they wait for an answer, not for a plan. */
 export function AskedBack() {
-  const asked = useNeeds().items.filter((need) => need.kind === "planner");
+  const asked = useNeeds().shown.filter((need) => need.kind === "planner");
   if (asked.length === 0) return null;
   return (
     <section className="card" aria-label="Asked while planning">

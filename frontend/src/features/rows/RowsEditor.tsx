@@ -8,10 +8,10 @@ import { paramsOf } from "../../model/rows/document.ts";
 import { copied, moved, patched, removed } from "../../model/rows/edit.ts";
 import type { RowFault } from "../../model/rows/faults.ts";
 import { withoutParam } from "../../model/rows/params.ts";
-import { after, type Row, rowsOf } from "../../model/rows/row.ts";
+import { after, leftAt, type Row, rowsOf } from "../../model/rows/row.ts";
 import type { Sample } from "../../model/rows/sample.ts";
 import { formOf } from "../../model/rows/schema.ts";
-import { withWhere } from "../../model/rows/where.ts";
+import { type Where, whereWords, withWhere } from "../../model/rows/where.ts";
 import type { RequestPreview } from "../../model/types.ts";
 import { Button, Tabs } from "../../ui/parts.tsx";
 import { Said } from "../../ui/Said.tsx";
@@ -215,6 +215,14 @@ function RowEntry({ row, rows, editor, open, onOpen, onCopied, onPickTool }: Row
   const tool = tools.get(row.what);
   const preview = editor.preview?.tasks.find((task) => task.id === row.id);
   const lock = locked.get(row.id) ?? null;
+  /** The place that this row has left, as long as others stay behind there. */
+  const [place, setPlace] = useState<Where | null>(null);
+  const behind = place ? leftAt(rows, row.id, place).filter((one) => !locked.has(one.id)) : [];
+  const put = (ids: readonly string[], where: Where) =>
+    change((held) => ({
+      ...held,
+      plan: ids.reduce((plan, id) => patched(plan, id, (task) => withWhere(task, where)), held.plan),
+    }));
   return (
     <li>
       <RowLine
@@ -230,10 +238,25 @@ function RowEntry({ row, rows, editor, open, onOpen, onCopied, onPickTool }: Row
         trying={trying === row.id}
         onOpen={() => onOpen(open ? null : row.id)}
         onPickTool={onPickTool}
-        onWhere={(where) =>
-          change((held) => ({ ...held, plan: patched(held.plan, row.id, (task) => withWhere(task, where)) }))
-        }
+        onWhere={(where) => {
+          if (behind.length === 0) setPlace(row.where);
+          put([row.id], where);
+        }}
       />
+      {place && behind.length > 0 && (
+        <LeftBehind
+          place={place}
+          row={row}
+          behind={behind}
+          onFollow={() =>
+            put(
+              behind.map((one) => one.id),
+              row.where,
+            )
+          }
+          onStay={() => setPlace(null)}
+        />
+      )}
       <RowFaults faults={faults} onFix={(fault, at) => change((held) => fault.fixes[at]?.apply(held) ?? held)} />
       {open && (
         <>
@@ -272,6 +295,27 @@ function RowEntry({ row, rows, editor, open, onOpen, onCopied, onPickTool }: Row
         </>
       )}
     </li>
+  );
+}
+
+/** Rows that check or use what a row leaves on a device, which now leaves it on another one. */
+function LeftBehind(props: { place: Where; row: Row; behind: Row[]; onFollow: () => void; onStay: () => void }) {
+  const { place, row, behind, onFollow, onStay } = props;
+  const one = behind.length === 1;
+  const numbers = behind.map((each) => each.at + 1).join(", ");
+  return (
+    <div className="rowfaults row wrap small" role="status">
+      <span className="word tone-amber">
+        {one ? "Row" : "Rows"} {numbers}, which {one ? "follows" : "follow"} it, still {one ? "runs" : "run"} on{" "}
+        {whereWords(place)}.
+      </span>
+      <Button onClick={onFollow}>
+        Run {one ? "it" : "them"} on {whereWords(row.where)} too
+      </Button>
+      <Button kind="quiet" onClick={onStay}>
+        Leave {one ? "it" : "them"} there
+      </Button>
+    </div>
   );
 }
 

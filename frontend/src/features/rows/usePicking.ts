@@ -4,7 +4,7 @@ import type { ToolView } from "../../model/fleet/tools.ts";
 import type { Fields } from "../../model/rows/document.ts";
 import { added, patched, withItem, withTool, withUse } from "../../model/rows/edit.ts";
 import { type Branch, branches, type Sample, suitable } from "../../model/rows/sample.ts";
-import { formOf } from "../../model/rows/schema.ts";
+import { type Field, formOf, isAside } from "../../model/rows/schema.ts";
 import type { Drafting } from "./useDraft.ts";
 
 interface Use {
@@ -62,20 +62,25 @@ export function usePicking({ drafting: { draft, change }, tools, samples, onAdde
   };
 }
 
-const withSource = (task: Fields, field: string, { from, output, inner }: Use): Fields =>
-  inner === null ? withUse(task, field, { from, output }) : withItem(task, field, { from, list: output, inner });
+const withSource = (task: Fields, { name, kind }: Field, { from, output, inner }: Use): Fields =>
+  inner === null
+    ? withUse(task, name, { from, output })
+    : withItem(task, name, { from, list: output, inner, alone: kind === "words" });
+
+/** Fields that take a value of another name. */
+const LIKE: { [name: string]: readonly string[] } = { path: ["paths", "root", "under", "folder"], name: ["names"] };
 
 /** The field of a form that a value suits best: one that must be filled in before one that may. */
-function fieldFor(
-  fields: ReturnType<typeof formOf>["fields"],
-  sample: Sample | undefined,
-  { output, inner }: Use,
-): string | null {
+export function fieldFor(fields: readonly Field[], sample: Sample | undefined, { output, inner }: Use): Field | null {
   const meant = (one: Branch) =>
     inner === null ? one.pointer === output : one.item?.list === output && one.item.inner === inner;
   const branch = sample ? branches(sample.value).filter(meant) : [];
   const whole = branch.map((one) => ({ ...one, pointer: one.pointer || "/", inItem: false }));
-  const suits = fields.filter((field) => suitable(whole, field).length > 0);
-  const named = suits.find((field) => whole.some((one) => one.name === field.name));
-  return (named ?? suits.find((field) => field.required) ?? suits[0])?.name ?? null;
+  // A list of texts takes the text of an item as the one in it.
+  const kindOf = (field: Field) => (inner !== null && field.kind === "words" ? { ...field, kind: "text" } : field);
+  const suits = fields.filter((field) => !isAside(field) && suitable(whole, kindOf(field)).length > 0);
+  const named = (names: readonly string[]) => suits.find((field) => names.includes(field.name));
+  const names = whole.map((one) => one.name);
+  const like = names.flatMap((name) => (Object.hasOwn(LIKE, name) ? (LIKE[name] ?? []) : []));
+  return named(names) ?? named(like) ?? suits.find((field) => field.required) ?? suits[0] ?? null;
 }

@@ -4,16 +4,27 @@ import { useFleet } from "../../app/workspace/context.ts";
 import type { Terms } from "../../link/schedules.ts";
 import { devices } from "../../model/fleet/fleet.ts";
 import type { ScheduleRow } from "../../model/types.ts";
-import { type Clock, clockOf, cronOf, firingTime, type Rhythm, WEEKDAYS } from "../../model/words/clock.ts";
+import {
+  type Clock,
+  clockOf,
+  cronOf,
+  DAY_OF_ALL,
+  firingTime,
+  LAST_DAY,
+  type Rhythm,
+  WEEKDAYS,
+} from "../../model/words/clock.ts";
 import { numberIn } from "../../model/words/exact.ts";
 import { Labelled, useTypedText } from "../../ui/parts.tsx";
 
+const LAST_DAYS = "on the last day of every month";
 const RHYTHMS: [Rhythm, string][] = [
   ["hourly", "every hour"],
   ["daily", "every day"],
   ["weekdays", "Monday to Friday"],
   ["weekly", "every week"],
   ["monthly", "every month"],
+  ["last_day", LAST_DAYS],
   ["cron", "in words, or by a cron expression"],
 ];
 const OVERLAPS: [Terms["overlap"], string][] = [
@@ -114,7 +125,16 @@ export function ClockForm({ terms, clock, onChange, onCalendar }: ClockFormProps
       )}
       {clock.rhythm === "monthly" && (
         <Labelled label="On day">
-          {(id) => <WholeField id={id} value={clock.day} least={1} most={28} onValue={(day) => wind({ day })} />}
+          {(id) => (
+            <>
+              <WholeField id={id} value={clock.day} least={1} most={LAST_DAY} onValue={(day) => wind({ day })} />
+              {clock.day > DAY_OF_ALL && (
+                <span className="small dim" role="status">
+                  A month without a day {clock.day} is left out. <i>How often</i> has <i>{LAST_DAYS}</i>, too.
+                </span>
+              )}
+            </>
+          )}
         </Labelled>
       )}
       {clock.rhythm === "cron" ? (

@@ -71,14 +71,15 @@ it("keeps the day of a month as it is typed, and saves no day that there is not"
   const day = screen.getByLabelText<HTMLInputElement>("On day");
   await userEvent.clear(day);
   expect(day.value).toBe("");
-  await userEvent.type(day, "31");
+  await userEvent.type(day, "32");
   expect(day.validity.rangeOverflow).toBe(true);
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(hub.calls.some((call) => call.method === "PATCH")).toBe(false);
   await userEvent.clear(day);
-  await userEvent.type(day, "15");
+  await userEvent.type(day, "31");
+  expect(screen.getByText(/A month without a day 31 is left out/)).toBeTruthy();
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(hub.calls.find((call) => call.method === "PATCH")?.body).toMatchObject({
-    cron: expect.stringContaining(" 15 * *"),
+    cron: expect.stringContaining(" 31 * *"),
   });
 });

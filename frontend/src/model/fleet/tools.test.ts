@@ -23,6 +23,32 @@ const TOOLS = [
 ];
 const names = (typed: string) => matchingTools(TOOLS, typed).map((one) => one.name);
 
+it("finds what fits most of the words, in the words that people have for it", () => {
+  const more = [
+    ...TOOLS,
+    tool("fs.copy", "Copy a file or folder", "Files"),
+    tool("fs.move", "Move a file or folder", "Files"),
+    tool("archive.zip", "Pack a folder into a ZIP file", "Files"),
+    tool("image.resize", "Make pictures smaller", "Pictures"),
+    tool("image.info", "Kind and size of pictures", "Pictures"),
+    tool("disk.usage", "Free room on a disk and the biggest folders", "The machine"),
+    {
+      ...tool("log.search", "Search the system's log", "The machine"),
+      schema: '{"description": "Lines of journald."}',
+    },
+  ];
+  const found = (typed: string) => matchingTools(more, typed).map((one) => one.name);
+  expect(found("Bilder verkleinern")).toEqual(["image.resize"]);
+  expect(found("copy my things")).toEqual(["fs.copy"]);
+  expect(found("zip")).toEqual(["archive.zip"]);
+  expect(found("rename")).toEqual(["fs.move"]);
+  expect(found("watch")).toEqual(["wait.until"]);
+  expect(found("disk room")).toEqual(["disk.usage"]);
+  expect(found("free space please")).toEqual(["disk.usage"]);
+  expect(found("journald")).toEqual(["log.search"]);
+  expect(found("xyzzy")).toEqual([]);
+});
+
 it("puts a tool whose title begins with the word first", () => {
   expect(names("wait")).toEqual(["wait.until", "package.updates"]);
   expect(names("restart")).toEqual(["service.restart"]);

@@ -124,27 +124,51 @@ function lack(offer: ToolOffer, grants: readonly string[], online: boolean, asle
 
 export const able = (tool: ToolView): Carrier[] => tool.carriers.filter((carrier) => !carrier.lacks);
 
-/** Words by which people look for a tool, and its name, or a word of those that are meant. */
-const MEANT = new Map([
-  ["bin", "trash"],
-  ["command", "program"],
-  ["delete", "fs.trash"],
-  ["download", "http.request"],
-  ["erase", "fs.trash"],
-  ["grep", "fs.search"],
-  ["message", "notify"],
-  ["notification", "notify"],
-  ["photo", "picture"],
-  ["photos", "pictures"],
-  ["remove", "fs.trash"],
-  ["rename", "fs.move"],
-  ["screenshot", "screen"],
-  ["undelete", "fs.restore"],
-  ["unzip", "archive.unpack"],
-]);
+/** A tool's name, or a word of those that are meant, and the words by which people look for it, German ones too. */
+const LOOKED_FOR: { [meant: string]: string } = {
+  "archive.unpack": "extract unzip auspacken entpacken",
+  compare: "difference vergleichen",
+  copy: "duplicate kopieren kopiere sichern",
+  "disk.usage": "space storage festplatte platz speicherplatz",
+  "data.duplicates": "doppelte",
+  "data.filter": "filtern",
+  "data.merge": "combine join",
+  "data.sort": "sort sortieren",
+  "data.table": "csv excel tabelle",
+  device: "gerät",
+  file: "datei dateien",
+  find: "finde finden suche suchen",
+  folder: "directory ordner verzeichnis",
+  "fs.hash": "checksum prüfsumme",
+  "fs.move": "rename umbenennen verschieben",
+  "fs.read": "lesen",
+  "fs.restore": "undelete wiederherstellen",
+  "fs.search": "grep",
+  "fs.trash": "delete erase remove lösche löschen",
+  "fs.write": "create save speichern",
+  "http.request": "download herunterladen",
+  "image.resize": "resize shrink verkleinere verkleinern",
+  "net.check": "online ping reachable erreichbar",
+  notify: "message notification remind erinnern nachricht",
+  open: "öffnen",
+  pack: "compress komprimieren packen zippen",
+  person: "frage fragen",
+  picture: "bild bilder foto fotos image images photo photos",
+  "process.kill": "beenden",
+  program: "command execute programm",
+  screen: "bildschirm screenshot",
+  "service.restart": "neustarten reboot",
+  "system.info": "cpu memory ram",
+  trash: "bin papierkorb",
+  "wait.until": "beobachten monitor observe überwachen warten watch",
+};
+const MEANT = new Map(
+  Object.entries(LOOKED_FOR).flatMap(([meant, words]) => words.split(" ").map((one) => [one, meant])),
+);
 
 /**
- * Tools whose name, title or group fit all the words typed, or what people mean by them. First what takes the value
+ * Tools whose name, title or group fit the words typed, or what people mean by them, or whose description has them. Those
+ * that fit most of the words are shown: one word too many empties no list. First what takes the value
  * at hand, then what is able, then where the title or the name begins with the words, then where they are words of it, then where they begin one.
  */
 export function matchingTools(
@@ -153,10 +177,10 @@ export function matchingTools(
   takes: (tool: ToolView) => boolean = () => true,
 ): ToolView[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const fitting = [...tools].filter((tool) => {
-    const text = `${tool.name} ${tool.title} ${tool.group}`.toLowerCase();
-    return words.every((word) => text.includes(word) || text.includes(MEANT.get(word) ?? word));
-  });
+  const all = [...tools];
+  const fits = new Map(all.map((tool) => [tool, fitOf(tool, words)]));
+  const most = Math.max(0, ...fits.values());
+  const fitting = words.length ? all.filter((tool) => most > 0 && fits.get(tool) === most) : all;
   const patterns = words.map((word) => patternsOf(MEANT.get(word) ?? word));
   const rank = (tool: ToolView) =>
     (takes(tool) ? 0 : 1000) +
@@ -164,6 +188,22 @@ export function matchingTools(
     10 * patterns.reduce((sum, held) => sum + distance(held, tool), 0) +
     GROUP_ORDER.indexOf(tool.group);
   return fitting.sort((a, b) => rank(a) - rank(b) || a.title.localeCompare(b.title));
+}
+
+/** So little counts a word of a tool's description beside one of its name: the whole of a plan's words is less than one. */
+const BY_ABOUT = 0.01;
+
+/** How many of the words fit a tool. */
+function fitOf(tool: ToolView, words: readonly string[]): number {
+  const text = `${tool.name} ${tool.title} ${tool.group}`.toLowerCase();
+  const about = tool.schema.toLowerCase();
+  const one = (word: string): number =>
+    text.includes(word) || text.includes(MEANT.get(word) ?? word)
+      ? 1
+      : word.length > 3 && about.includes(word)
+        ? BY_ABOUT
+        : 0;
+  return words.reduce((sum, word) => sum + one(word), 0);
 }
 
 /** The ways in which a word fits a title or a name, the best first. */

@@ -168,9 +168,13 @@ export function withEach(task: Fields, each: { from: string; output: string } | 
   return { ...task, for_each: { ...rest, from: each.from, ...pointed(held, each.output) } };
 }
 
-/** Takes a value of each item of an earlier row's list: the row runs once for each of them. */
-export function withItem(task: Fields, name: string, item: { from: string; list: string; inner: string }): Fields {
-  return withArg(withEach(task, { from: item.from, output: item.list }), name, { each: item.inner });
+/** Takes a value of each item of an earlier row's list: the row runs once for each of them; `alone` as a list of one. */
+export function withItem(
+  task: Fields,
+  name: string,
+  { from, list, inner, alone = false }: { from: string; list: string; inner: string; alone?: boolean },
+): Fields {
+  return withArg(withEach(task, { from, output: list }), name, alone ? [{ each: inner }] : { each: inner });
 }
 
 /** What becomes of a device that is off where a row runs on every one: null waits for it, a number is seconds. */

@@ -4,7 +4,7 @@
  */
 import { known } from "../words/known.ts";
 import { type Fields, idOf, isFields, type Json, list, nodeOf, tasksOf, textOf } from "./document.ts";
-import { type Where, whereOf } from "./where.ts";
+import { type Where, whereKey, whereOf } from "./where.ts";
 
 /** One value that comes from an earlier row. */
 export interface Use {
@@ -180,6 +180,16 @@ export function after(rows: readonly Row[], id: string): Set<string> {
   }
   return found;
 }
+
+/** The rows after `id` that stay at a place which it has left: they look at its files there, or go on with them. */
+export function leftAt(rows: readonly Row[], id: string, place: Where): Row[] {
+  const own = rows.find((row) => row.id === id);
+  if (!own || !isOnePlace(place) || !isOnePlace(own.where) || whereKey(own.where) === whereKey(place)) return [];
+  const later = after(rows, id);
+  return rows.filter((row) => later.has(row.id) && whereKey(row.where) === whereKey(place));
+}
+
+const isOnePlace = (where: Where): boolean => where.kind === "device" || (where.kind === "param" && !where.every);
 
 const GATE_WORDS: { [when: string]: string } = {
   success: "is done",

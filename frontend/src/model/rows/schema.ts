@@ -66,6 +66,9 @@ const FIRST =
   "what root path paths folder under to url host argv code text words pattern kinds contains rows by where".split(" ");
 const LAST = "hidden limit timeout_s accept any_exit missing device_name".split(" ");
 
+/** A setting beside the matter of a tool: no value of an earlier row is meant for it unless a person says so. */
+export const isAside = (field: Field): boolean => LAST.includes(field.name);
+
 function place(field: Field): number {
   const first = FIRST.indexOf(field.name);
   const last = LAST.indexOf(field.name);

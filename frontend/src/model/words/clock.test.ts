@@ -1,17 +1,27 @@
 import { expect, test } from "vitest";
 import { clockOf, cronOf, firingTime, momentWords, ownTimes, readerTime } from "./clock.ts";
 
-test.each(["15 * * * *", "0 2 * * *", "30 8 * * 1-5", "5 9 * * 0", "0 0 1 * *", "*/7 3 * * *", "0 2 31 * *", "@daily"])(
-  "%s is read and written back",
-  (cron) => {
-    expect(cronOf(clockOf(cron))).toBe(cron);
-  },
-);
+test.each([
+  "15 * * * *",
+  "0 2 * * *",
+  "30 8 * * 1-5",
+  "5 9 * * 0",
+  "0 0 1 * *",
+  "*/7 3 * * *",
+  "0 2 31 * *",
+  "0 2 L * *",
+  "0 2 32 * *",
+  "@daily",
+])("%s is read and written back", (cron) => {
+  expect(cronOf(clockOf(cron))).toBe(cron);
+});
 
 test("a rhythm is found where there is one", () => {
   expect(clockOf("30 8 * * 1-5")).toMatchObject({ rhythm: "weekdays", time: "08:30" });
   expect(clockOf("5 9 * * 0")).toMatchObject({ rhythm: "weekly", weekday: 0 });
-  expect(clockOf("0 2 31 * *").rhythm).toBe("cron");
+  expect(clockOf("0 2 31 * *")).toMatchObject({ rhythm: "monthly", day: 31 });
+  expect(clockOf("0 2 L * *")).toMatchObject({ rhythm: "last_day", time: "02:00" });
+  expect(clockOf("0 2 32 * *").rhythm).toBe("cron");
   expect(cronOf(clockOf(null))).toBe("0 8 * * *");
 });
 

@@ -1,6 +1,6 @@
 /** Clocks as people set them: a rhythm and a time, or a cron expression; and a firing's time in its own zone. */
 
-export type Rhythm = "hourly" | "daily" | "weekdays" | "weekly" | "monthly" | "cron";
+export type Rhythm = "hourly" | "daily" | "weekdays" | "weekly" | "monthly" | "last_day" | "cron";
 
 export interface Clock {
   rhythm: Rhythm;
@@ -8,7 +8,7 @@ export interface Clock {
   time: string;
   /** 0 is Sunday. */
   weekday: number;
-  /** Day of the month, 1 to 28, so that every month has it. */
+  /** Day of the month, 1 to 31; a month without it has no firing. */
   day: number;
   cron: string;
 }
@@ -29,11 +29,17 @@ export function cronOf(clock: Clock): string {
       return `${minute} ${hour} * * ${clock.weekday}`;
     case "monthly":
       return `${minute} ${hour} ${clock.day} * *`;
+    case "last_day":
+      return `${minute} ${hour} L * *`;
     case "cron":
       return clock.cron.trim();
   }
 }
 
+/** The highest day that a month has. */
+export const LAST_DAY = 31;
+/** Every month has this day. */
+export const DAY_OF_ALL = 28;
 const NUMBER = /^\d{1,2}$/;
 
 /** The same the other way round; what fits no rhythm stays an expression. */
@@ -49,7 +55,8 @@ export function clockOf(cron: string | null): Clock {
   if (day === "*" && weekday === "*") return { ...fixed, rhythm: "daily" };
   if (day === "*" && weekday === "1-5") return { ...fixed, rhythm: "weekdays" };
   if (day === "*" && /^[0-6]$/.test(weekday)) return { ...fixed, rhythm: "weekly", weekday: Number(weekday) };
-  if (weekday === "*" && NUMBER.test(day) && Number(day) >= 1 && Number(day) <= 28)
+  if (weekday === "*" && day === "L") return { ...fixed, rhythm: "last_day" };
+  if (weekday === "*" && NUMBER.test(day) && Number(day) >= 1 && Number(day) <= LAST_DAY)
     return { ...fixed, rhythm: "monthly", day: Number(day) };
   return free;
 }

@@ -90,6 +90,21 @@ async def test_a_deed_names_its_author_and_the_files_that_it_changed(world: Worl
     assert {item["by_name"] for item in others if ":" not in item["by"]} == {"the hub"}
 
 
+async def test_the_silence_of_a_device_is_told_of_the_device(world: World) -> None:
+    agent = await world.online("one", offer=an_offer("t.one"))
+    made = await world.submit(chain("t.one"))
+    await agent.next(Dispatch)
+    for _ in range(25):
+        await world.clock.advance(1_000)
+    await durable(world)
+    work = (await get(world, A, constellation=made["id"], limit=200))["items"]
+    assert {item["by_name"] for item in work if item["kind"] == "task_absent"} == {"one"}
+    assert {item["by_name"] for item in work if item["kind"] == "task_leased"} == {"the hub"}
+    fleet = (await get(world, A, device="one", limit=200))["items"]
+    away = [item for item in fleet if item["kind"] == "device_offline"]
+    assert [(item["by"], item["by_name"], item["about_name"]) for item in away] == [("engine", "one", "one")]
+
+
 async def test_a_deed_with_a_large_result_names_the_files_that_it_saved(world: World) -> None:
     offer = msgspec.structs.replace(an_offer("t.one"), grants=["files:write"])
     agent = await world.online("one", offer=offer)

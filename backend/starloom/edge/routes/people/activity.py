@@ -24,7 +24,7 @@ from starloom.store.chain import ChainedCommit, Pruning, Walk, anchor_of
 from starloom.store.port import ActivityFilter
 from starloom_protocol.api.history import ActivityRow, ChainCheck, Replayed
 from starloom_protocol.api.service import Items
-from starloom_protocol.records.entities import Attempt, Device, Head, decode_entity
+from starloom_protocol.records.entities import Attempt, Device, Head, TaskRecord, decode_entity
 from starloom_protocol.stream.authors import ENGINE, name_of, told_name, who
 from starloom_protocol.stream.events import HOUSEKEEPING, Category, EventKind, category_of, kinds_of
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event, decode_event
@@ -42,6 +42,16 @@ RESULT_CHARS_MOST = 256 * 1024
 """A longer result is not read for its files: a page of the record reads fifty results."""
 ASKED_BEFORE = frozenset({EventKind.CANCELLING, EventKind.REQUEST_ACCEPTED, EventKind.STARTED})
 """Deeds that the hub does by its own clock only where a schedule or a person had decided them before."""
+NOTED_FOR_DEVICES = frozenset(
+    {
+        EventKind.DEVICE_OFFLINE,
+        EventKind.DEVICE_WOKE,
+        EventKind.TASK_ABSENT,
+        EventKind.TASK_HEARD,
+        EventKind.TASK_OVERDUE,
+    }
+)
+"""Words that are about a device, of which the hub may be the author: one that is away says nothing itself."""
 _A = V1 + "/audit"
 Words = Annotated[str, Query(max_length=200)]
 
@@ -113,8 +123,11 @@ class Activity:
         return f"{next((kind for kind in PrincipalKind if kind in kinds), PrincipalKind.PERSON)}:{name}"
 
     def _author_name(self, event: Event, head: Head | None) -> str:
-        """Return who did it: of what the hub begins or ends for somebody, the schedule or the person who had asked."""
-        device = self._hub.fleet.devices.get(name_of(event.by))
+        """Return who did it: of what the hub begins or ends for somebody, the schedule or the person who had asked.
+
+        Of what the hub notes of a device that is away, the device.
+        """
+        device = self._hub.fleet.devices.get(_away(event) or name_of(event.by))
         if device is not None:
             return device.name
         if event.kind == EventKind.REFUSED and ":" not in event.by:
@@ -216,6 +229,15 @@ class Activity:
 def _starts_itself(event: Event, head: Head) -> bool:
     """Tell whether a plan began as soon as the hub's worker, which is a program, had made it; nobody approved it."""
     return event.kind == EventKind.STARTED and not event.note and who(event.by) != who(head.author)
+
+
+def _away(event: Event) -> str:
+    """Return the device that an event of the hub itself is about; empty for every other one."""
+    if event.by != ENGINE or event.kind not in NOTED_FOR_DEVICES:
+        return ""
+    raw = event.puts.get(f"task/{event.about}")
+    record = decode_entity(f"task/{event.about}", raw) if raw is not None else None
+    return (record.device or "") if isinstance(record, TaskRecord) else event.about
 
 
 def _renamed(event: Event) -> str:

@@ -15,6 +15,7 @@ it("keeps a draft over a running plan until it is discarded", async () => {
   const tool = await waitFor(() => document.querySelector('dialog [role="option"]') ?? expect.fail("no tool yet"));
   await userEvent.click(tool);
   await waitFor(async () => expect((await draftbar()).textContent).not.toContain("no changes"));
+  expect((await draftbar()).textContent).toMatch(/When applied, 1 row \([a-z-]+\) starts at once\./);
   const before = (await draftbar()).querySelector("b")?.textContent;
   cleanup();
   openPage(path);

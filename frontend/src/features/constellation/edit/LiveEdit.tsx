@@ -17,7 +17,7 @@ import type { Problem } from "../../../link/rest.ts";
 import { toolsOf } from "../../../model/fleet/tools.ts";
 import { draftOf, type Fields, isFields } from "../../../model/rows/document.ts";
 import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
-import { type Changes, changesOf, delta, rebased } from "../../../model/rows/live/changes.ts";
+import { type Changes, changesOf, delta, effectWords, rebased } from "../../../model/rows/live/changes.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
 import { formOf } from "../../../model/rows/schema.ts";
@@ -116,7 +116,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
   const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
+  const states = useMemo(() => statesIn(model), [model, model.revision]);
   const atWork = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;
+  const effect = FINAL.has(head.state)
+    ? ""
+    : effectWords(changes, drafting.draft.plan, states, head.state === "active");
   const why = FINAL.has(head.state)
     ? "It has ended: run it again from Plan in rows."
     : changes.operations.length === 0
@@ -159,6 +163,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
         <span className="small dim">
           over version {base.version}, {atWork} running {atWork === 1 ? "task" : "tasks"} unaffected
         </span>
+        {effect && (
+          <span className="small effect" role="status">
+            {effect}
+          </span>
+        )}
         <span className="grow" />
         <Discard id={id} changed={isChanged(changes)} forget={() => kept.keep(null)} />
         <Button
@@ -258,6 +267,12 @@ function lockedRows(model: StreamModel): ReadonlyMap<string, string> {
     if (group.state !== "waiting") locked.set(id, "Its items are under way and stand fast.");
   return locked;
 }
+
+/** The states of tasks and families by their row. */
+const statesIn = (model: StreamModel): ReadonlyMap<string, string> =>
+  new Map(
+    [...model.kind<TaskRecord>("task"), ...model.kind<GroupRecord>("group")].map(([id, { state }]) => [id, state]),
+  );
 
 function wordsOf(changes: Changes): string {
   const parts = [

@@ -4,6 +4,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { DoingProvider } from "../../../app/actions/Actions.tsx";
 import { WorkspaceContext } from "../../../app/workspace/context.ts";
+import { keepPersonal } from "../../../app/workspace/personal.ts";
 import type { Workspace } from "../../../app/workspace/workspace.ts";
 import { Problem } from "../../../link/rest.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
@@ -48,6 +49,25 @@ it("adds the rows by one edit", async () => {
   await userEvent.click(screen.getByRole("button", { name: "Add 2 rows" }));
   const operation = { add_items: { to: "train", items: [{ rate: 1 }, { rate: 2 }] } };
   expect(edit.mock.calls).toEqual([["c1", 4, [operation], "more rows for train"]]);
+});
+
+it("keeps what is typed for this list while another task is looked at, until it is sent", async () => {
+  keepPersonal("ann");
+  shown(RUNS);
+  await userEvent.click(screen.getByText("Add rows to this list"));
+  fireEvent.change(screen.getByRole("textbox"), { target: { value: '{"rate": 3}' } });
+  cleanup();
+  shown(RUNS, { ...LIST, id: "other" });
+  expect(screen.getByRole("textbox", { hidden: true })).toHaveProperty("value", "");
+  cleanup();
+  shown(RUNS);
+  const field = screen.getByRole("textbox");
+  expect(field).toHaveProperty("value", '{"rate": 3}');
+  expect(field.closest("details")?.open).toBe(true);
+  await userEvent.click(screen.getByRole("button", { name: "Add 1 row" }));
+  cleanup();
+  shown(RUNS);
+  expect(screen.getByRole("textbox", { hidden: true })).toHaveProperty("value", "");
 });
 
 it("sends the same edit again after a lost answer, whatever version came of it", async () => {

@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useKeptText } from "../../../app/workspace/drafts.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 import type { GroupRecord, Head, TaskSpec } from "../../../model/types.ts";
 import { LostDigits, parseKept } from "../../../model/words/exact.ts";
@@ -29,7 +30,8 @@ export function rowsOf(text: string): unknown[] | string {
 export function AddRows({ head, spec, record }: Props) {
   const { hub } = useWorkspace();
   const { say, report } = useDoing();
-  const [text, setText] = useState("");
+  const [text, setText] = useKeptText(`${head.id}.${spec.id}.rows`);
+  const [begun] = useState(text !== "");
   const [sending, setSending] = useState(false);
   // The answer was lost: the same rows over the same version are the same edit, which is made once.
   const [lost, setLost] = useState<{ text: string; version: number } | null>(null);
@@ -61,7 +63,7 @@ export function AddRows({ head, spec, record }: Props) {
     }
   };
   return (
-    <details>
+    <details open={begun}>
       <summary className="small">Add rows to this list</summary>
       <label>
         <span className="small dim">One row a line, as JSON, such as {'{"rate": 0.1}'}</span>

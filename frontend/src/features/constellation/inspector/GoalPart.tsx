@@ -2,6 +2,7 @@
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useWorkspace } from "../../../app/workspace/context.ts";
+import { useKeptText } from "../../../app/workspace/drafts.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { type GoalCall, goalSeen } from "../../../model/tasks/goals.ts";
 import { type TaskView, taskView } from "../../../model/tasks/selectors.ts";
@@ -98,7 +99,7 @@ function Call({ call, view, onTurn, onSelect }: CallProps) {
 function Hint({ constellation, task }: { constellation: string; task: string }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
-  const [words, setWords] = useState("");
+  const [words, setWords] = useKeptText(`${constellation}.${task}.hint`);
   const [busy, setBusy] = useState(false);
   const give = async () => {
     setBusy(true);

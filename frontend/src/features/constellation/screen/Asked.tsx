@@ -33,13 +33,19 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
   const { session } = useWorkspace();
   const unplanned = final && Boolean(head.request) && (head.attention ?? []).includes("planning_failed");
   const inPast = run.scene !== run.model;
-  const needs = useNeeds().items;
+  const needs = useNeeds().shown;
   const away = useLink().state === "offline";
   const asked = questions(run.model);
   const open = withDangers(id, asked, needs, away);
   const mayAnswer = useMay("approver");
   const mayAct = useMay(true);
-  const label = open.length > 0 ? (mayAnswer ? "Needs you" : "Waits for an approver") : mayAct ? "Needs you" : OTHERS;
+  const label = open.some(({ said }) => said === undefined)
+    ? mayAnswer
+      ? "Needs you"
+      : "Waits for an approver"
+    : mayAct
+      ? "Needs you"
+      : OTHERS;
   return (
     <>
       {final && !inPast && <KeepThis constellation={id} />}

@@ -2,10 +2,10 @@
 
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
-import { answeredHere } from "../../../app/waiting/needs.ts";
+import { answeredHere, type ShownNeed } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
+import { useKeptText } from "../../../app/workspace/drafts.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
-import type { Need } from "../../../link/endpoints.ts";
 import { nameOfDevice } from "../../../model/fleet/fleet.ts";
 import type { Call, Choice, Question } from "../../../model/types.ts";
 import { ownTimes } from "../../../model/words/clock.ts";
@@ -50,7 +50,7 @@ function isPrimary(question: Question, choice: Choice): boolean {
 
 interface QuestionCardProps {
   /** With the answers after which files leave their place, where the hub knows some: they look like no other one. */
-  question: Question & Pick<Need, "takes_away" | "author">;
+  question: Question & Pick<ShownNeed, "takes_away" | "author" | "said">;
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;
@@ -67,15 +67,17 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const { report, say } = useDoing();
   const now = useNow(1000);
   const [busy, setBusy] = useState(false);
-  const [reason, setReason] = useState<string | null>(question.kind === "planner" ? "" : null);
-  const refusal = useRefusal("approver");
+  const [reason, setReason] = useKeptText(`${constellation}.${question.id}.reason`);
   const asksWords = question.kind === "planner";
+  const [reasoning, setReasoning] = useState<"begun" | "pressed" | null>(asksWords || reason ? "begun" : null);
+  const refusal = useRefusal("approver");
   const answer = async (choice: Choice) => {
     setBusy(true);
     try {
       // An offered answer stands for itself; words beside it would be taken instead.
-      await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : (reason ?? ""));
-      answeredHere(constellation, question.id);
+      await hub.answer(constellation, question, choice.value, asksWords && choice !== WORDS ? "" : reason);
+      setReason("");
+      answeredHere(constellation, question.id, choice.label);
       say(`Answered: ${choice.label}`);
     } catch (error) {
       report(error);
@@ -87,7 +89,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
   const asker = askerOf(question.author ?? "", session?.principal.name ?? "");
   const takesAway = ({ value }: Choice) => question.takes_away?.includes(value);
   const beside = question.kind === "approval" ? APPROVALS_BESIDE : CHOICES_BESIDE;
-  const lacksWords = asksWords && !reason?.trim();
+  const lacksWords = asksWords && !reason.trim();
   return (
     <div className="item" role="group" tabIndex={-1} aria-label={`Question: ${question.text}`}>
       {picked ? (
@@ -95,10 +97,14 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
           type="checkbox"
           aria-label={`Choose: ${readable(question.text)}`}
           checked={picked.chosen}
+          disabled={question.said !== undefined}
           onChange={(event) => picked.onChange(event.target.checked)}
         />
       ) : (
-        <Glyph name="hand" tone="violet" />
+        <Glyph
+          name={question.said === undefined ? "hand" : "tick"}
+          tone={question.said === undefined ? "violet" : "teal"}
+        />
       )}
       <b className="strong">{readable(ownTimes(question.text))}</b>
       <span className={`answers ${choices.length > beside ? "below" : ""}`}>
@@ -108,7 +114,7 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
             key={choice.value}
             kind={takesAway(choice) ? "bad" : isPrimary(question, choice) ? "primary" : undefined}
             icon={takesAway(choice) ? "trash" : undefined}
-            disabled={busy}
+            disabled={busy || question.said !== undefined}
             why={choice === WORDS && lacksWords ? "Write an answer first." : null}
             onClick={() => void answer(choice)}
           >
@@ -127,8 +133,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {question.kind === "approval" && <PlanInShort constellation={constellation} whole={Boolean(origin)} />}
       {question.kind === "approval" && <Ungranted constellation={constellation} question={question.id} />}
       <span className="sub">
-        {origin} {asker && `${asker} asked for it. `}Asked {age(question.opened_ms, now)}.{" "}
-        {question.expires_ms
+        {origin} {asker && `${asker} asked for it. `}
+        {question.said === undefined ? `Asked ${age(question.opened_ms, now)}. ` : <b>Answered: {question.said}. </b>}
+        {question.expires_ms && question.said === undefined
           ? `Without an answer it is denied in ${duration(Math.max(0, question.expires_ms - now))}. `
           : ""}
         {question.version ? `It is about version ${question.version} of the plan. ` : ""}
@@ -136,8 +143,8 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
         {question.once_because && `It can only be allowed this once: ${question.once_because}. `}
         {/* A list of questions says it once for all of them. */}
         {refusal && !origin && <span className="wraps">{refusal} </span>}
-        {reason === null && !refusal && (
-          <button type="button" className="link" onClick={() => setReason("")}>
+        {reasoning === null && !refusal && (
+          <button type="button" className="link" onClick={() => setReasoning("pressed")}>
             Add a reason
           </button>
         )}
@@ -145,9 +152,9 @@ export function QuestionCard({ question, constellation, origin, picked }: Questi
       {question.shown && <ShownResult shown={question.shown} />}
       <Wider question={question} />
       <Remembered calls={question.calls ?? []} />
-      {reason !== null && (
+      {reasoning && (
         <input
-          ref={asksWords ? undefined : focusAtOnce}
+          ref={reasoning === "pressed" ? focusAtOnce : undefined}
           className="input reason"
           aria-label={asksWords ? "Answer" : "Reason"}
           placeholder={asksWords ? "Your answer" : "Reason, kept with the answer"}

@@ -93,3 +93,25 @@ it("give a text with a fault back by undo, after a change in rows took its place
   await userEvent.keyboard("{Control>}{Shift>}z{/Shift}{/Control}");
   await waitFor(async () => expect((await title()).value).toBe("Changed in rows"));
 });
+
+it("offer to take along the rows that follow a row to another device", async () => {
+  open(OWN);
+  await title();
+  await lens("Text");
+  const row = (id: string, device: string, from: string) =>
+    `  - id: ${id}\n    tool: fs.hash\n    device: {name: ${device}}\n    inputs: {files: {from: ${from}, output: /files}}\n`;
+  const rows = row("copy", "demo-server", "find") + row("check", "demo-server", "copy");
+  const plan = `starloom: 1\nname: moved\ntasks:\n  - {id: find, tool: fs.find}\n${rows}`;
+  fireEvent.change(text(), { target: { value: plan } });
+  await lens("Rows");
+  const where = (number: number) => screen.getByLabelText<HTMLSelectElement>(`Where row ${number} runs`);
+  act(() => where(2).focus());
+  fireEvent.change(where(2), { target: { value: JSON.stringify({ kind: "device", name: "demo-phone" }) } });
+  expect(await screen.findByText("Row 3, which follows it, still runs on demo-server.")).toBeTruthy();
+  await userEvent.click(button("Run it on demo-phone too"));
+  expect(JSON.parse(where(3).value)).toEqual({ kind: "device", name: "demo-phone" });
+  expect(screen.queryByText(/still runs on demo-server/)).toBeNull();
+  await userEvent.keyboard("{Control>}zz{/Control}");
+  await waitFor(() => expect(JSON.parse(where(2).value).name).toBe("demo-server"));
+  expect(screen.queryByText(/still runs on/)).toBeNull();
+});

@@ -29,7 +29,7 @@ export function FieldControl(props: FieldControlProps) {
   const { field, about, fresh, value, use, fault, locked } = props;
   const id = useId();
   const param = nodeOf(value, "param");
-  const each = nodeOf(value, "each");
+  const each = nodeOf(Array.isArray(value) && value.length === 1 ? value[0] : value, "each");
   const secret = nodeOf(value, "secret");
   const label = titleOf(field);
   const [wrong, setWrong] = useState("");

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, rebased } from "./changes.ts";
+import { changesOf, delta, effectWords, rebased } from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -22,6 +22,42 @@ describe("changes", () => {
   it("are none where nothing is changed", () => {
     expect(changesOf(base, structuredClone(base))).toMatchObject({ operations: [], impossible: [] });
     expect(delta(changesOf(base, base))).toBe("");
+  });
+
+  it("say which rows start at once, wait, are decided and do not run", () => {
+    const tasks = [
+      ...(base.tasks as Fields[]).filter(({ id }) => id !== "b"),
+      { id: "alone", tool: "system.info" },
+      { id: "after-a", tool: "notify", inputs: { text: { from: "a" } } },
+      { id: "after-new", tool: "notify" },
+      { id: "if-failed", tool: "notify" },
+    ];
+    const dependencies = [
+      { from: "alone", to: "after-new", when: "success" },
+      { from: "a", to: "if-failed", when: "failure" },
+    ];
+    const draft = { ...base, tasks, dependencies };
+    const changes = changesOf(base, draft);
+    const words = (state: string, active = true) =>
+      effectWords(
+        changes,
+        draft,
+        new Map([
+          ["a", state],
+          ["c", "waiting"],
+        ]),
+        active,
+      );
+    expect(words("running")).toBe(
+      "When applied, 2 rows (c, alone) start at once; 3 rows (after-a, after-new, if-failed) wait for earlier rows; " +
+        "1 row (b) does not run.",
+    );
+    expect(words("succeeded")).toBe(
+      "When applied, 3 rows (c, alone, after-a) start at once; 1 row (after-new) waits for earlier rows; " +
+        "1 row (if-failed) is decided at once by rows that have ended; 1 row (b) does not run.",
+    );
+    expect(words("running", false)).toContain("2 rows (c, alone) start when the work goes on;");
+    expect(effectWords(changesOf(base, base), base, new Map(), true)).toBe("");
   });
 
   it("name a removed row last of what names it, and an added one before its gates", () => {

@@ -2,7 +2,9 @@
  * A draft over a running plan: what it would change, as the operations of an edit, and the same changes carried over
  * to a newer plan. Pure; whether an edit still fits is the hub's to say.
  */
+import { plural } from "../../words/words.ts";
 import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf } from "../document.ts";
+import { before, rowsOf } from "../row.ts";
 
 export interface Changes {
   added: string[];
@@ -111,6 +113,52 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
   const { dependencies: _gates, ...rest } = newer;
   if (!same(base.policy ?? {}, draft.policy ?? {})) rest.policy = draft.policy ?? {};
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
+}
+
+const ENDED = new Set(["succeeded", "failed", "cancelled", "skipped"]);
+const MET_BY: { [when: string]: (state: string | undefined) => boolean } = {
+  success: (state) => state === "succeeded",
+  failure: (state) => state === "failed",
+  finish: () => true,
+};
+/** So many rows are named in a sentence; the bar of a draft is a line on a phone. */
+const NAMED = 3;
+
+/**
+ * The effect of applying a draft, in one sentence; empty where no row changes. `states` are those of the running rows,
+ * and work that is not `active` begins nothing before it goes on.
+ */
+export function effectWords(
+  { added, changed, removed, operations }: Changes,
+  draft: Fields,
+  states: ReadonlyMap<string, string>,
+  active: boolean,
+): string {
+  // A gate that goes frees its row, which is not changed itself.
+  const freed = operations.flatMap((one) => (isFields(one.remove_dependency) ? [one.remove_dependency.to] : []));
+  const touched = new Set<Json | undefined>([...added, ...changed, ...freed]);
+  const [starting, waiting, decided]: [string[], string[], string[]] = [[], [], []];
+  for (const row of rowsOf(draft)) {
+    if (!touched.has(row.id)) continue;
+    const gated = new Map(row.gates.map(({ from, when }) => [from, when]));
+    const isMet = (from: string) => MET_BY[String(gated.get(from) ?? "success")]?.(states.get(from)) ?? false;
+    const from = before(row);
+    if (from.some((one) => !ENDED.has(states.get(one) ?? ""))) waiting.push(row.id);
+    else (from.every(isMet) ? starting : decided).push(row.id);
+  }
+  const parts = [
+    said(starting, "starts", "start", active ? " at once" : " when the work goes on"),
+    said(waiting, "waits", "wait", " for earlier rows"),
+    said(decided, "is", "are", " decided at once by rows that have ended"),
+    said(removed, "does", "do", " not run"),
+  ].filter(Boolean);
+  return parts.length ? `When applied, ${parts.join("; ")}.` : "";
+}
+
+function said(rows: readonly string[], one: string, many: string, what: string): string {
+  if (rows.length === 0) return "";
+  const named = rows.length > NAMED ? "" : ` (${rows.join(", ")})`;
+  return `${plural(rows.length, "row")}${named} ${rows.length === 1 ? one : many}${what}`;
 }
 
 /** `+2 -1 ~1` */
