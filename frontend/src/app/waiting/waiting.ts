@@ -67,7 +67,14 @@ export function forgetStopped(): void {
 /** Each is a call of its own, for the first time: a hub on which more stand still has another trouble. */
 const LOOKED_AT_MOST = 100;
 /** Each that may stand still; the hub lists the constellations of one state at a time. */
-const UNFINISHED = ["active", "paused", "cancelling", "awaiting_approval", "planning", "looking"] satisfies ConstellationRow["state"][];
+const UNFINISHED = [
+  "active",
+  "paused",
+  "cancelling",
+  "awaiting_approval",
+  "planning",
+  "looking",
+] satisfies ConstellationRow["state"][];
 const PAGE_ROWS = 100;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
 /** Reasons of tasks that end only by a person's hand. */
