@@ -189,6 +189,34 @@ def test_a_download_goes_on_where_it_was_cut_also_in_the_next_call(tmp_path: Pat
     assert [path.name for path in tmp_path.iterdir()] == ["file.bin"]
 
 
+def test_two_downloads_of_a_file_at_once_write_into_no_file_of_the_other(tmp_path: Path) -> None:
+    """Another command begins the same download, whole, in the middle of the first one's try that goes on."""
+    data = bytes(range(256)) * 4096
+    sha, target = hashlib.sha256(data).hexdigest(), tmp_path / "file.bin"
+    (tmp_path / f"file.bin.{sha[:12]}.part").write_bytes(data[:1000])
+    other = client(lambda _: httpx.Response(200, content=data))
+    asked: list[str | None] = []
+
+    class Between(httpx.SyncByteStream):
+        def __init__(self, start: int) -> None:
+            self._start = start
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield data[self._start : 5000]
+            assert other.download(sha, target) == len(data)
+            yield data[5000:]
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request.headers.get("Range"))
+        start = int((asked[-1] or "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        return httpx.Response(206 if asked[-1] else 200, stream=Between(start))
+
+    assert client(handle).download(sha, target) == len(data)
+    assert asked == ["bytes=1000-"]
+    assert target.read_bytes() == data
+    assert [path.name for path in tmp_path.iterdir()] == ["file.bin"]
+
+
 def test_events_are_records() -> None:
     row = {"at_ms": 1, "by": "engine", "kind": "x", "puts": {"head": None}, "seq": 7, "stream": "c"}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state import inputs as i
@@ -19,11 +20,13 @@ from starloom.jobs.claiming import Claim, WorkerJob
 from starloom.jobs.kinds.answering import AnswerJobs
 from starloom.jobs.kinds.planning import PlanJobs
 from starloom.jobs.kinds.reviewing import ReviewJobs
-from starloom.jobs.modelling import ModelJobs, allowed_in
+from starloom.jobs.modelling import ModelJobs
+from starloom.planner.model.answers import Stage
+from starloom.planner.model.port import Reply, Turn
 from starloom.planner.recipes.catalogue import Catalogue
 from starloom.store.port import StreamRow
 from starloom_protocol.plan import read_recipe
-from starloom_protocol.records.entities import Budget, Head, encode_entity
+from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, TaskState
 from tests.builders import Driver
@@ -260,13 +263,37 @@ async def test_the_budget_of_the_day_outlives_the_job_and_refuses_before_diallin
     assert second.fault.code is Code.MODEL_BUDGET
 
 
-def test_what_a_constellation_may_cost_is_read_from_its_head() -> None:
-    head = Head(author="person:ann", created_ms=1, id="c1", name="", state=ConstellationState.ACTIVE)
-    bounded = replace(head, budget=Budget(attempts=3, micros=250_000, times=2))
-    assert allowed_in({"head": encode_entity(bounded)}) == 500_000
-    assert allowed_in({"head": encode_entity(replace(head, budget=Budget(attempts=3)))}) is None
-    assert allowed_in({"head": encode_entity(head)}) is None
-    assert allowed_in({}) is None
+async def test_two_jobs_at_once_do_not_pass_the_budget_of_the_day_together() -> None:
+    """The second asks while the first waits for its reply, whose cost then leaves nothing of the day."""
+    hub = Hub()
+    hub.ask("look around")
+    hub.ask("look again", "c2")
+    asked: list[str] = []
+    let = asyncio.Event()
+
+    class Slow:
+        async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
+            asked.append(instructions)
+            await let.wait()
+            return Reply(text=msgspec.json.encode(says(READING).tool).decode(), input_tokens=100)
+
+    async def wait(seconds: float) -> None:
+        assert 0 < seconds <= 2
+        let.set()
+        await asyncio.sleep(0)
+
+    environment = {
+        "STARLOOM_LLM_URL": "http://127.0.0.1:9/v1",
+        "STARLOOM_LLM_MODEL": "slow",
+        "STARLOOM_LLM_TOKENS_PER_DAY": "100",
+    }
+    made = ModelJobs(environment, connect=lambda _: Slow(), now_s=lambda: hub.driver.now_ms / 1000, sleep=wait)
+    jobs = PlanJobs(Catalogue([]), models=made)
+    mine = [await claimed(hub, "plan-1", constellation=name) for name in ("c1", "c2")]
+    await asyncio.gather(*(jobs.carry_out(one) for one in mine))
+    assert len(asked) == 1
+    first, second = (hub.driver.shard.constellations[name].head for name in ("c1", "c2"))
+    assert (first.state, second.fault and second.fault.code) == (ConstellationState.ACTIVE, Code.MODEL_BUDGET)
 
 
 async def test_a_key_file_that_others_can_read_is_refused_and_its_key_is_nowhere(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ class Counted(ClaimedJobs):
         object.__setattr__(self, "begun", threading.Event())
         object.__setattr__(self, "go_on", threading.Event())
 
-    async def _run(self, constellation: str, job: str, carry_out: Any, takes_s: float, tiers: Any) -> None:
+    async def _run(self, constellation: str, job: str, kind: Any, takes_s: float, tiers: Any) -> None:
         runs: list[str] = self.runs  # type: ignore[attr-defined]
         runs.append(job)
         self.begun.set()  # type: ignore[attr-defined]
@@ -30,8 +30,8 @@ class Counted(ClaimedJobs):
             raise RuntimeError("it broke")
 
 
-async def nothing(*_: Any) -> None:
-    """Carry out nothing."""
+nothing = object()
+"""A kind of job that is not asked."""
 
 
 def test_a_message_about_a_job_at_work_starts_it_no_second_time_beside_the_first() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
@@ -65,7 +66,7 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
         await store.commit(commit(own, 1, [("c1", 1, {"head": said})]))
         assert await store.watermark(0) == 1
         assert await store.headline("c1") == (said, None)
-        rows = await store.constellations(state=None, text="look", device=None, before=None, limit=9)
+        rows = await store.constellations(states=(), text="look", device=None, before=None, limit=9)
         assert [row.id for row in rows] == ["c1"]
 
     async def test_the_outbox_begins_after_what_was_sent(self, world: World) -> None:
@@ -380,26 +381,28 @@ class StoreContract(RecordContract, RetiredContract, PrunedContract, CiphertextC
 
         async def ids(
             *,
-            state: str | None = None,
+            states: Sequence[str] = (),
             text: str | None = None,
             device: str | None = None,
             before: tuple[int, str] | None = None,
             limit: int = 10,
         ) -> list[str]:
-            rows = await store.constellations(state=state, text=text, device=device, before=before, limit=limit)
+            rows = await store.constellations(states=states, text=text, device=device, before=before, limit=limit)
             return [row.id for row in rows]
 
         assert await ids() == ["c5", "c4", "c3", "c2", "c1"]
         assert await ids(limit=2) == ["c5", "c4"]
         assert await ids(before=(2, "c4"), limit=2) == ["c3", "c2"]
-        assert await ids(state="failed") == ["c2"]
+        assert await ids(states=["failed"]) == ["c2"]
+        assert await ids(states=["failed", "active"], limit=2) == ["c5", "c4"]
+        assert await ids(states=["failed", "paused"]) == ["c2"]
         assert await ids(text="my PICTURES") == ["c5", "c4", "c3", "c1"]
         assert await ids(text="100% 5") == ["c5"]
         assert await ids(text="0%_5") == []
         assert await ids(text="c2") == await ids(text="übersicht der Ärger") == ["c2"]
         assert await ids(device="d1") == ["c5", "c3", "c1"]
         assert await ids(device="d1", before=(2, "c5")) == ["c3", "c1"]
-        row = (await store.constellations(state="failed", text=None, device=None, before=None, limit=1))[0]
+        row = (await store.constellations(states=["failed"], text=None, device=None, before=None, limit=1))[0]
         assert (row.version, row.ended_ms, row.name) == (3, 9, "Übersicht der ÄRGER")
         assert await store.device_work(["d0", "d1", "d9"], 1) == {
             "d0": {"active": 1, "failed": 1},

@@ -70,7 +70,7 @@ class PrunedContract:
         assert (await store.entities("c1"), await store.headline("c1")) == (None, None)
         assert await store.events("c1", 0, 10) == []
         assert await store.recall(["c1"]) == {}
-        rows = await store.constellations(state=None, text=None, device="d", before=None, limit=9)
+        rows = await store.constellations(states=(), text=None, device="d", before=None, limit=9)
         assert [row.id for row in rows] == ["c3"]
         assert await store.pruned_since(0, 10) == (1, ["c1", "c2"])
         assert await store.pruned_since(1, 10) == (1, [])

@@ -42,7 +42,7 @@ class RetiredContract:
         assert await store.headline("nobody") is None
         assert seqs(await store.events("c1", 0, 10)) == [1, 2]
         assert seqs(await store.events("c1", 1, 10)) == [2]
-        rows = await store.constellations(state=None, text=None, device=None, before=None, limit=9)
+        rows = await store.constellations(states=(), text=None, device=None, before=None, limit=9)
         assert [row.id for row in rows] == ["c2", "c1"]
 
     async def test_a_recalled_stream_is_live_whole_and_goes_on(self, world: World) -> None:

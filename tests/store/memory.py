@@ -419,7 +419,7 @@ class MemoryStore:
     async def constellations(
         self,
         *,
-        state: str | None,
+        states: Sequence[str],
         text: str | None,
         device: str | None,
         before: tuple[int, str] | None,
@@ -430,7 +430,7 @@ class MemoryStore:
         fitting = [
             row
             for row in self.history.rows.values()
-            if (state is None or row.state == state)
+            if (not states or row.state in states)
             and (not wanted or wanted in row.name.lower() or wanted in row.request.lower() or text == row.id)
             and (device is None or row.id in self.history.devices.get(device, ()))
             and (before is None or (row.created_ms, row.id) < before)

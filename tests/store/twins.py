@@ -106,7 +106,7 @@ class Side:
             "inbox": await self._inbox_size(),
         }
         if not self._history_is_down and (whole or pos < self.pos):
-            rows = await reader.constellations(state=None, text=None, device=None, before=None, limit=99)
+            rows = await reader.constellations(states=(), text=None, device=None, before=None, limit=99)
             state |= {"kept": await reader.kept(0, 1_000), "rows": rows}
             events = [msgspec.json.decode(raw) for one in state["kept"] for raw in one.events]
             self.seqs = {event["stream"]: event["seq"] for event in events}

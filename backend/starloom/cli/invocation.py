@@ -95,6 +95,16 @@ class Invocation:
             self.written, self.kind = text, kind
         return text
 
+    def agrees(self, ends: str, question: str, line: str) -> bool:
+        """Return whether the person at the terminal agrees to something that cannot be taken back.
+
+        Raises:
+            Problem: nobody can be asked; it says what the command `ends`, and the `line` that does not ask.
+        """
+        if not sys.stdin.isatty() or self.as_json:
+            raise usage(ends, f"Without the question: {line} --yes")
+        return typer.confirm(question, default=False)
+
     @property
     def has_client(self) -> bool:
         """Return whether the command has opened the client of a hub."""

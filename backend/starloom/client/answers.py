@@ -359,6 +359,7 @@ class SnapshotJson(TypedDict):
     seq: int
     state: str
     tasks: list[TaskRowJson]
+    undone_from: str | None
     version: int
     waiting: list[WaitingRow]
 

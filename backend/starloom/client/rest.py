@@ -5,6 +5,7 @@ Knows HTTP and nothing about the display. Everything it raises is a `Problem`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shlex
@@ -259,13 +260,27 @@ class Client:
         """Save an artifact under its hash to a file, whole or not at all; return its bytes.
 
         A download that is cut continues as long as each try brings some bytes; they stay beside the target for the
-        next call.
+        next call. Each download writes to a file of its own: of several at once, one continues what was left.
 
         Raises:
             Problem: the hub refused, or the bytes do not match the hash.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f"{target.name}.{sha256[:12]}.part")
+        left = target.with_name(f"{target.name}.{sha256[:12]}.part")
+        part = left.with_suffix(f".{uuid.uuid4().hex[:8]}.part")
+        with contextlib.suppress(OSError):
+            left.rename(part)
+        try:
+            count = self._download(sha256, part)
+            part.replace(target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                part.replace(left)
+            raise
+        return count
+
+    def _download(self, sha256: str, part: Path) -> int:
+        """Add what is missing of an artifact to a file of this download; return the bytes of the whole."""
         while True:
             have = part.stat().st_size if part.exists() else 0
             try:
@@ -288,7 +303,6 @@ class Client:
                     "hint": "Fetch it again; run `starloom doctor` if it repeats.",
                 },
             )
-        part.replace(target)
         return count
 
     def stream(self, path: str) -> Iterator[bytes]:

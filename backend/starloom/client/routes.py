@@ -151,7 +151,7 @@ def get_capabilities() -> Get[Items[Capability]]:
 
 def get_constellations(
     *,
-    state: str | None = None,
+    state: Sequence[str] | None = None,
     q: str | None = None,
     device: str | None = None,
     of: str | None = None,

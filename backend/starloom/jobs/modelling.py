@@ -5,19 +5,19 @@ Holds no key. The settings are read for each job, so that a changed key file tak
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
-from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.artifacts import HubArtifacts
-from starloom.jobs.claiming import WorkerJob
+from starloom.jobs.claiming import ANSWER_S, WorkerJob
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.endpoints.endpoint import (
     Endpoint,
@@ -28,30 +28,33 @@ from starloom.planner.model.endpoints.endpoint import (
     tiers_from,
 )
 from starloom.planner.model.endpoints.page_settings import in_force
-from starloom.planner.model.endpoints.spending import Budget, Spent, budget_from
+from starloom.planner.model.endpoints.spending import budget_from
 from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
-from starloom.planner.model.transport.connecting import connect
+from starloom.planner.model.transport.connecting import connect, price_of, tokens_most
 from starloom.planner.model.transport.recorded import prompt_text, reply_text
-from starloom_protocol.records.entities import Head, Job, Question, decode_entity
-from starloom_protocol.records.models import ModelCall, ModelDay
-from starloom_protocol.vocabulary import Sharing
+from starloom_protocol.records.entities import Question, decode_entity
+from starloom_protocol.records.models import ModelBudget, ModelCall
+from starloom_protocol.vocabulary import Code, Sharing
 
 _log = logging.getLogger(__name__)
 _ASKED = "planner"
+_WAIT_S: Final = 2.0
+"""How long a call waits for the cost of others before it asks again; a call takes tens of seconds."""
 
 
 @dataclass(frozen=True)
 class Owned:
-    """The owner's model for a role with its name and its budget; `sharing` says which part of a result it may be shown.
+    """The owner's model for a role with its endpoint and its budget; `sharing` says which part of a result it may be
+    shown.
 
-    `fallback` is the model, with its name, that is asked where this one cannot be reached.
+    `fallback` is the model, with its endpoint, that is asked where this one cannot be reached.
     """
 
     model: Model
-    name: str
-    budget: Budget
+    endpoint: Endpoint
+    budget: ModelBudget
     sharing: Sharing = Sharing.CARDS
-    fallback: tuple[Model, str] | None = None
+    fallback: tuple[Model, Endpoint] | None = None
 
 
 class ModelJobs:
@@ -67,12 +70,14 @@ class ModelJobs:
         connect: Callable[[Endpoint], Model] = connect,
         now_s: Callable[[], float] = time.time,
         artifacts: HubArtifacts | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._environment = environment
         self._folder = folder
         self._connect = connect
         self.now_s = now_s
         self.artifacts = artifacts or HubArtifacts(None)
+        self._sleep = sleep
 
     def now_ms(self) -> int:
         return int(self.now_s() * 1000)
@@ -89,10 +94,10 @@ class ModelJobs:
             return None
         first = endpoints[0]
         _log.info("the %s %s at %s is asked", role, first.model, first.host)
-        others = [(self._connect(endpoint), endpoint.model) for endpoint in endpoints[1:]]
+        others = [(self._connect(endpoint), endpoint) for endpoint in endpoints[1:]]
         return Owned(
             self._connect(first),
-            first.model,
+            first,
             budget_from(told),
             sharing_from(told, *readers_from(told, role)),
             others[0] if others else None,
@@ -126,7 +131,7 @@ class ModelJobs:
         for model in (owned.model, *(owned.fallback or ())[:1]):
             if hear is not None and isinstance(model, Streaming):
                 model.listen(hear)
-        return _RecordedModel(owned, Purse(job, owned.budget, self.now_s), self.artifacts, self.now_s, tier)
+        return _RecordedModel(owned, Purse(job, owned.budget, self._sleep), self.artifacts, self.now_s, tier)
 
 
 class _RecordedModel:
@@ -138,7 +143,7 @@ class _RecordedModel:
     def __init__(
         self, owned: Owned, purse: Purse, artifacts: HubArtifacts, now_s: Callable[[], float], tier: str
     ) -> None:
-        self._asked = (owned.model, owned.name)
+        self._asked = (owned.model, owned.endpoint)
         self._fallback = owned.fallback
         self._purse = purse
         self._artifacts = artifacts
@@ -159,18 +164,19 @@ class _RecordedModel:
             if self._fallback is None:
                 raise
             self._asked, self._fallback = self._fallback, None
-            _log.warning("%s; %s is asked instead", error.fault.reason, self._asked[1])
+            _log.warning("%s; %s is asked instead", error.fault.reason, self._asked[1].model)
             return await self._ask(instructions, turns, stage)
 
     async def _ask(self, instructions: str, turns: Sequence[Turn], stage: Stage) -> Reply:
-        model, name = self._asked
-        number = await self._purse.before_call()
+        model, endpoint = self._asked
+        prompt = prompt_text(instructions, turns, stage)
+        number = await self._purse.before_call(endpoint, *tokens_most(endpoint, prompt, stage))
         asked_ms = round(self._now_s() * 1000)
         call = ModelCall(
             asked_ms=asked_ms,
             job="",
-            model=name,
-            prompt=await self._artifacts.keep(prompt_text(instructions, turns, stage)),
+            model=endpoint.model,
+            prompt=await self._artifacts.keep(prompt),
             stage=str(stage),
             tier=self._tier,
         )
@@ -194,25 +200,30 @@ class _RecordedModel:
 
 
 class Purse:
-    """Pays for the calls of one job: refuses a call that no budget covers, and reports its cost to the engine."""
+    """Pays for the calls of one job: asks the engine before each whether a budget covers it, and reports its cost."""
 
-    def __init__(self, job: WorkerJob, budget: Budget, now_s: Callable[[], float]) -> None:
+    def __init__(self, job: WorkerJob, budget: ModelBudget, sleep: Callable[[float], Awaitable[None]]) -> None:
         self._job = job
         self._budget = budget
-        self._now_s = now_s
+        self._sleep = sleep
 
-    async def before_call(self) -> int:
-        """Count a call that is about to be made, and return its number within the job.
+    async def before_call(self, endpoint: Endpoint, reads: int, writes: int) -> int:
+        """Hold the most that a call may cost, and return its number within the job; wait where others hold the rest.
+
+        `reads` and `writes` are the most tokens of its prompt and its reply.
 
         Raises:
             ModelFault: a budget is used up.
             NotOurs: the claim was lost.
             Unavailable: the engine does not answer.
         """
-        entities = await self._job.entities()
-        today = spent_on(await self._job.fleet(), int(self._now_s() * 1000) // DAY_MS)
-        self._budget.need(today, spent_in(entities), allowed_in(entities))
-        return await self._report(calls=1)
+        most = {"micros_most": price_of(endpoint, reads, writes) or 0, "tokens_most": reads + writes}
+        takes_ms = round((endpoint.limits.call_s + ANSWER_S) * 1000)
+        while True:
+            told = await self._report(budget=self._budget, calls=1, takes_ms=takes_ms, **most)
+            if "wait_ms" not in told:
+                return int(told["call"])
+            await self._sleep(min(_WAIT_S, told["wait_ms"] / 1000))
 
     async def after_call(self, call: ModelCall, number: int) -> None:
         """Count the tokens and the money of the call of this number that was made, and keep its record.
@@ -224,35 +235,13 @@ class Purse:
         tokens = call.input_tokens + call.output_tokens
         await self._report(call=call, micros=call.micros, number=number, tokens=tokens)
 
-    async def _report(self, **used: Any) -> int:
+    async def _report(self, **used: Any) -> dict[str, Any]:
         answer = await self._job.post(ModelUsed(**used, **self._job.signed))
-        if answer.faults:
-            raise self._job.lost(answer.faults[0].reason)
-        return int((answer.value or {}).get("call", 0))
-
-
-def allowed_in(entities: Mapping[str, bytes]) -> int | None:
-    """Return the budget of a constellation in millionths of a dollar, None if it has none."""
-    head = decode_entity("head", entities["head"]) if "head" in entities else None
-    budget = head.budget if isinstance(head, Head) else None
-    return budget.micros * budget.times or None if budget is not None else None
-
-
-def spent_in(entities: Mapping[str, bytes]) -> Spent:
-    """Return what all jobs of a constellation have spent."""
-    total = Spent()
-    for key, raw in entities.items():
-        job = decode_entity(key, raw) if key.startswith("job/") else None
-        if isinstance(job, Job):
-            total += Spent(job.calls, job.tokens, job.micros)
-    return total
-
-
-def spent_on(fleet: Mapping[str, bytes], day: int) -> Spent:
-    """Return what was spent on a day, counted in UTC days since 1970."""
-    raw = fleet.get(f"model_day/{day}")
-    found = decode_entity(f"model_day/{day}", raw) if raw is not None else None
-    return Spent(found.calls, found.tokens, found.micros) if isinstance(found, ModelDay) else Spent()
+        for fault in answer.faults:
+            if fault.code is Code.MODEL_BUDGET:
+                raise ModelFault(fault.code, fault.reason)
+            raise self._job.lost(fault.reason)
+        return answer.value or {"call": 0}
 
 
 def questions_in(entities: Mapping[str, bytes]) -> list[tuple[str, str]]:

@@ -1,6 +1,8 @@
 """Runs one claimed job of the log to its end on connections of its own. Knows no planner and no Celery.
 
 The message that woke the worker is only a hint, so a job of another worker, or one that cannot be reached, is skipped.
+An error that no kind of job expects is the outcome of its job: another try would most often end with it again, and ask
+the model once more.
 """
 
 from __future__ import annotations
@@ -8,16 +10,27 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
+from starloom.core.state.inputs import AnyInput
 from starloom.jobs.claiming import CLAIM_TTL_S, Claim, NotOurs, WorkerJob
 from starloom.store.port import Unavailable
 
 _log = logging.getLogger(__name__)
 
-CarryOut = Callable[[WorkerJob], Awaitable[None]]
-"""Reads committed state and posts the outcome of a job."""
+
+class JobKind(Protocol):
+    """A kind of job: the work, and its outcome where the work ended with an unexpected error."""
+
+    async def carry_out(self, job: WorkerJob) -> None:
+        """Read committed state and post the outcome of a job."""
+        ...
+
+    def broken(self, job: WorkerJob, reason: str) -> AnyInput:
+        """Return the outcome of a job that an unexpected error ended."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class ClaimedJobs:
         self,
         constellation: str,
         job: str,
-        carry_out: CarryOut,
+        kind: JobKind,
         takes_s: Callable[[], float] = lambda: 0.0,
         tiers: Callable[[], Sequence[str]] = tuple,
     ) -> None:
@@ -54,7 +67,7 @@ class ClaimedJobs:
             self._messages[key] = True
         while is_ours and self._is_due(key):
             try:
-                self._claimed(constellation, job, carry_out, takes_s(), tiers())
+                self._claimed(constellation, job, kind, takes_s(), tiers())
             except BaseException:
                 with self._lock:
                     del self._messages[key]
@@ -69,17 +82,15 @@ class ClaimedJobs:
             del self._messages[key]
             return False
 
-    def _claimed(self, constellation: str, job: str, carry_out: CarryOut, takes_s: float, tiers: Sequence[str]) -> None:
+    def _claimed(self, constellation: str, job: str, kind: JobKind, takes_s: float, tiers: Sequence[str]) -> None:
         try:
-            asyncio.run(self._run(constellation, job, carry_out, takes_s, tiers))
+            asyncio.run(self._run(constellation, job, kind, takes_s, tiers))
         except NotOurs as error:
             _log.info("%s", error)
         except Unavailable as error:
             _log.warning("job %s of %s is left to the next worker: %s", job, constellation, error)
 
-    async def _run(
-        self, constellation: str, job: str, carry_out: CarryOut, takes_s: float, tiers: Sequence[str]
-    ) -> None:
+    async def _run(self, constellation: str, job: str, kind: JobKind, takes_s: float, tiers: Sequence[str]) -> None:
         # The durable history is a third of what a worker loads, and one without a model has no job.
         from starloom.store.opening import open_store
 
@@ -88,6 +99,25 @@ class ClaimedJobs:
             ours = WorkerJob(store, store.inbox, constellation, job, self.worker)
             claim = Claim(ours, takes_s=takes_s, tiers=tiers, ttl_s=self.claim_ttl_s)
             await claim.take()
-            await claim.while_renewing(lambda: carry_out(claim.claimed()))
+            await claim.while_renewing(lambda: carried_out(kind, claim.claimed()))
         finally:
             await store.close()
+
+
+async def carried_out(kind: JobKind, job: WorkerJob) -> None:
+    """Carry out a claimed job, and post an unexpected error as its outcome.
+
+    Raises:
+        NotOurs: the claim was lost.
+        Unavailable: the engine or the store does not answer.
+    """
+    try:
+        await kind.carry_out(job)
+    except (NotOurs, Unavailable):
+        raise
+    except Exception as error:
+        _log.exception("job %s of %s broke", job.job, job.constellation)
+        reason = f"the worker met an error that it did not expect ({type(error).__name__}); its log has it"
+        answer = await job.post(kind.broken(job, reason))
+        if answer.faults:
+            _log.error("the end of job %s was refused: %s", job.job, answer.faults[0].reason)

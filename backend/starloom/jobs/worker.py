@@ -102,19 +102,19 @@ def add_tasks(app: Celery, claimed: ClaimedJobs, models: ModelJobs, sketches: Op
     answers, judges, goals = AnswerJobs(models, sketches), JudgeJobs(models), GoalJobs(models)
 
     def plan(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, plans.carry_out)
+        claimed.run(constellation, job, plans)
 
     def review(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, reviews.carry_out, reviews.takes_s)
+        claimed.run(constellation, job, reviews, reviews.takes_s)
 
     def answer(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, answers.carry_out)
+        claimed.run(constellation, job, answers)
 
     def judge(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, judges.carry_out)
+        claimed.run(constellation, job, judges)
 
     def goal(constellation: str, job: str) -> None:
-        claimed.run(constellation, job, goals.carry_out, tiers=models.tiers)
+        claimed.run(constellation, job, goals, tiers=models.tiers)
 
     app.task(plan, name=PLAN_TASK)
     app.task(goal, name=GOAL_TASK)

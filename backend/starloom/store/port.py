@@ -319,13 +319,16 @@ class JobReads(Protocol):
     async def constellations(
         self,
         *,
-        state: str | None,
+        states: Sequence[str],
         text: str | None,
         device: str | None,
         before: tuple[int, str] | None,
         limit: int,
     ) -> list[StreamRow]:
-        """Return constellations, newest first; `before` is the (created_ms, id) cursor."""
+        """Return constellations in one of these states, of any if none is named, newest first.
+
+        `before` is the (created_ms, id) cursor.
+        """
         ...
 
 

@@ -8,6 +8,7 @@ nothing that depends on a write may leave the agent, and no effect may begin, be
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import secrets
 import sqlite3
 import time
@@ -17,6 +18,7 @@ from typing import Any
 
 import msgspec
 
+from starloom_agent.platforms import processes
 from starloom_agent.toolkit.messages import sendable
 from starloom_agent.work.device_conditions import LEAST_FREE_BYTES, free_bytes, full_words
 from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame, Started
@@ -138,6 +140,7 @@ class Ledger:
             self._db.executescript(_SCHEMA)
             self._add_missing_columns()
             path.chmod(0o600)
+            self.is_copy = self._take_place()
             self.id = self._meta("ledger", secrets.token_hex(8))
             self._reserved = int(self._meta("reserved", "1"))
             self._next = self._reserved
@@ -172,6 +175,22 @@ class Ledger:
             raise _fault(self._path, "read", error) from error
         if found != ["ok"]:
             raise corrupt(self._path, " ".join("; ".join(found).split()))
+
+    def _take_place(self) -> bool:
+        """Give a copy an id of its own, and return whether this ledger is one.
+
+        The first of them may have begun work since that the copy does not know. By another id the hub takes what it
+        says of such work for no proof.
+        """
+        mark = f"{processes.machine_mark()} {self._path.stat().st_ino}"
+        place = hashlib.sha256(mark.encode()).hexdigest()[:16]
+        if self._meta("place", place) == place:
+            return False
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'ledger'", (secrets.token_hex(8),))
+            self._db.execute("UPDATE meta SET value = ? WHERE name = 'place'", (place,))
+        return True
 
     def _meta(self, name: str, value: str) -> str:
         self._db.execute("INSERT OR IGNORE INTO meta VALUES (?, ?)", (name, value))

@@ -72,4 +72,9 @@ def _begin(home: AgentHome, held: ExitStack, say: Callable[[str], None]) -> Ledg
     ledger = Ledger(home.ledger)
     held.callback(ledger.close)
     ledger.check()
+    if ledger.is_copy:
+        say(
+            f"the ledger {home.ledger} came from another place or machine: work that may not be repeated and was under"
+            " way is left in doubt. Only one of the two may stay: for another device, join with a home of its own"
+        )
     return ledger

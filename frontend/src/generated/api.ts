@@ -264,8 +264,9 @@ export interface paths {
          * Page
          * @description List constellations, newest first; with `of` those that a person or a program of this name asked for.
          *
-         *     Those that only tried a row (label `try`) come with `tries` alone. One request looks at so many and no more:
-         *     where most are left out, a page may have fewer than `limit`, or none, and a `next`.
+         *     A `state` may be given several times, for those in any of these. Those that only tried a row (label `try`) come
+         *     with `tries` alone. One request looks at so many and no more: where most are left out, a page may have fewer
+         *     than `limit`, or none, and a `next`.
          */
         get: operations["page_api_v1_constellations_get"];
         put?: never;
@@ -5603,7 +5604,7 @@ export interface operations {
     page_api_v1_constellations_get: {
         parameters: {
             query?: {
-                state?: components["schemas"]["ConstellationState"] | null;
+                state?: components["schemas"]["ConstellationState"][] | null;
                 q?: string | null;
                 device?: string | null;
                 of?: string | null;

@@ -5,11 +5,23 @@ from __future__ import annotations
 from starloom_protocol.records.record import Record
 
 
+class ModelHold(Record, frozen=True, kw_only=True):
+    """What one call that is under way may cost at most. It ends with the report of the cost, or at `until_ms`."""
+
+    call: str
+    """The call as CONSTELLATION/JOB/NUMBER."""
+    micros: int = 0
+    tokens: int = 0
+    until_ms: int
+
+
 class ModelDay(Record, frozen=True, kw_only=True):
     """One day's calls, tokens and, if the price is known, millionths of a dollar; `day` counts UTC days since 1970."""
 
     calls: int = 0
     day: int
+    held: list[ModelHold] = []
+    """The calls under way; those of all constellations are in the newest day."""
     micros: int = 0
     tokens: int = 0
 
@@ -80,3 +92,11 @@ class Budget(Record, frozen=True, kw_only=True):
     attempts: int = 0
     micros: int = 0
     times: int = 1
+
+
+class ModelBudget(Record, frozen=True, kw_only=True):
+    """The budget of the owner's model, by the settings of the worker that asks it; null: money is not limited."""
+
+    micros_per_day: int | None = None
+    tokens_per_constellation: int = 200_000
+    tokens_per_day: int = 1_000_000

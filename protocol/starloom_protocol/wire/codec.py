@@ -57,6 +57,11 @@ _AGENT: Final = Side.AGENT
 _encoder: Final = msgspec.json.Encoder(order="deterministic")
 _agent_decoder: Final = msgspec.json.Decoder(AgentMessage)
 _hub_decoder: Final = msgspec.json.Decoder(HubMessage)
+_UNITS: Final = {"array": "entries", "object": "entries", "str": "characters"}
+_bound: Final = re.compile(
+    r"Expected `(array|int|object|str)` (?:of length )?([<>]=) (-?\d+) - at (`key` in )?`\$\.f\[(\d+)\]\.(.+)`"
+)
+"""The words in which the decoder refuses a number, a text or a list beyond its bound."""
 _brackets: Final = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 
@@ -113,7 +118,8 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     try:
         message = decoder.decode(data)
     except (msgspec.DecodeError, RecursionError, UnicodeError, ValueError) as error:
-        raise ProtocolFault(Code.PROTOCOL_ERROR, f"not a message of the {side}: {error}") from error
+        why = _bound_words(str(error), data) or error
+        raise ProtocolFault(Code.PROTOCOL_ERROR, f"not a message of the {side}: {why}") from error
     if not 1 <= message.n <= NUMBER_MAX:
         raise ProtocolFault(Code.PROTOCOL_ERROR, f"a message has a number from 1 to {NUMBER_MAX}, not {message.n}")
     if not message.f:
@@ -125,6 +131,22 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
         for place, text in texts(frame) if texts is not None else ():
             _check_text(frame, place, text)
     return message
+
+
+def _bound_words(said: str, data: bytes | str) -> str:
+    """Return which field of which frame is beyond which bound, by the words of the library; empty for another fault."""
+    found = _bound.fullmatch(said)
+    if found is None:
+        return ""
+    kind, side, bound, key, number, place = found.groups()
+    try:
+        frame = f"`{msgspec.json.decode(data)['f'][int(number)]['t']}`"
+    except (msgspec.DecodeError, RecursionError, LookupError, TypeError):
+        frame = f"frame {number}"  # what comes behind the field that was refused is no message either
+    part = "a name in " if key else "a value in " if place.endswith("[...]") else ""
+    least = "most" if side == "<=" else "least"
+    most = f"is at {least} {bound}" if kind == "int" else f"has at {least} {bound} {_UNITS[kind]}"
+    return f"{part}`{place.removesuffix('[...]')}` of {frame} {most}"
 
 
 def nests_too_deep(text: str) -> bool:

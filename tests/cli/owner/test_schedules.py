@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from starloom.cli import invocation
 from tests.cli.test_commands import StubHub, starloom
 
 NEXT = ["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00"]
@@ -280,7 +283,29 @@ def test_show_preview_and_controls(hub: StubHub) -> None:
     assert "seen: Nightly and Hourly" in starloom(hub, "schedule", "seen", "Nightly", "Hourly")[1]
     assert hub.asked[-1] == ("POST", "/schedule-notices/seen", {"schedules": ["Nightly", "Hourly"]})
     hub.answers["DELETE", "/schedules/Nightly"] = (200, {"name": "Nightly", "running": ["c-1"]})
-    assert "Nightly is removed; c-1 goes on" in starloom(hub, "schedule", "rm", "Nightly")[1]
+    assert "Nightly is removed; c-1 goes on" in starloom(hub, "schedule", "rm", "Nightly", "--yes")[1]
+
+
+class AtATerminal:
+    """The module `sys` of a command whose input is a terminal."""
+
+    stdin = SimpleNamespace(isatty=lambda: True)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+
+def test_the_removal_of_a_schedule_asks_first(hub: StubHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    hub.answers["GET", "/schedules/s-1"] = (200, shown())
+    code, said = starloom(hub, "schedule", "rm", "s-1")
+    assert (code, "this removes the schedule Nightly for good" in said) == (2, True)
+    assert "starloom schedule rm s-1 --yes" in said
+    monkeypatch.setattr(invocation, "sys", AtATerminal())
+    asked: list[str] = []
+    monkeypatch.setattr("typer.confirm", lambda question, **_: asked.append(question))
+    assert starloom(hub, "schedule", "rm", "s-1") == (0, "Nothing was removed.\n")
+    assert asked == ["Remove Nightly for good? Running work goes on."]
+    assert [method for method, *_ in hub.asked] == ["GET", "GET"]
 
 
 def test_a_schedule_says_whether_it_asks_before_the_trash(hub: StubHub) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Answer, FileOut, Policy, ResultSpec, UndoCall
-from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.vocabulary import Attention, Code, Outcome
 from starloom_protocol.wire.frames import ResultFrame
 from tests.builders import TOOLS, Driver, edge, plan, task
 
@@ -115,6 +115,26 @@ def test_it_counts_the_files_that_could_not_be_taken_back() -> None:
     assert "Not taken back: next (1 file), first (2 files)." in said
     assert "a.txt was changed since" in said
     assert said.startswith("test was not taken back: its undo failed.")
+
+
+@pytest.mark.parametrize(("changed", "state"), [("first", "partial"), ("next", "failed")])
+def test_an_undo_that_one_changed_file_stops_is_done_in_part(changed: str, state: str) -> None:
+    """The undo of the last work is made first, and nothing behind one that failed is tried."""
+    driver = world()
+    tasks = [task(name, tool="t.never", undo=TRASH) for name in ("first", "next")]
+    driver.submit(plan(*tasks, edge("first>next")))
+    trashed = {"items": [{"path": "b.txt", "ticket": "t"}], "count": 1, "tickets": ["t"]}
+    ends = {"undo-next": trashed, "undo-first": trashed} | {f"undo-{changed}": Code.CONFLICT}
+    done = {"first": {"added": [{"path": "a.txt"}]}, "next": {"added": [{"path": "b.txt"}]}}
+    said = undone(driver, done, ends)
+    head = driver.shard.constellations["c1"].head
+    assert (head.state, head.attention) == (state, [Attention.UNDO_FAILED])
+    assert ("test was only in part taken back" in said, "test was not taken back" in said) == (
+        state == "partial",
+        state == "failed",
+    )
+    assert "a.txt was changed since" in said
+    assert "Not taken back: " in said
 
 
 @pytest.mark.parametrize(

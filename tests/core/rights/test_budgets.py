@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state import inputs as i
 from starloom_protocol.records.entities import Budget, Policy
-from starloom_protocol.records.models import ModelCall
-from starloom_protocol.vocabulary import Attention
+from starloom_protocol.records.models import ModelBudget, ModelCall
+from starloom_protocol.vocabulary import Attention, Code
 from tests.builders import Driver, edge, plan, task
 
 CHAIN = plan(task("a"), task("b"), task("c"), task("d"), edge("a>b"), edge("b>c"), edge("c>d"))
@@ -90,4 +93,122 @@ def test_the_cost_of_a_call_that_is_told_twice_is_counted_once() -> None:
     kept = found.jobs[job]
     assert (kept.calls, kept.tokens, kept.micros) == (2, 18, 140)
     assert [day.tokens for day in driver.shard.fleet.tables["model_day"].values()] == [18]
+    driver.folded_equals_state()
+
+
+class Asking(Driver):
+    """Constellations whose planning jobs call a model: `before` asks for a call, `after` reports its cost."""
+
+    def __init__(self, *names: str, budget: Budget | None = None) -> None:
+        super().__init__("one")
+        for name in names:
+            asked = i.RequestReceived(id=self.ident(), by="person:ann", constellation=name, request="x", budget=budget)
+            assert not self.do(asked).faults
+            self.claim_job("plan-1", constellation=name)
+
+    def before(self, name: str = "c1", budget: ModelBudget | None = None, **fields: Any) -> Any:
+        told: dict[str, Any] = {"takes_ms": 60_000, "tokens_most": 500, "micros_most": 500, **fields}
+        return self.do(self._used(name, budget=budget or ModelBudget(tokens_per_day=1_000), calls=1, **told))
+
+    def after(self, name: str = "c1", number: int = 1, tokens: int = 0, micros: int = 0) -> None:
+        call = ModelCall(asked_ms=0, job="plan-1", stage="planning")
+        used = self._used(name, call=call, micros=micros, number=number, tokens=tokens)
+        assert not self.do(used).faults
+
+    def _used(self, name: str, **fields: Any) -> i.ModelUsed:
+        return i.ModelUsed(id=self.ident(), by="worker:w", constellation=name, job="plan-1", worker="w", **fields)
+
+
+@pytest.mark.parametrize(
+    ("spent", "why"),
+    [
+        ({"tokens": 1_000_000}, "1000000 of 1000000 tokens are used today"),
+        ({"micros": 2_000_000}, r"2.00 of 2.00 dollars are used today"),
+    ],
+)
+def test_a_call_is_refused_when_the_day_is_used_up(spent: dict[str, int], why: str) -> None:
+    driver = Asking("c1", "c2")
+    budget = ModelBudget(micros_per_day=2_000_000)
+    driver.before("c1", budget)
+    driver.after("c1", **{name: most - 1 for name, most in spent.items()})
+    assert driver.before("c2", budget).value == {"call": 1, "counted": True}
+    driver.after("c2", **dict.fromkeys(spent, 1))
+    (fault,) = driver.before("c2", budget).faults
+    assert (fault.code, fault.reason) == (Code.MODEL_BUDGET, f"the model's budget is used up: {why}")
+    driver.now_ms += DAY_MS
+    assert not driver.before("c2", budget).faults
+
+
+def test_a_call_is_refused_when_its_constellation_has_used_its_tokens_or_calls() -> None:
+    driver = Asking("c1", "c2")
+    for number in range(50):
+        assert not driver.before("c1").faults
+        driver.after("c1", number + 1)
+    assert "has asked the model 50 times" in driver.before("c1").faults[0].reason
+    driver.before("c2")
+    driver.after("c2", tokens=5_000)
+    (fault,) = driver.before("c2", ModelBudget(tokens_per_constellation=5_000)).faults
+    assert "this constellation has used 5000 of 5000 tokens" in fault.reason
+
+
+def test_a_call_is_refused_when_its_constellation_has_used_its_money() -> None:
+    driver = Asking("c1", budget=Budget(micros=250_000, times=2))
+    driver.before()
+    driver.after(micros=499_999)
+    assert not driver.before().faults
+    driver.after(number=2, micros=1)
+    assert "this constellation has used 0.50 of its 0.50 dollars" in driver.before().faults[0].reason
+
+
+def test_without_a_budget_money_is_not_limited() -> None:
+    driver = Asking("c1")
+    driver.before(budget=ModelBudget())
+    driver.after(micros=10**12)
+    assert not driver.before(budget=ModelBudget()).faults
+
+
+@pytest.mark.parametrize("budget", [ModelBudget(tokens_per_day=1_000), ModelBudget(micros_per_day=1_000)])
+def test_calls_at_the_same_time_do_not_pass_a_budget_together(budget: ModelBudget) -> None:
+    driver = Asking("c1", "c2", "c3")
+    assert [driver.before(name, budget).value.get("call") for name in ("c1", "c2")] == [1, 1]
+    calls = driver.shard.constellations["c3"].jobs
+    assert driver.before("c3", budget).value == {"wait_ms": 60_000}
+    assert calls["plan-1"].calls == 0
+    driver.after("c1", tokens=10, micros=10)
+    assert driver.before("c3", budget).value == {"call": 1, "counted": True}
+    driver.folded_equals_state()
+
+
+def test_calls_of_one_constellation_wait_for_its_own_budget_alone() -> None:
+    driver = Asking("c1", "c2", budget=Budget(micros=500))
+    for wide in (ModelBudget(), ModelBudget(tokens_per_constellation=500)):
+        driver.before("c1", wide)
+        assert driver.before("c1", wide).value == {"wait_ms": 60_000}
+        assert driver.before("c2", wide).value["counted"]
+        driver.now_ms += 60_000
+
+
+def test_the_hold_of_a_worker_that_died_ends_by_its_time() -> None:
+    driver = Asking("c1", "c2")
+    driver.before("c1", tokens_most=1_000)
+    driver.now_ms += 59_999
+    assert driver.before("c2").value == {"wait_ms": 1}
+    driver.now_ms += 1
+    assert driver.before("c2").value["counted"]
+    (day,) = driver.shard.fleet.tables["model_day"].values()
+    assert [one.call for one in day.held] == ["c2/plan-1/1"]
+
+
+def test_a_call_under_way_at_midnight_is_held_in_the_next_day() -> None:
+    driver = Asking("c1", "c2")
+    driver.now_ms = DAY_MS - 1
+    driver.before("c1", tokens_most=1_000)
+    driver.now_ms = DAY_MS
+    assert "wait_ms" in driver.before("c2").value
+    assert driver.before("c2", ModelBudget()).value["counted"]
+    days = driver.shard.fleet.tables["model_day"]
+    assert [len(days[name].held) for name in ("0", "1")] == [0, 2]
+    driver.after("c1", tokens=300)
+    driver.after("c2")
+    assert [(days[name].tokens, len(days[name].held)) for name in ("0", "1")] == [(0, 0), (300, 0)]
     driver.folded_equals_state()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from starloom_agent.platforms import processes
 from starloom_agent.work.ledger import DecisionRow, Ledger
 from starloom_agent.work.outbox import Outbox
 from starloom_protocol.vocabulary import Outcome
@@ -55,6 +57,40 @@ def test_the_same_file_has_the_same_id(path: Path) -> None:
     first = opened(path)
     identity = first.id
     assert crash_and_open(first, path).id == identity
+
+
+def test_a_copy_of_the_file_has_an_id_of_its_own_from_then_on(path: Path) -> None:
+    """It may lack what began beside the first, so nothing that it says is a proof."""
+    first = opened(path)
+    first.accepted(lease("before"), effect="maybe", once=True)
+    first.flush()
+    copy = path.with_name("copy.sqlite")
+    with sqlite3.connect(copy) as database:
+        first._db.backup(database)
+    database.close()
+    first.accepted(lease("after"), effect="maybe", once=True)
+    first.flush()
+    second = opened(copy)
+    assert (second.is_copy, second.id == first.id) == (True, False)
+    assert [second.state_of(lease(name)) for name in ("before", "after")] == ["accepted", "unknown"]
+    kept = second.id
+    again = crash_and_open(second, copy)
+    assert (again.is_copy, again.id) == (False, kept)
+    identity = first.id
+    assert crash_and_open(first, path).id == identity
+
+
+def test_the_same_file_on_another_machine_is_a_copy(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The image of a disk keeps the numbers of its files."""
+    first = opened(path)
+    identity = first.id
+    moved = path.with_name("moved.sqlite")
+    OPENED.pop().close()
+    ledger = opened(path.rename(moved))
+    assert ledger.id == identity
+    monkeypatch.setattr(processes, "machine_mark", lambda: "another")
+    other = crash_and_open(ledger, moved)
+    assert (other.is_copy, other.id == identity) == (True, False)
 
 
 def test_what_was_flushed_survives_and_the_rest_does_not(path: Path) -> None:

@@ -377,8 +377,8 @@ def _is_plan(subject: str) -> bool:
 def list_constellations(
     run: Invocation,
     state: Annotated[
-        ConstellationState | None,
-        typer.Option("--state", metavar="STATE", help="Only those in this state: active, failed ..."),
+        list[ConstellationState] | None,
+        typer.Option("--state", metavar="STATE", help="Only those in this state, or in any of several: active ..."),
     ] = None,
     text: Annotated[str | None, typer.Option("--q", help="Only those whose name or words contain this.")] = None,
     device: Annotated[str | None, typer.Option("--device", help="Only those that used this device.")] = None,
@@ -410,7 +410,8 @@ def list_constellations(
     for item in items:
         begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
         name = (item["name"] or item["request"]) + by
-        state_shown = state_text(item["state"], alarm=bool(item.get("alarm")))
+        undone = item.get("undone_from") is not None
+        state_shown = state_text(item["state"], alarm=bool(item.get("alarm")), undone=undone)
         state_shown.append(_asked_beside(item), style="magenta")
         author = (shown_name(item["author"]),) if several else ()
         table.add_row(item["id"], state_shown, str(item["version"]), begun, *author, name)

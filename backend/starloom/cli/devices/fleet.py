@@ -358,10 +358,9 @@ def revoke(
     """Revoke a device at once; it must join again to come back."""
     found = resolve(run, device)
     if not yes:
-        if not sys.stdin.isatty() or run.as_json:
-            line = f"Without the question: starloom device revoke {quote(found['name'])} --yes"
-            raise usage(f"this revokes {found['name']}: it stops its work and must join again to come back", line)
-        if not typer.confirm(f"Revoke {found['name']}? It stops its work and must join again.", default=False):
+        ends = f"this revokes {found['name']}: it stops its work and must join again to come back"
+        question = f"Revoke {found['name']}? It stops its work and must join again."
+        if not run.agrees(ends, question, f"starloom device revoke {quote(found['name'])}"):
             print("Nothing was revoked.")
             return
     try:

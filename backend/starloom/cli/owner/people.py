@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -125,9 +124,8 @@ def person_remove(
     ends = listed([counted(count, noun) for noun, count in counts.items() if count])
     if not yes:
         what = f"this ends {ends} of {name}, with the tokens, schedules and join codes that rest on them"
-        if not sys.stdin.isatty() or run.as_json:
-            raise usage(what, f"Without the question: starloom person rm {shlex.quote(name)} --yes")
-        if not typer.confirm(f"{what[0].upper()}{what[1:]}. Remove {name}?", default=False):
+        line = f"starloom person rm {shlex.quote(name)}"
+        if not run.agrees(what, f"{what[0].upper()}{what[1:]}. Remove {name}?", line):
             print("Nobody was removed.")
             return
     going_on = Chosen.of(run, name)

@@ -454,8 +454,19 @@ def seen(
         say(f"seen: {listed([str(item['name']) for item in made['items']])}")
 
 
-def remove(run: Invocation, schedule: ScheduleArgument) -> None:
+def remove(
+    run: Invocation,
+    schedule: ScheduleArgument,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
     """Remove a schedule for good; running work goes on."""
+    if not yes:
+        name = run.client.get(get_schedule(schedule))["name"]
+        ends = f"this removes the schedule {name} for good; running work goes on"
+        question = f"Remove {name} for good? Running work goes on."
+        if not run.agrees(ends, question, f"starloom schedule rm {quote(schedule)}"):
+            print("Nothing was removed.")
+            return
     made = run.client.delete(delete_schedule(schedule))
     goes_on = f"; {', '.join(made['running'])} goes on" if made["running"] else ""
     _told(run, made, "{name} is removed" + goes_on)

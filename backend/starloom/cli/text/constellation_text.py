@@ -59,7 +59,7 @@ def title(view: View) -> Text:
     line.append(f"  {view.constellation}  ", style="bright_black")
     answer = view.answer
     alarm = view.state == ConstellationState.SUCCEEDED and answer is not None and answer.alarm
-    line.append_text(state_text(view.state, alarm=alarm))
+    line.append_text(state_text(view.state, alarm=alarm, undone=head is not None and head.undone_from is not None))
     if head is not None and head.version:
         line.append(f"  version {head.version}", style="bright_black")
     return line

@@ -60,9 +60,14 @@ def shown_text(shown: Presentation) -> Text:
     return Text(f"{GLYPHS[shown.glyph]:<2} {own_times(shown.word)}", style=COLOURS[shown.tone])
 
 
-def state_text(state: str, *, alarm: bool = False) -> Text:
-    """Return the word of a constellation's state in its colour; `alarm`: its answer tells of trouble."""
+def state_text(state: str, *, alarm: bool = False, undone: bool = False) -> Text:
+    """Return the word of a constellation's state in its colour.
+
+    `alarm`: its answer tells of trouble. `undone`: its work was taken back; its answer says how much of it.
+    """
     known = ConstellationState(state)
+    if undone and known is ConstellationState.SUCCEEDED:
+        return Text("taken back, in part or whole", style=COLOURS[_STATE_TONES[ConstellationState.CANCELLED]])
     if alarm:
         return Text(f"{known.value}, alarm", style=COLOURS[ALARM_RAISED.tone])
     return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])

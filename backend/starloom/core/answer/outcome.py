@@ -130,7 +130,9 @@ def _state_of(constellation: Constellation) -> ConstellationState:
     """Return the state in which a constellation ends in which nothing is open any more."""
     head = constellation.head
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
-        return _STATE.FAILED if failed_undos(constellation) else head.undone_from
+        if not failed_undos(constellation):
+            return head.undone_from
+        return _STATE.PARTIAL if taken_back(constellation) else _STATE.FAILED
     if head.given_up:
         return _STATE.PARTIAL if _state_by_results(constellation) is _STATE.PARTIAL else _STATE.FAILED
     if head.state is _STATE.CANCELLING:

@@ -75,11 +75,8 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
         exceptions += f"; failed: {_few(constellation, fleet, failed)}"
     undone = taken_back(constellation)
     apart = _undone_by_effect(constellation, undone)
-    if (
-        constellation.head.undone_from is not None
-        and state is ConstellationState.FAILED
-        and failed_undos(constellation)
-    ):
+    in_doubt = state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
+    if constellation.head.undone_from is not None and in_doubt and failed_undos(constellation):
         taken = "was only in part taken back" if undone else "was not taken back"
         opening = f"{constellation.head.name} {taken}: its undo failed"
     elif state in _ENDED_AS and apart.back and not _stands(constellation):

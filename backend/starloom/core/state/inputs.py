@@ -15,7 +15,7 @@ from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.edits import EditOperation, LoweredPlan
 from starloom_protocol.records.entities import Budget, Cite, Enrollment, Fault, Offer, Principal, Read, SignIn, Token
 from starloom_protocol.records.lab import FaultKind, FaultTarget
-from starloom_protocol.records.models import ModelCall
+from starloom_protocol.records.models import ModelBudget, ModelCall
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import Code, Priority, Profile, Role, Sharing
 from starloom_protocol.wire.frames import FactsFrame, LeaseRef, Receipt, ResultFrame, Started
@@ -139,16 +139,21 @@ class ModelUsed(Input, frozen=True, kw_only=True, tag="model_used"):
     """A worker calls a model (`calls`), or reports the cost: `micros` are millionths of a dollar.
 
     `call` is the record of the call that is reported, and `number` the one that the answer before the call gave it; 0
-    is the newest of the job.
+    is the newest of the job. A call that is to be made within `budget` may cost `tokens_most` and `micros_most`, and
+    takes at most `takes_ms`.
     """
 
+    budget: ModelBudget | None = None
     call: ModelCall | None = None
     calls: int = 0
     constellation: str
     job: str
     micros: int = 0
+    micros_most: int = 0
     number: int = 0
+    takes_ms: int = 0
     tokens: int = 0
+    tokens_most: int = 0
     worker: str
 
 

@@ -75,7 +75,7 @@ class Retained:
         found = set(self._held())
         before: tuple[int, str] | None = None
         while True:
-            rows = await self._reads.constellations(state=None, text=None, device=None, before=before, limit=_PAGE)
+            rows = await self._reads.constellations(states=(), text=None, device=None, before=before, limit=_PAGE)
             for row in rows:
                 ended = row.state in _FINAL
                 if not ended or (ended_after_ms is not None and row.ended_ms > ended_after_ms):

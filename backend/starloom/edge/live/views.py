@@ -559,17 +559,14 @@ def _answer(raw: bytes) -> Answer:
 async def live_constellations(reads: ReadPort) -> list[str]:
     """Return the ids of all constellations that are not final."""
     found: list[str] = []
-    for state in ConstellationState:
-        if state in FINAL_CONSTELLATION_STATES:
-            continue
-        before: tuple[int, str] | None = None
-        while True:
-            rows = await reads.constellations(state=state, text=None, device=None, before=before, limit=_PAGE)
-            found += [row.id for row in rows]
-            if len(rows) < _PAGE:
-                break
-            before = (rows[-1].created_ms, rows[-1].id)
-    return found
+    states = [state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES]
+    before: tuple[int, str] | None = None
+    while True:
+        rows = await reads.constellations(states=states, text=None, device=None, before=before, limit=_PAGE)
+        found += [row.id for row in rows]
+        if len(rows) < _PAGE:
+            return found
+        before = (rows[-1].created_ms, rows[-1].id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,10 @@ class AnswerJobs:
         )
         await job.post(item)
 
+    def broken(self, job: WorkerJob, reason: str) -> AnswerWorded:
+        """Return the outcome of a job that an unexpected error ended: no words."""
+        return AnswerWorded(reason=reason, **job.signed)
+
     async def _written(self, job: WorkerJob, seen: EndedPlan, hear: Hear) -> Words:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)

@@ -42,6 +42,10 @@ class JudgeJobs:
         )
         await job.post(item)
 
+    def broken(self, job: WorkerJob, reason: str) -> VerdictGiven:
+        """Return the outcome of a judgement that an unexpected error ended: no verdict."""
+        return VerdictGiven(because=reason, **job.signed)
+
     async def _judged(self, job: WorkerJob, seen: EndedPlan, judged: str) -> Judgement:
         task = judged_task(judged)
         spec = seen.specs.get(task)

@@ -153,6 +153,10 @@ class PlanJobs:
             made = await self._by_model(job, asked, hear)
             await self._propose(job, made or _Made(planned))
 
+    def broken(self, job: WorkerJob, reason: str) -> PlanProposed:
+        """Return the outcome of a job that an unexpected error ended."""
+        return PlanProposed(fault=_fault(Code.INTERNAL, reason, "request"), **job.signed)
+
     async def _propose(self, job: WorkerJob, made: _Made) -> None:
         """Propose the outcome; the faults that the engine finds are mended by the model, if one planned."""
         while True:

@@ -42,6 +42,10 @@ class GoalJobs:
         read, turns = await self._turn(job)
         await job.post(_proposal(job, read, turns))
 
+    def broken(self, job: WorkerJob, reason: str) -> GoalProposed:
+        """Return the outcome of a turn that an unexpected error ended; such turns in a row are a stall."""
+        return _proposal(job, Fault(code=Code.INTERNAL, hint=CODES[Code.INTERNAL].hint, reason=reason), -1)
+
     async def _turn(self, job: WorkerJob) -> tuple[Turned, int]:
         """Return the next turn, and how many turns before it the model has seen; -1 if no model was asked."""
         entities, fleet = await job.entities(), await job.fleet()

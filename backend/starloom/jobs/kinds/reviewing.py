@@ -47,6 +47,10 @@ class ReviewJobs:
         async with sketched(self._sketches, job, self._models.now_ms) as hear:
             await self._reviewed(job, hear)
 
+    def broken(self, job: WorkerJob, reason: str) -> ReviewProposed:
+        """Return the outcome of a review that an unexpected error ended: no change."""
+        return ReviewProposed(reason=reason, **job.signed)
+
     async def _reviewed(self, job: WorkerJob, hear: Hear) -> None:
         entities = await job.entities()
         view, now_ms = fleet_of(await job.fleet()), self._models.now_ms()

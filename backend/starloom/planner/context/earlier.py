@@ -32,7 +32,13 @@ class EarlierReads(Protocol):
         ...
 
     async def constellations(
-        self, *, state: str | None, text: str | None, device: str | None, before: tuple[int, str] | None, limit: int
+        self,
+        *,
+        states: Sequence[str],
+        text: str | None,
+        device: str | None,
+        before: tuple[int, str] | None,
+        limit: int,
     ) -> Sequence[ListedRequest]:
         """Return constellations, newest first."""
         ...
@@ -40,7 +46,7 @@ class EarlierReads(Protocol):
 
 async def earlier_requests(reads: EarlierReads, author: str, words: str, before: tuple[int, str]) -> list[str]:
     """Return what a person asked in words before a moment and an id, without these words themselves."""
-    rows = await reads.constellations(state=None, text=None, device=None, before=before, limit=_LOOKED_AT)
+    rows = await reads.constellations(states=(), text=None, device=None, before=before, limit=_LOOKED_AT)
     found: dict[str, None] = {}
     for row in rows:
         if not row.request.strip() or row.request == words:

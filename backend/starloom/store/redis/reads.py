@@ -142,13 +142,13 @@ class Reads:
     async def constellations(
         self,
         *,
-        state: str | None,
+        states: Sequence[str],
         text: str | None,
         device: str | None,
         before: tuple[int, str] | None,
         limit: int,
     ) -> list[StreamRow]:
-        return await self._database.read(history.list_constellations, state, text, device, before, limit)
+        return await self._database.read(history.list_constellations, states, text, device, before, limit)
 
     async def device_work(self, devices: Sequence[str], since_ms: int) -> dict[str, dict[str, int]]:
         return await self._database.read(history.count_device_work, devices, since_ms)

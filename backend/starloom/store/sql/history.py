@@ -486,7 +486,7 @@ def _entry(row: Row[Any]) -> LogEntry:
 
 def list_constellations(
     connection: Connection,
-    state: str | None,
+    states: Sequence[str],
     text: str | None,
     device: str | None,
     before: tuple[int, str] | None,
@@ -495,8 +495,8 @@ def list_constellations(
     """Return rows newest first; `text` is searched for in name and request, ignoring case."""
     table = CONSTELLATIONS
     query = select(table).order_by(table.c.created_ms.desc(), table.c.id.desc()).limit(limit)
-    if state is not None:
-        query = query.where(table.c.state == state)
+    if states:
+        query = query.where(table.c.state.in_(states))
     if text:
         wanted = text.lower()
         query = query.where(

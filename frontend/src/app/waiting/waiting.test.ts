@@ -122,13 +122,14 @@ it("looks at work that stands still however many constellations came since", asy
   const row = (id: string, state: string, attention: string[] = []) => ({ id, name: id, state, attention });
   const newest = Array.from({ length: 50 }, (_, at) => row(`done-${at}`, "succeeded"));
   const old = Array.from({ length: 12 }, (_, at) => row(`old-${at}`, "active", ["missing_grant"]));
-  const constellations = async ({ state, cursor }: { state?: string; cursor?: string }) => {
+  const constellations = vi.fn(async ({ state, cursor }: { state?: string[]; cursor?: string }) => {
     if (!state) return { items: newest, next: "older" };
-    if (state !== "active") return { items: [], next: null };
+    if (!state.includes("active")) return { items: [], next: null };
     return cursor ? { items: old.slice(6), next: null } : { items: old.slice(0, 6), next: "more" };
-  };
+  });
   const whyAll = vi.fn(async (id: string) => ({ items: [why({ task: id, reason: "missing_grant" })], attention: [] }));
   const workspace = { hub: { constellations, whyAll }, fleet: new StreamModel("fleet"), changes: new Changes() };
   await readStopped({ ...workspace, now: () => 0 } as unknown as Workspace);
   expect(whyAll.mock.calls.map(([id]) => id)).toEqual(old.map(({ id }) => id));
+  expect(constellations).toHaveBeenCalledTimes(3);
 });

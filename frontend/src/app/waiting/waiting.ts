@@ -17,7 +17,6 @@ import type {
   Schedule,
   WhyRow,
 } from "../../model/types.ts";
-import { createdMs } from "../../model/words/times.ts";
 import { FINAL } from "../../model/words/words.ts";
 import { useFleet, useWorkspace } from "../workspace/context.ts";
 import type { Workspace } from "../workspace/workspace.ts";
@@ -68,7 +67,14 @@ export function forgetStopped(): void {
 /** Each is a call of its own, for the first time: a hub on which more stand still has another trouble. */
 const LOOKED_AT_MOST = 100;
 /** Each that may stand still; the hub lists the constellations of one state at a time. */
-const UNFINISHED = ["active", "paused", "cancelling", "awaiting_approval", "planning", "looking"] as const;
+const UNFINISHED = [
+  "active",
+  "paused",
+  "cancelling",
+  "awaiting_approval",
+  "planning",
+  "looking",
+] satisfies ConstellationRow["state"][];
 const PAGE_ROWS = 100;
 const LACKS: ReadonlySet<string> = new Set(["missing_grant", "missing_secret"]);
 /** Reasons of tasks that end only by a person's hand. */
@@ -216,14 +222,13 @@ const known = new WeakMap<Workspace, Map<string, { mark: string; found: Stopped[
 
 /** All constellations that have not ended, the newest first, however many have ended since. */
 export async function unfinished(hub: Workspace["hub"]): Promise<ConstellationRow[]> {
-  const found = new Map<string, ConstellationRow>();
-  for (const state of UNFINISHED)
-    for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
-      const page = await hub.constellations({ state, limit: PAGE_ROWS, ...(cursor ? { cursor } : {}) });
-      for (const row of page.items) found.set(row.id, row);
-      cursor = page.next ?? undefined;
-    }
-  return [...found.values()].sort((one, other) => createdMs(other) - createdMs(one));
+  const found: ConstellationRow[] = [];
+  for (let cursor: string | undefined, more = true; more; more = cursor !== undefined) {
+    const page = await hub.constellations({ state: UNFINISHED, limit: PAGE_ROWS, ...(cursor ? { cursor } : {}) });
+    found.push(...page.items);
+    cursor = page.next ?? undefined;
+  }
+  return found;
 }
 
 /**

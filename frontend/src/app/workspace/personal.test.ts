@@ -55,6 +55,32 @@ describe("drafts and outputs of tools in this browser", () => {
     isGone();
   });
 
+  it("of words alone wait for their person while another one is signed in, who has none of them", () => {
+    const words = () => new Kept<{ words: string }>("words").found?.words ?? null;
+    new Kept("words").keep({ words: "tidy my letters" });
+    keepPersonal("bob");
+    isGone();
+    expect(words()).toBeNull();
+    new Kept("words").keep({ words: "of bob" });
+    keepPersonal("ann");
+    expect([words(), keptDraft(), keptSample("fs.read", CALL)]).toEqual(["tidy my letters", null, null]);
+    forgetEverywhere();
+    expect(JSON.stringify({ ...localStorage })).not.toContain("letters");
+    keepPersonal("bob");
+    expect(words()).toBe("of bob");
+  });
+
+  it("of words go where many people have signed in since", () => {
+    new Kept("words").keep({ words: "tidy my letters" });
+    for (const person of ["b", "c", "d", "e", "f", "g"]) {
+      vi.setSystemTime(Date.now() + 1);
+      keepPersonal(person);
+      new Kept("words").keep({ words: `of ${person}` });
+    }
+    keepPersonal("ann");
+    expect(new Kept("words").found).toBeNull();
+  });
+
   it("are neither read nor written by a page of another person that still stands", () => {
     localStorage.setItem("starloom.rows.person", "bob");
     keepDraft({ plan: { name: "Typed by Ann a moment later" } });

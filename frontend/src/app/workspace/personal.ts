@@ -1,11 +1,17 @@
 /**
  * The drafts and outputs of tools that this browser keeps in its local storage, all under `starloom.rows.`. They belong
  * to one person, whose page alone reads and writes them, and go when that person signs out and when another one is
- * signed in. A session that ends takes the outputs with it; what its person has typed waits for the next one.
+ * signed in. A session that ends takes the outputs with it; what its person has typed waits for the next one. Words of
+ * requests wait also while somebody else is signed in: they are its person's own, while a draft over a plan holds what
+ * the hub gave.
  */
 export const PREFIX = "starloom.rows.";
 const PERSON = `${PREFIX}person`;
 const OUTPUTS = `${PREFIX}sample.`;
+const WORDS = `${PREFIX}words`;
+/** The words of each person who is not signed in; no page reads them but that of their person. */
+const ASIDE = "starloom.aside.";
+const ASIDE_MOST = 5;
 /** A draft over a plan that nobody came back to: its constellation has long ended. */
 const AGE_MAX_MS = 30 * 24 * 3_600_000;
 
@@ -25,12 +31,18 @@ let mine: string | null = null;
 export function keepPersonal(person: string): void {
   mine = person;
   try {
-    if (localStorage.getItem(PERSON) === person) {
+    const before = localStorage.getItem(PERSON);
+    if (before === person) {
       prune(Date.now() - AGE_MAX_MS);
       return;
     }
+    const words = Object.entries({ ...localStorage }).filter(([key]) => key.startsWith(WORDS));
     forgetPersonal();
+    if (before !== null && words.length)
+      localStorage.setItem(ASIDE + before, JSON.stringify({ atMs: Date.now(), words }));
+    pruneKind(ASIDE, ASIDE_MOST, Date.now() - AGE_MAX_MS);
     localStorage.setItem(PERSON, person);
+    bringBack(person);
   } catch {
     // Storage is off or full: what it holds has gone, and no more is kept.
   }
@@ -77,6 +89,13 @@ export function forgetOutputs(): void {
   remove(OUTPUTS);
 }
 
+function bringBack(person: string): void {
+  const text = localStorage.getItem(ASIDE + person);
+  localStorage.removeItem(ASIDE + person);
+  const { words } = JSON.parse(text ?? '{"words":[]}') as { words: [key: string, text: string][] };
+  for (const [key, value] of words) localStorage.setItem(key, value);
+}
+
 const isOurs = (): boolean => mine !== null && localStorage.getItem(PERSON) === mine;
 
 function remove(prefix: string): void {
@@ -89,15 +108,16 @@ function remove(prefix: string): void {
 }
 
 function prune(sinceMs: number): void {
-  const keys = Object.keys(localStorage);
-  for (const [prefix, most, ages] of BOUNDS) {
-    const own = keys.filter((key) => key.startsWith(prefix));
-    if (own.length <= most && !(sinceMs && ages)) continue;
-    const newestFirst = own.map((key) => ({ key, atMs: keptAt(key) })).sort((a, b) => b.atMs - a.atMs);
-    newestFirst.forEach(({ key, atMs }, at) => {
-      if (at >= most || (ages && atMs > 0 && atMs < sinceMs)) localStorage.removeItem(key);
-    });
-  }
+  for (const [prefix, most, ages] of BOUNDS) pruneKind(prefix, most, ages ? sinceMs : 0);
+}
+
+function pruneKind(prefix: string, most: number, sinceMs: number): void {
+  const own = Object.keys(localStorage).filter((key) => key.startsWith(prefix));
+  if (own.length <= most && !sinceMs) return;
+  const newestFirst = own.map((key) => ({ key, atMs: keptAt(key) })).sort((a, b) => b.atMs - a.atMs);
+  newestFirst.forEach(({ key, atMs }, at) => {
+    if (at >= most || (atMs > 0 && atMs < sinceMs)) localStorage.removeItem(key);
+  });
 }
 
 /** When an entry was kept; 0 where it does not say, as drafts of older versions: these go by their number alone. */

@@ -45,7 +45,7 @@ async def test_an_owner_sets_a_role_and_it_counts_at_once(tmp_path: Path) -> Non
         assert used(world, ModelRole.WRITER) == (PLANNER["url"], "near", "sk-planner")
         owned = ModelJobs({}, world.hub.settings.model_folder).owned(ModelRole.REVIEWER)
         assert owned is not None
-        assert owned.name == "critic-2"
+        assert owned.endpoint.model == "critic-2"
         for answer in (tried, put, again):
             assert "sk-critic" not in answer.text
         folder = world.hub.settings.model_folder

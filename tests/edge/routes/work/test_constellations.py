@@ -293,6 +293,7 @@ async def test_the_list_is_paged_and_filtered(world: World) -> None:
     assert names == [f"plan {number}" for number in (4, 3, 2, 1, 0)]
     assert [item["name"] for item in (await get(world, C, q="plan 3"))["items"]] == ["plan 3"]
     assert (await get(world, C, state="failed"))["items"] == []
+    assert len((await get(world, C, state=["failed", "active"]))["items"]) == 5
     author = (await get(world, C, limit=1))["items"][0]["author"]
     assert len((await get(world, C, of=name_of(author).upper()))["items"]) == 5
     assert (await get(world, C, of="nobody"))["items"] == []

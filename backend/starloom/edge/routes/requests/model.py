@@ -45,7 +45,7 @@ from starloom.planner.model.endpoints.page_settings import (
     unchanged,
     variables,
 )
-from starloom.planner.model.endpoints.spending import MICROS, Budget, budget_from
+from starloom.planner.model.endpoints.spending import MICROS, budget_from
 from starloom.planner.model.port import ModelFault, Reply, Turn, reply_of
 from starloom.planner.model.prompt import PromptPart
 from starloom.planner.model.reading import short
@@ -53,13 +53,13 @@ from starloom.planner.model.transport.connecting import check_libraries, connect
 from starloom.process.settings import Settings
 from starloom_protocol.api.models import ModelReply, ModelState, PromptRow, RoleSetting
 from starloom_protocol.records.entities import Fault, decode_entity
-from starloom_protocol.records.models import ModelDay
+from starloom_protocol.records.models import ModelBudget, ModelDay
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Code, Sharing
 
 EXAMPLE_WORDS = "Which of my machines has the least free disk?"
 _CHANGE_THERE = "Change it there, or take it out there to set it here."
-_Read = tuple[PageModelSettings | None, Endpoint | None, Budget, dict[ModelRole, Endpoint], Sharing]
+_Read = tuple[PageModelSettings | None, Endpoint | None, ModelBudget, dict[ModelRole, Endpoint], Sharing]
 """The kept settings of the page; the planner's endpoint; the budget; the endpoints of other roles; their sharing."""
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
 

@@ -46,7 +46,7 @@ class Constellations:
 
     async def page(
         self,
-        state: ConstellationState | None = None,
+        state: Annotated[list[ConstellationState] | None, Query(max_length=len(ConstellationState))] = None,
         q: Annotated[str | None, Query(max_length=200)] = None,
         device: Annotated[str | None, Query(max_length=128)] = None,
         of: Annotated[str | None, Query(max_length=128)] = None,
@@ -56,8 +56,9 @@ class Constellations:
     ) -> JsonReply[Items[ConstellationRow]]:
         """List constellations, newest first; with `of` those that a person or a program of this name asked for.
 
-        Those that only tried a row (label `try`) come with `tries` alone. One request looks at so many and no more:
-        where most are left out, a page may have fewer than `limit`, or none, and a `next`.
+        A `state` may be given several times, for those in any of these. Those that only tried a row (label `try`) come
+        with `tries` alone. One request looks at so many and no more: where most are left out, a page may have fewer
+        than `limit`, or none, and a `next`.
         """
         hub = self._hub
         known = hub.fleet.device(device) if device else None
@@ -67,7 +68,7 @@ class Constellations:
         looked = 0
         while True:
             rows = await hub.reads.constellations(
-                state=state, text=q or None, device=known.id if known else device, before=before, limit=size + 1
+                states=state or (), text=q or None, device=known.id if known else device, before=before, limit=size + 1
             )
             for at, row in enumerate(rows[:size]):
                 shown = await self._row(row)

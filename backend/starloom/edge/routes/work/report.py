@@ -82,7 +82,7 @@ class ReportRoute:
         before: tuple[int, str] | None = None
         for _ in range(LOOKED_AT_MOST // _LIST_PAGE):
             rows = await self._hub.reads.constellations(
-                state=None, text=None, device=None, before=before, limit=_LIST_PAGE
+                states=(), text=None, device=None, before=before, limit=_LIST_PAGE
             )
             for row in rows:
                 known = await self._hub.headlines.of(row.id)

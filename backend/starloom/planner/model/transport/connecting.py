@@ -12,6 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final, cast
 
+import msgspec
+
+from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoints.endpoint import Endpoint, endpoint_from
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import MICROS
@@ -22,6 +25,8 @@ from starloom_protocol.vocabulary import Code
 
 _WIRE = "starloom.planner.model.transport.wire"
 EXTRA = "model"
+_AROUND_BYTES: Final = 2048
+"""The marks of turns and of the tool that a wire format adds to a prompt."""
 LIBRARIES: Final = ("anthropic", "httpx2", "openai", "pydantic_ai")
 """The packages that the wire and its formats load; all of them are of the extra."""
 
@@ -46,6 +51,12 @@ def price_of(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> int |
     if endpoint.local:
         return 0
     return cast("int | None", _wire().listed_price(endpoint, input_tokens, output_tokens))
+
+
+def tokens_most(endpoint: Endpoint, prompt: str, stage: Stage) -> tuple[int, int]:
+    """Return the most tokens that a call may read and write there. No token is shorter than a byte."""
+    schema = msgspec.json.encode(answer_schema(stage))
+    return len(prompt.encode()) + len(schema) + _AROUND_BYTES, endpoint.limits.output_tokens_most
 
 
 def price_words(endpoint: Endpoint, input_tokens: int, output_tokens: int) -> str:

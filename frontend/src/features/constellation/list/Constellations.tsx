@@ -36,7 +36,7 @@ export function ConstellationsPage() {
   const [state, setState] = useState<(typeof STATES)[number]>(STATES.find((one) => one === asked) ?? "");
   const list = usePages<ConstellationRow>(
     `${state}/${words}`,
-    (cursor, signal) => hub.constellations({ q: words, state: state || undefined, cursor }, signal),
+    (cursor, signal) => hub.constellations({ q: words, state: state ? [state] : [], cursor }, signal),
     ["constellations", "tasks"],
     LIST_PAUSE_MS,
   );
