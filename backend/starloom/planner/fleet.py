@@ -22,7 +22,7 @@ from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
 _T = TypeVar("_T")
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"[^\W_]+")
 # class word -> the labels and parts of names that mean it, and operating systems that are it
 DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "phone": (

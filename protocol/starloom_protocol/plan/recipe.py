@@ -57,6 +57,16 @@ class OffersDoc(Doc):
     pattern: Annotated[str, Field(min_length=1, max_length=200)] = "*"
 
 
+class FirstDoc(Doc):
+    """The parameters of *the newest 5 pictures*, which may stand where a phrase has *all* before files: the choice that
+    orders them, the number of them, and the device that they are of, one where words say so.
+    """
+
+    by: Name
+    most: Name
+    of: Name
+
+
 class ParamDoc(Doc):
     """One parameter. `needs` are tools its device must have; `not` names a device parameter it must differ from.
 
@@ -65,7 +75,7 @@ class ParamDoc(Doc):
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
     are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
     `values` are those of a choice, each with the words for it; the first of these is its label in a form. Of a path
-    with `everything` that word means all that the device allows. A text may have `offers`.
+    with `everything` that word means all that the device allows. A text may have `offers`, and files `first`.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -83,6 +93,7 @@ class ParamDoc(Doc):
     example: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     everything: bool = False
     offers: OffersDoc | None = None
+    first: FirstDoc | None = None
 
     @property
     def takes_many(self) -> bool:
@@ -350,6 +361,16 @@ def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc
             found.add(Code.UNKNOWN_PARAM, joined(joined(place, "offers"), field), reason)
 
 
+def _check_first(recipe: Recipe, place: str, param: ParamDoc, first: FirstDoc, found: Found) -> None:
+    if param.type != "files":
+        found.add(Code.PLAN_INVALID, place, "`first` belongs to a parameter of type files")
+    for field, kind in (("by", "choice"), ("most", "integer"), ("of", "device")):
+        other = getattr(first, field)
+        if other not in recipe.params or recipe.params[other].type != kind:
+            reason = f"`{other}` is no parameter of type {kind}"
+            found.add(Code.UNKNOWN_PARAM, joined(joined(place, "first"), field), reason)
+
+
 def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:
     place = joined("params", name)
     for word, other in (
@@ -371,6 +392,8 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(Code.PLAN_INVALID, joined(place, "same_as"), reason)
     if param.offers is not None:
         _check_offers(recipe, place, param, param.offers, found)
+    if param.first is not None:
+        _check_first(recipe, place, param, param.first, found)
     if param.type != "device" and (param.needs or param.not_same is not None):
         found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
     if param.type != "path" and param.everything:

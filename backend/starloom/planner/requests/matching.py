@@ -16,7 +16,7 @@ from typing import Any
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue
-from starloom.planner.requests.clauses import plain_letters, word_set
+from starloom.planner.requests.clauses import ARTICLES, plain_letters, plain_word, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
     Asked,
@@ -30,6 +30,7 @@ from starloom.planner.requests.fitting import (
     unknown_in,
 )
 from starloom.planner.requests.gaps import gap_in
+from starloom.planner.requests.german import Translated, clock_in_english, requests_in_english
 from starloom.planner.requests.limits import limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
     Phrase,
@@ -48,11 +49,13 @@ from starloom.planner.requests.phrases import (
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import (
+    REMARK,
     devices_left_over,
 )
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
 WORDS_MOST = 60
@@ -67,6 +70,7 @@ _IN_QUOTES = re.compile(r"[\"“][^\"“”]*[\"”]")
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 _LOOKING = word_set("find show list search which what where look")
 """Words that a request begins with which only looks."""
+_NAMED = frozenset({"text", "path", "file", "service"})
 _CHANGES = RISKY_EFFECTS | {Effect.WRITE}
 
 
@@ -97,6 +101,10 @@ class Matched:
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_exact(self) -> bool:
+        return self.outcome is Match.EXACT
+
 
 def match_all(
     words: str,
@@ -112,11 +120,53 @@ def match_all(
     alone do not start it, so it is a near match; for its keeper it is an exact one in a preview, and after the preview
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
-    found = _with_limit(_match_all(words, catalogue, fleet, params, shown_to), words, fleet)
-    if found.outcome is not Match.EXACT and not found.on_trial and (answer := pointer_in(words, fleet)) is not None:
-        found = Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+
+    def taken(said: str) -> Matched:
+        found = _with_limit(_match_all(said, catalogue, fleet, params, shown_to), said, fleet)
+        if found.outcome is Match.EXACT or found.on_trial or (answer := pointer_in(said, fleet)) is None:
+            return found
+        return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+
+    found = taken(words)
+    if found.outcome is not Match.EXACT and not found.on_trial:
+        readings = requests_in_english(clock_in_english(words), _called(fleet))
+        found = _of_german([(taken(one.english), one) for one in readings], words, catalogue) or found
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
+    )
+
+
+def _called(fleet: FleetSnapshot) -> list[str]:
+    """Return the names of all devices, also without a remark in brackets."""
+    names = [device.name for device in fleet.devices]
+    return [*names, *(REMARK.sub("", name) for name in names if REMARK.search(name))]
+
+
+def _of_german(readings: Sequence[tuple[Matched, Translated]], words: str, catalogue: Catalogue) -> Matched | None:
+    """Return the match of a German request by its readings: exact where all that fit mean the same; None without one.
+
+    A word that the translation lacks may mean anything, and a name that it changed means another thing, so that such a
+    reading is near at most.
+    """
+    exact = {(one.candidates[0].recipe, canonical(one.candidates[0].params)) for one, _ in readings if one.is_exact}
+    sure = next(
+        (one for one, said in readings if one.is_exact and said.whole and _names_stay(one, words, catalogue)), None
+    )
+    if sure is not None and len(exact) == 1:
+        return sure
+    near = next((one for outcome in Match for one, _ in readings if one.outcome is outcome), None)
+    return replace(near, outcome=Match.NEAR) if near is not None and near.is_exact else near
+
+
+def _names_stay(found: Matched, words: str, catalogue: Catalogue) -> bool:
+    """Return whether each name among the values has only words that were typed: *the march* is no name of *März*."""
+    taken = found.candidates[0]
+    recipe = catalogue.get(taken.recipe)
+    typed = {plain_word(word) for word in words.split()} | ARTICLES
+    return recipe is not None and all(
+        typed.issuperset(map(plain_word, value.split()))
+        for name, value in taken.params.items()
+        if isinstance(value, str) and name in recipe.params and recipe.params[name].type in _NAMED
     )
 
 
@@ -311,7 +361,9 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: Asked) -> Candidate | None:
     """Return a recipe whose phrases have words in common with those that were said."""
-    telling = (phrase for phrase in phrases if not phrase.sort and not asked.forms.isdisjoint(phrase.tells))
+    telling = (
+        phrase for phrase in phrases if not (phrase.sort or phrase.ranks) and not asked.forms.isdisjoint(phrase.tells)
+    )
     best = max((overlap(phrase, asked.forms) for phrase in telling), default=0.0)
     if not best:
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -41,17 +42,19 @@ from starloom.planner.requests.clauses import (
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
-from starloom_protocol.text.file_sorts import DOCUMENTS, is_media, is_sort, kind_of
+from starloom_protocol.text.file_sorts import DOCUMENTS, GERMAN_DOCUMENTS, is_media, is_sort, kind_of
 from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.text.wording import quoted
 
 _ADDING = "with starloom enroll or Fleet, Add device"
+_DOCUMENTS = DOCUMENTS.union(GERMAN_DOCUMENTS.values())
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
 _OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
+REMARK = re.compile(r"\s*\([^()]*\)$")
 _NAME_PARTS = re.compile(r"[\s._-]+")
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
@@ -315,9 +318,27 @@ def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | Non
 
 
 def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*."""
-    alike = [one for one in fleet.devices if plain_letters(words) in (plain_letters(one.name), spelled_out(one.name))]
-    return alike[0] if len(alike) == 1 else None
+    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*.
+
+    A remark in brackets may be left out where no other device is called so: `buero-pc` for *Büro-PC (neu)*.
+    """
+    said = plain_letters(words)
+    for names in ({one.name: one for one in fleet.devices}, _without_remarks(fleet)):
+        alike = [one for name, one in names.items() if said in (plain_letters(name), spelled_out(name))]
+        if alike:
+            return alike[0] if len(alike) == 1 else None
+    return None
+
+
+def _without_remarks(fleet: FleetSnapshot) -> dict[str, DeviceSnapshot]:
+    """Return the devices whose names have a remark by their names without it; none of which two have the same."""
+    names = [(REMARK.sub("", one.name), one) for one in fleet.devices if REMARK.search(one.name)]
+    count = Counter(name.casefold() for name, _ in names)
+    return {
+        name: one
+        for name, one in names
+        if count[name.casefold()] == 1 and class_of(name.casefold()) not in DEVICE_CLASSES
+    }
 
 
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -534,7 +555,7 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
-    sure = (last in DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
+    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 
