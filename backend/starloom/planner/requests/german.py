@@ -107,7 +107,7 @@ class Translated:
 
 
 _REQUEST_TABLE: Final = """
-alle alles jede jeden jeder jedes: all
+alle allen aller alles jede jeden jeder jedes: all
 beide beiden: both
 alten alte altes: old
 archiv archive: archives
@@ -128,6 +128,8 @@ dokumente dokumenten: documents
 duplikate duplikaten: duplicates
 drucke druck drucken: print
 ein eine einen einem einer: a
+entpacke entpacken: unpack
+erstelle erstellen mache mach machen: make
 dezember: december
 es: it
 februar: february
@@ -181,8 +183,10 @@ präsentationen: presentations
 rechner rechnern computer computern geräte geräten: machines
 sammle sammel sammeln: collect
 schicke schick schicken sende senden: send
-server servern: server
+server: server
+servern: servers
 sichere sicher sichern: back up
+seit: since
 sobald: when
 statt anstatt: instead
 suchen: find
@@ -192,6 +196,8 @@ tablet: tablet
 und: and
 vergleiche vergleich vergleichen: compare
 verschiebe verschieben: move
+zeige zeig zeigen: show
+dienst: service
 video: video
 videos: videos
 wenn falls: if
@@ -205,13 +211,16 @@ _REQUEST_WORDS: Final = {
     for word in words.split()
     for form in (plain_letters(word), spelled_out(word))
 }
-_VERBS: Final = word_set("collect compare copy delete empty bring find list move print send zip") | {"back up"}
+_VERBS: Final = word_set("collect compare copy delete empty bring find list make move print send show unpack zip") | {
+    "back up"
+}
 _NUMBERS: Final = {"zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8"} | {
     "neun": "9",
     "zehn": "10",
     "zwanzig": "20",
 }
 _COURTESY: Final = word_set("bitte mal doch danke hallo hey gerne kurz")
+_SEARCHED: Final = r"search the files of \{} for the word \{}"
 _RANKED: Final = (
     r"^welche[rs]? (?:rechner|computer|gerät) hat (?:den |am )?{} (?:freien )?(?:speicher)?platz(?: frei)?$"
 )
@@ -229,7 +238,28 @@ _SENTENCES: Final = tuple(
         (_RANKED.format("meisten"), "which machine has the most free space"),
         (_RANKED.format("wenigsten"), "which machine has the least free space"),
         (r"^was (?:füllt|fuellt|belegt) die (?:fest)?platte (?:von|vom|auf)\b", "what fills the disk of"),
-        (r"^starte? (.+) neu$", r"restart \1"),
+        (r"^starte? (?:den )?(?:dienst )?(.+) neu$", r"restart \1"),
+        (r"^führe? (.+) aus$", r"run \1"),
+        (r"^räume? (.+) nach (?:art|sorte|typ) auf$", r"tidy \1 by kind"),
+        (r"^(?:nimm das (?:wieder )?zurück|mache? das (?:wieder )?rückgängig)$", "undo that"),
+        (r"^brich (?:alles|das) ab$", "cancel everything"),
+        (r"^mache? das (?:noch ?mal|nochmals|noch einmal)$", "do that again"),
+        (r"^was hast du (gestern|heute) gemacht$", r"what did you do \1"),
+        (r"^liste? (.+) auf$", r"list \1"),
+        (r"^räume? (.+) auf$", r"tidy \1"),
+        (r"^mache? (.+) kleiner$", r"make \1 smaller"),
+        (r"^mache? ein(?:e)? (?:foto|bild|aufnahme) mit ", "take a picture with "),
+        (r"\b(?:leg|lege|stell|stelle|speicher|speichere) es\b", "put it"),
+        (r"^welche dateien habe ich doppelt", "which files do i have twice"),
+        (r"^wie voll (?:ist|sind) (?:die (?:fest)?platten? (?:von|vom) )?", "what fills the disk of "),
+        (r"^ist (\S+\.\S+) erreichbar$", r"is \1 up"),
+        (r"^(?:durchsuche|durchsuch) die dateien (?:von|auf) (.+) nach (?:dem wort )?(.+)$", _SEARCHED.format(1, 2)),
+        (r"^(?:finde|such|suche) das wort (.+) in (?:den )?(?:text)?dateien (?:von|auf) (.+)$", _SEARCHED.format(2, 1)),
+        (
+            r"^(?:hole?|bringe?) (?:die datei )?(.+) aus dem papierkorb (?:von|vom) (.+) zurück$",
+            r"get \1 back from the trash of \2",
+        ),
+        (r"^was ist im papierkorb (?:von|vom)\b", "what is in the trash of"),
         (r"\bdoppelten? dateien\b", "duplicates"),
         (r"\beine sicherung (?:von|vom)\b", "back up"),
         (r"\bins?(?: den| das)? ordner\b", "into the folder"),
@@ -243,7 +273,7 @@ _ARTICLES_OF: Final = {"vom": "{of} the", "im": "in the", "am": "on the", "zum":
 }
 _TO_ARTICLES: Final = word_set("den die das meinen meine mein unseren unsere unser beide alle einen eine ein")
 _ON_ARTICLES: Final = word_set("dem der meinem meiner unserem unserer einem einer beiden allen")
-_NAMES_A_THING: Final = word_set("ordner verzeichnis datei dienst folder file service restart")
+_NAMES_A_THING: Final = word_set("ordner verzeichnis datei dienst folder file service restart run")
 """Words behind which a name stands, whatever word it is."""
 _PLACES: Final = word_set("von vom auf in im aus nach")
 _WORDS_MOST: Final = 60
@@ -255,8 +285,10 @@ _IN_BOTH: Final = word_set(
     " bring"
 )
 """Words of the table that English requests have as well."""
+_NEUTRAL: Final = word_set("an in so")
 _ENGLISH: Final = word_set(
-    "how is are where which machine has the most least free space what fills disk of restart duplicates back up into"
+    "run tidy by kind smaller take picture with put it files do i have twice up search word get trash what how is are"
+    " where which machine has the most least free space fills disk of restart duplicates back into"
     " folder in my to on for from pdf pdfs csv mp3 jpg docs pc nas"
 )
 """Words that stay as they are: those of `_SENTENCES`, and those that German has as well."""
@@ -278,7 +310,8 @@ def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translat
         said = pattern.sub(english, said)
     tokens = _verb_first([token for token in piece.findall(said) if plain_word(token) not in _COURTESY])
     plain = ["" if token.casefold() in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
-    if said == typed and sum(_is_german(word) for word in plain) < min(_ENOUGH, len(plain)):
+    words = [word for word in plain if word and word not in _NEUTRAL]
+    if said == typed and sum(map(_is_german, words)) < min(_ENOUGH, len(words) or 1):
         return
     yield from dict.fromkeys(_read(tokens, plain, of, to) for of in ("from", "of") for to in ("to", "on"))
 
@@ -307,7 +340,9 @@ def _read(tokens: Sequence[str], plain: Sequence[str], of: str, to: str) -> Tran
         tail = token[len(token.rstrip(",;:")) :] if word else ""
         english = _word(word, token.rstrip(",;:"), before, after, of, to) if word else token.replace("„", "“")
         if english is None:
-            whole = whole and bool(before in _NAMES_A_THING or _NO_WORD.search(token) or word in _ENGLISH)
+            whole = whole and bool(
+                before in _NAMES_A_THING or before == "in" or _NO_WORD.search(token) or word in _ENGLISH
+            )
             english = token
             tail = ""
         said.append(english + tail)
@@ -318,8 +353,12 @@ def _word(word: str, typed: str, before: str, after: str, of: str, to: str) -> s
     """Return a German word in English; None for one that stays as it is."""
     if word in _DOCUMENTS:
         return typed
-    if before in _NAMES_A_THING and word not in _PLACES:
+    if before in _NAMES_A_THING and word not in _PLACES | _TO_ARTICLES | _ON_ARTICLES:
         return None
+    if before == "in" and typed[0].isupper() and not word.endswith("dateien") and word not in _NAMES_A_THING:
+        return None
+    if word == "server" and before in ("alle", "allen", "beide", "beiden"):
+        return "servers"
     if word in ("von", "aus"):
         return of
     if word in _ARTICLES_OF:
@@ -354,7 +393,7 @@ _DAY: Final = "|".join(_DAYS)
 _CLOCK: Final = re.compile(
     r"\b(?:am ende (?:jedes|des) monats|zum monatsende|am monatsende"
     r"|(?:jeden|am) (?P<date>ersten|letzten|\d{1,2}\.)(?: tag)? (?:(?:im|des|jedes|jeden) monats?)"
-    rf"|jede[nrsm]? (?:(?P<nth>{'|'.join(_NTH)}) )?(?P<day>{_DAY})(?P<month> (?:im|des|jedes) monats?)?"
+    rf"|(?:jede[nrsm]?|every|each) (?:(?P<nth>{'|'.join(_NTH)}) )?(?P<day>{_DAY})(?P<month> (?:im|des|jedes) monats?)?"
     rf"|alle (?P<count>\d{{1,2}}|{'|'.join(_COUNTED)}) (?P<unit>{'|'.join(_UNITS)})"
     rf"|an (?P<some>{_DAY})en|(?P<often>montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|werktag)s"
     r"|täglich|stündlich|wöchentlich|monatlich)\b",

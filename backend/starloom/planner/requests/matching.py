@@ -15,13 +15,14 @@ from itertools import chain
 from typing import Any
 
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.recipes.catalogue import Catalogue
+from starloom.planner.recipes.catalogue import Catalogue, param_title
 from starloom.planner.requests.clauses import ARTICLES, plain_letters, plain_word, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
     Asked,
     Candidate,
     Fit,
+    Missing,
     Trial,
     candidate_of,
     fits_of,
@@ -70,6 +71,8 @@ _IN_QUOTES = re.compile(r"[\"“][^\"“”]*[\"”]")
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 _LOOKING = word_set("find show list search which what where look")
 """Words that a request begins with which only looks."""
+_JOIN = re.compile(r",? (?:and|und)(?: (?:then|dann|also|danach))? |, (?:then|dann) ", re.IGNORECASE)
+_JOINS_MOST = 3
 _NAMED = frozenset({"text", "path", "file", "service"})
 _CHANGES = RISKY_EFFECTS | {Effect.WRITE}
 
@@ -123,17 +126,33 @@ def match_all(
 
     def taken(said: str) -> Matched:
         found = _with_limit(_match_all(said, catalogue, fleet, params, shown_to), said, fleet)
+        if found.gap and said.startswith(found.limit):  # it is all that the words say
+            found = replace(found, limit="")
         if found.outcome is Match.EXACT or found.on_trial or (answer := pointer_in(said, fleet)) is None:
             return found
         return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
 
-    found = taken(words)
+    def meant(said: str) -> Matched:
+        found = taken(said)
+        if found.outcome is Match.EXACT or found.on_trial:
+            return found
+        readings = requests_in_english(clock_in_english(said), _called(fleet))
+        return _of_german([(taken(one.english), one) for one in readings], said, catalogue) or found
+
+    found = meant(words)
     if found.outcome is not Match.EXACT and not found.on_trial:
-        readings = requests_in_english(clock_in_english(words), _called(fleet))
-        found = _of_german([(taken(one.english), one) for one in readings], words, catalogue) or found
+        two = next((one for one in _parted(words) if all(meant(part).outcome is Match.EXACT for part in one)), None)
+        told = "these are two requests, and one is asked for at a time: *{}*, and then *{}*"
+        found = replace(found, gap=told.format(*two)) if two is not None else found
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
+
+
+def _parted(words: str) -> list[tuple[str, str]]:
+    """Return the ways to part words into two requests at an *and*."""
+    joins = list(_JOIN.finditer(words))[:_JOINS_MOST] if words.count(" ") < WORDS_MOST else []
+    return [(words[: join.start()], words[join.end() :].rstrip(" .!")) for join in joins]
 
 
 def _called(fleet: FleetSnapshot) -> list[str]:
@@ -149,25 +168,36 @@ def _of_german(readings: Sequence[tuple[Matched, Translated]], words: str, catal
     reading is near at most.
     """
     exact = {(one.candidates[0].recipe, canonical(one.candidates[0].params)) for one, _ in readings if one.is_exact}
-    sure = next(
-        (one for one, said in readings if one.is_exact and said.whole and _names_stay(one, words, catalogue)), None
-    )
+    changed = [_with_typed_names(one, words, catalogue) for one, _ in readings]
+    pairs = zip(changed, readings, strict=True)
+    sure = next((one for one, (before, said) in pairs if one is before and one.is_exact and said.whole), None)
     if sure is not None and len(exact) == 1:
         return sure
-    near = next((one for outcome in Match for one, _ in readings if one.outcome is outcome), None)
+    near = min(changed, key=_far, default=None)
     return replace(near, outcome=Match.NEAR) if near is not None and near.is_exact else near
 
 
-def _names_stay(found: Matched, words: str, catalogue: Catalogue) -> bool:
-    """Return whether each name among the values has only words that were typed: *the march* is no name of *März*."""
-    taken = found.candidates[0]
-    recipe = catalogue.get(taken.recipe)
-    typed = {plain_word(word) for word in words.split()} | ARTICLES
-    return recipe is not None and all(
-        typed.issuperset(map(plain_word, value.split()))
-        for name, value in taken.params.items()
-        if isinstance(value, str) and name in recipe.params and recipe.params[name].type in _NAMED
-    )
+def _far(found: Matched) -> tuple[int, int, int]:
+    """Return how far words are from a recipe: the reading of German that comes nearest is shown."""
+    first = found.candidates[0] if found.candidates else None
+    lacks = len(first.missing) + len(first.unused) if first is not None else 0
+    return list(Match).index(found.outcome), -(first.score if first is not None else 0), lacks
+
+
+def _with_typed_names(found: Matched, words: str, catalogue: Catalogue) -> Matched:
+    """Return a match without names that nobody typed, which are asked for: *pictures* is no folder of *Fotos*."""
+    typed = {plain_word(word) for word in words.split()} | ARTICLES | {"all"}
+    candidates: list[Candidate] = []
+    for one in found.candidates:
+        params = recipe.params if (recipe := catalogue.get(one.recipe)) is not None else {}
+        said = ((name, value) for name, value in one.params.items() if isinstance(value, str) and name in params)
+        of_names = [(name, value) for name, value in said if params[name].type in _NAMED]
+        lost = {name for name, value in of_names if not typed.issuperset(map(plain_word, value.split()))}
+        kept = {name: value for name, value in one.params.items() if name not in lost}
+        asked = (Missing(name, params[name].type, param_title(name, params[name])) for name in params if name in lost)
+        candidates.append(replace(one, params=kept, missing=(*one.missing, *asked)) if lost else one)
+    same = all(one is before for one, before in zip(candidates, found.candidates, strict=True))
+    return found if same else replace(found, candidates=tuple(candidates))
 
 
 def _match_all(
@@ -270,7 +300,8 @@ def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
 
 def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Asked:
     telling = telling_words(_texts_of(recipes))
-    devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
+    names = {plain_letters(device.name) for device in fleet.devices}
+    devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
     return Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
 
 

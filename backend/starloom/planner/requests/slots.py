@@ -97,7 +97,7 @@ _KEPT_IN_A_FILE = word_set("list lists names lines entries rows")
 _JOINS_SORTS = word_set("and or file files")
 _SORT_OR_FOLDER = word_set("doc document paper")
 _AROUND_CHOICES = word_set(
-    "a an the it them that this these those one ones old existing previous file files copy copies archive"
+    "a an the me my it them that this these those one ones old existing previous file files copy copies archive"
     " version versions what whatever exists exist is are there here already if when same name names with of and but"
     " then"
 )
