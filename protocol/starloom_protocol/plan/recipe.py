@@ -30,6 +30,7 @@ PHRASES_MOST: Final = 200
 """A request is compared with each while it is typed, and a check of a recipe reads each among all others."""
 PARAMS_MOST: Final = 100
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
+_SLOT_ALONE: Final = re.compile(r"[\"“]?\{[^{}]*\}[\"”]?[.,;:!?]*")
 _FOREIGN: Final = re.compile(r"\$?\{+ *(inputs|params?)\.([\w-]+) *\}+")
 """A value in the form of other tools, as `${inputs.rows}`."""
 
@@ -331,6 +332,7 @@ def _note_slips(recipe: Recipe, found: Found) -> None:
         if name not in used:
             hint = f"Write `{{param: {name}}}` where its value belongs, or remove it."
             found.add(Code.PLAN_INVALID, joined("params", name), f"nothing uses the parameter `{name}`", hint)
+    _note_slots_in_words(recipe, found)
     for place, text in _texts_in(recipe.plan, "plan"):
         form = _FOREIGN.search(text) if "\n" not in text else None  # a program of several lines may mean its own
         if form is not None:
@@ -339,6 +341,24 @@ def _note_slips(recipe: Recipe, found: Found) -> None:
             if kind == "inputs":
                 hint = "Write `inputs: {ARGUMENT: {from: TASK, output: /FIELD}}` at the task."
             reason = f"`{form[0]}` is plain text in a plan, which has no slots"
+            found.add(Code.PLAN_INVALID, place, reason, hint)
+
+
+def _note_slots_in_words(recipe: Recipe, found: Found) -> None:
+    """Note slots that are a part of a word of a phrase, or of a text of the plan: neither is filled in."""
+    for at, phrase in enumerate(recipe.phrases):
+        for word in phrase.split():
+            slot = _SLOT.search(word)
+            if slot is not None and _SLOT_ALONE.fullmatch(word) is None:
+                hint = f"Write `{slot[0]}` with spaces around it, or the word without it."
+                reason = f"`{word}` has more than its slot, which takes whole words"
+                found.add(Code.PLAN_INVALID, joined("phrases", at), reason, hint)
+    plan = {name: part for name, part in recipe.plan.items() if name != "sentence"}
+    for place, text in _texts_in(plan, "plan"):
+        slots = [slot for slot in _SLOT.findall(text) if slot in recipe.params and text.strip() != f"{{{slot}}}"]
+        if slots and "\n" not in text and not place.endswith(".says"):  # a text of a check has places of its own
+            hint = f"Write `{{param: {slots[0]}}}` as the whole value, and let its user give all of it."
+            reason = f"`{{{slots[0]}}}` within a text stays as it is written; a plan puts no value into a text"
             found.add(Code.PLAN_INVALID, place, reason, hint)
 
 

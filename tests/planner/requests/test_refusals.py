@@ -152,16 +152,16 @@ def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [
-        ("wie voll ist die Platte von nas", "what fills the disk of nas"),
+        ("wie voll ist wohl die Platte von nas", "what fills the disk of nas"),
         ("such doch doppelte Sachen", "find duplicates on laptop"),
-        ("Zeige die größten Dateien auf nas", "largest files on nas"),
+        ("Zeige wohl die größten Dateien auf nas", "largest files on nas"),
         ("sichere meine schönsten Bilder vom Handy auf nas", "back up the pictures of pixel to nas"),
         ("was sind die Fehler seit gestern", "errors since yesterday on laptop"),
         ("duplicates, perhaps on nas, or not", "find duplicates on nas"),
-        ("die zehn größten Dateien in Übungen auf nas", "largest files on nas"),
+        ("wohl die zehn größten Dateien in Übungen auf nas", "largest files on nas"),
         ("die zehn groessten Dateien wohl auf nas", "largest files on nas"),
         ("welcher Rechner hat wohl am meisten freien Platz", "which machine has the most free space"),
-        ("finde das Wort Rechnung in Textdateien auf nas", "search the files of nas for the word invoice"),
+        ("finde wohl das Wort Rechnung in Textdateien auf nas", "search the files of nas for the word invoice"),
         ("packe den Ordner Dokumente mal auf nas zusammen", "zip the folder Documents on nas"),
     ],
 )

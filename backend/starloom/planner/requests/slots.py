@@ -390,7 +390,8 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValu
 def _none_of(kind: str) -> str:
     """Return the reason where no device is of a kind; a label makes one so."""
     label = kind.replace(" ", "-")
-    return f"there are no {kind.removesuffix('s')}s here; `starloom device label NAME {label}` makes a device one"
+    several = f"{kind}es" if kind.endswith(("x", "ss", "sh", "tch")) else f"{kind.removesuffix('s')}s"
+    return f"there are no {several} here; `starloom device label NAME {label}` makes a device one"
 
 
 def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> SlotValue:
@@ -553,6 +554,8 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     if not one and is_sort(last) and any(_is_of_a_day(word) for word in words[head:]):
         # *The pictures from June 3* are meant by their day, and none of them is called *pictures*.
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
+    if len(words) == 1 and _ENDING.search(words[0]):
+        return SlotValue(words[0])  # *the archive.zip* is called *archive.zip*
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
     sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
