@@ -170,6 +170,7 @@ musik: music
 nach: to
 neueste neuesten neuste neusten: newest
 nicht: not
+nichts: nothing
 niemals nie: never
 noch: also
 nur bloß: only
@@ -310,8 +311,8 @@ def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translat
         said = pattern.sub(english, said)
     tokens = _verb_first([token for token in piece.findall(said) if plain_word(token) not in _COURTESY])
     plain = ["" if token.casefold() in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
-    words = [word for word in plain if word and word not in _NEUTRAL]
-    if said == typed and sum(map(_is_german, words)) < min(_ENOUGH, len(words) or 1):
+    telling = [word for word in plain if word and word not in _NEUTRAL]
+    if said == typed and sum(map(_is_german, telling)) < min(_ENOUGH, len(telling) or 1):
         return
     yield from dict.fromkeys(_read(tokens, plain, of, to) for of in ("from", "of") for to in ("to", "on"))
 
@@ -353,6 +354,8 @@ def _word(word: str, typed: str, before: str, after: str, of: str, to: str) -> s
     """Return a German word in English; None for one that stays as it is."""
     if word in _DOCUMENTS:
         return typed
+    if before == "run" and word in _REQUEST_WORDS:
+        return _REQUEST_WORDS[word]
     if before in _NAMES_A_THING and word not in _PLACES | _TO_ARTICLES | _ON_ARTICLES:
         return None
     if before == "in" and typed[0].isupper() and not word.endswith("dateien") and word not in _NAMES_A_THING:

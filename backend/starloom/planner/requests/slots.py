@@ -506,9 +506,9 @@ def needs_no_all(said: str) -> bool:
 
 
 def may_be_a_sort(said: str) -> bool:
-    """Return whether words may be files of a sort without *all*: *the photos*, *my old videos*, *CSVs*, `*.log`."""
+    """Return whether words may be files of a sort without *all*: *the photos*, *5 old videos*, *CSVs*, `*.log`."""
     first, _, rest = said.partition(" ")
-    words = rest if first.casefold() in ARTICLES else ""
+    words = rest if first.casefold() in ARTICLES or _take_integer(first).filled else ""
     called = bool(words) and words[0] == words[0].casefold()
     if _PATTERN.fullmatch(said) or (called and words.endswith(" files")):
         return True
