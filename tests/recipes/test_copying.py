@@ -291,6 +291,18 @@ def test_a_backup_of_a_folder_and_of_one_below_it_both_succeed(fleet: Fleet) -> 
     assert len(kept) == 3
 
 
+def test_the_newest_files_alone_are_collected_in_english_and_german(fleet: Fleet) -> None:
+    laptop, server = fleet.device("laptop"), fleet.device("server")
+    for number in range(1, 5):
+        os.utime(laptop.write(f"Scans/{number}.pdf", f"page {number}"), (1000, 1000 * number))
+    os.utime(laptop.write("Scans/later.txt", "no scan"), (9000, 9000))
+    newest = {"laptop - 3.pdf": b"page 3", "laptop - 4.pdf": b"page 4"}
+    answer = fleet.submit("collect the newest 2 PDFs from the laptop on the server")
+    assert (answer.state, server.files("Collected")) == ("succeeded", newest), answer.told()
+    answer = fleet.submit("hol die neuesten drei PDFs vom Laptop auf den Server")
+    assert server.files("Collected") == newest | {"laptop - 2.pdf": b"page 2"}, answer.told()
+
+
 def test_collected_files_are_named_by_origin_and_equal_ones_are_one(fleet: Fleet) -> None:
     laptop, server, phone = fleet.device("laptop"), fleet.device("server"), fleet.device("phone")
     laptop.write("Downloads/report.pdf", "the report")

@@ -22,7 +22,8 @@ from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
 _T = TypeVar("_T")
-_WORD = re.compile(r"[a-z0-9]+")
+_WITH_ES = ("xes", "sses", "shes", "tches")
+_WORD = re.compile(r"[^\W_]+")
 # class word -> the labels and parts of names that mean it, and operating systems that are it
 DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "phone": (
@@ -59,7 +60,9 @@ PERSONAL = frozenset({"phone", "tablet"})
 
 
 def singular(word: str) -> str:
-    """Return `server` for `servers`."""
+    """Return `server` for `servers`, and `box` for `boxes`."""
+    if word.endswith(_WITH_ES) and len(word) > 4:
+        return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
 
 

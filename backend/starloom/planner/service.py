@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from starloom.core.people.approvals.need import changing_calls
@@ -34,6 +35,7 @@ from starloom.planner.recipes.gallery import card, every_sentence
 from starloom.planner.recipes.trust import trust_row, version_runs_row
 from starloom.planner.requests.distilling import distil
 from starloom.planner.requests.matching import Match, Matched, match, match_all, offered
+from starloom.planner.requests.phrases import read_phrase
 from starloom.planner.requests.refusals import examples, refused
 from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
@@ -128,6 +130,25 @@ class Planning:
             params = dict(first.params) if fits and first is not None else {}
             rows.append({"words": words, "fits": fits, "params": params, "why": why})
         return rows
+
+    @cached_property
+    def _built_in_shapes(self) -> dict[tuple[str, ...], str]:
+        """The built-in recipes by the shapes of their phrases; reading them all takes a while."""
+        return {shape: other.name for other in self._built_in.all() for shape in _shapes(other)}
+
+    def phrases_taken(self, recipe: Recipe) -> list[Fault]:
+        """Return a fault for each phrase that a built-in recipe has as well: its words would run that one."""
+        known = self._built_in_shapes
+        return [
+            Fault(
+                code=Code.CONFLICT,
+                hint=f"Say it in other words, or leave it out: starloom submit -r {recipe.name} runs yours.",
+                place=f"phrases[{at}]",
+                reason=f"{quoted(recipe.phrases[at])} is a phrase of the built-in {known[shape]}, which it would run",
+            )
+            for at, shape in enumerate(_shapes(recipe))
+            if shape in known
+        ]
 
     def refused(self, found: Matched) -> Fault:
         """Return the fault of words with this match, which start nothing."""
@@ -287,3 +308,11 @@ class Planning:
 
     def _runs_of(self, name: str) -> RecipeRuns | None:
         return next((one for one in self._runs() if one.name == name), None)
+
+
+def _shapes(recipe: Recipe) -> list[tuple[str, ...]]:
+    """Return each phrase of a recipe with the type of what stands in its slots."""
+    return [
+        tuple(f"{{{recipe.params[part].type}}}" if is_slot else part for part, is_slot in read_phrase(phrase).parts)
+        for phrase in recipe.phrases
+    ]

@@ -30,6 +30,7 @@ PHRASES_MOST: Final = 200
 """A request is compared with each while it is typed, and a check of a recipe reads each among all others."""
 PARAMS_MOST: Final = 100
 _SLOT: Final = re.compile(r"\{([^{}]*)\}")
+_SLOT_ALONE: Final = re.compile(r"[\"“]?\{[^{}]*\}[\"”]?[.,;:!?]*")
 _FOREIGN: Final = re.compile(r"\$?\{+ *(inputs|params?)\.([\w-]+) *\}+")
 """A value in the form of other tools, as `${inputs.rows}`."""
 
@@ -57,6 +58,16 @@ class OffersDoc(Doc):
     pattern: Annotated[str, Field(min_length=1, max_length=200)] = "*"
 
 
+class FirstDoc(Doc):
+    """The parameters of *the newest 5 pictures*, which may stand where a phrase has *all* before files: the choice that
+    orders them, the number of them, and the device that they are of, one where words say so.
+    """
+
+    by: Name
+    most: Name
+    of: Name
+
+
 class ParamDoc(Doc):
     """One parameter. `needs` are tools its device must have; `not` names a device parameter it must differ from.
 
@@ -65,7 +76,7 @@ class ParamDoc(Doc):
     a device parameter takes several devices; not said, it does if its default is a selector. `minimum` and `maximum`
     are the limits of a number. `example` is the value that the sentence of a gallery shows where nothing is known.
     `values` are those of a choice, each with the words for it; the first of these is its label in a form. Of a path
-    with `everything` that word means all that the device allows. A text may have `offers`.
+    with `everything` that word means all that the device allows. A text may have `offers`, and files `first`.
     """
 
     type: Annotated[str, AfterValidator(_param_type)]
@@ -83,6 +94,7 @@ class ParamDoc(Doc):
     example: Annotated[str, Field(min_length=1, max_length=80)] | None = None
     everything: bool = False
     offers: OffersDoc | None = None
+    first: FirstDoc | None = None
 
     @property
     def takes_many(self) -> bool:
@@ -320,6 +332,7 @@ def _note_slips(recipe: Recipe, found: Found) -> None:
         if name not in used:
             hint = f"Write `{{param: {name}}}` where its value belongs, or remove it."
             found.add(Code.PLAN_INVALID, joined("params", name), f"nothing uses the parameter `{name}`", hint)
+    _note_slots_in_words(recipe, found)
     for place, text in _texts_in(recipe.plan, "plan"):
         form = _FOREIGN.search(text) if "\n" not in text else None  # a program of several lines may mean its own
         if form is not None:
@@ -328,6 +341,24 @@ def _note_slips(recipe: Recipe, found: Found) -> None:
             if kind == "inputs":
                 hint = "Write `inputs: {ARGUMENT: {from: TASK, output: /FIELD}}` at the task."
             reason = f"`{form[0]}` is plain text in a plan, which has no slots"
+            found.add(Code.PLAN_INVALID, place, reason, hint)
+
+
+def _note_slots_in_words(recipe: Recipe, found: Found) -> None:
+    """Note slots that are a part of a word of a phrase, or of a text of the plan: neither is filled in."""
+    for at, phrase in enumerate(recipe.phrases):
+        for word in phrase.split():
+            slot = _SLOT.search(word)
+            if slot is not None and _SLOT_ALONE.fullmatch(word) is None:
+                hint = f"Write `{slot[0]}` with spaces around it, or the word without it."
+                reason = f"`{word}` has more than its slot, which takes whole words"
+                found.add(Code.PLAN_INVALID, joined("phrases", at), reason, hint)
+    plan = {name: part for name, part in recipe.plan.items() if name != "sentence"}
+    for place, text in _texts_in(plan, "plan"):
+        slots = [slot for slot in _SLOT.findall(text) if slot in recipe.params and text.strip() != f"{{{slot}}}"]
+        if slots and "\n" not in text and not place.endswith(".says"):  # a text of a check has places of its own
+            hint = f"Write `{{param: {slots[0]}}}` as the whole value, and let its user give all of it."
+            reason = f"`{{{slots[0]}}}` within a text stays as it is written; a plan puts no value into a text"
             found.add(Code.PLAN_INVALID, place, reason, hint)
 
 
@@ -348,6 +379,16 @@ def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc
         if other is not None and (other not in recipe.params or recipe.params[other].type != kind):
             reason = f"`{other}` is no parameter of type {kind}"
             found.add(Code.UNKNOWN_PARAM, joined(joined(place, "offers"), field), reason)
+
+
+def _check_first(recipe: Recipe, place: str, param: ParamDoc, first: FirstDoc, found: Found) -> None:
+    if param.type != "files":
+        found.add(Code.PLAN_INVALID, place, "`first` belongs to a parameter of type files")
+    for field, kind in (("by", "choice"), ("most", "integer"), ("of", "device")):
+        other = getattr(first, field)
+        if other not in recipe.params or recipe.params[other].type != kind:
+            reason = f"`{other}` is no parameter of type {kind}"
+            found.add(Code.UNKNOWN_PARAM, joined(joined(place, "first"), field), reason)
 
 
 def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:
@@ -371,6 +412,8 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         found.add(Code.PLAN_INVALID, joined(place, "same_as"), reason)
     if param.offers is not None:
         _check_offers(recipe, place, param, param.offers, found)
+    if param.first is not None:
+        _check_first(recipe, place, param, param.first, found)
     if param.type != "device" and (param.needs or param.not_same is not None):
         found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
     if param.type != "path" and param.everything:

@@ -48,7 +48,22 @@ DOCUMENTS: Final = _set(
     " worksheet lease return deed"
 )
 """Words that documents are called by; *all invoices* are the files that have the word in their name."""
-_NAMES: Final = DOCUMENTS | _set("screenshot drawing backup")
+GERMAN_DOCUMENTS: Final = {
+    "angebote": "angebot",
+    "belege": "beleg",
+    "berichte": "bericht",
+    "briefe": "brief",
+    "listen": "liste",
+    "notizen": "notiz",
+    "protokolle": "protokoll",
+    "quittungen": "quittung",
+    "rechnungen": "rechnung",
+    "rezepte": "rezept",
+    "verträge": "vertrag",
+    "zeugnisse": "zeugnis",
+}
+"""German words for several of them, each with that for one: a file has the German word in its name."""
+_NAMES: Final = DOCUMENTS | frozenset(GERMAN_DOCUMENTS.values()) | _set("screenshot drawing backup")
 _FILLER: Final = _set("all every any my the our files file of sort everything and or")
 
 
@@ -96,4 +111,4 @@ def _word_fits(word: str, name: str) -> bool:
 
 
 def _one(word: str) -> str:
-    return word[:-1] if len(word) > 2 and word.endswith("s") else word
+    return GERMAN_DOCUMENTS.get(word) or (word[:-1] if len(word) > 2 and word.endswith("s") else word)

@@ -152,18 +152,17 @@ def test_the_refusal_names_the_words_that_the_recipe_has_no_place_for() -> None:
 @pytest.mark.parametrize(
     ("words", "nearest"),
     [
-        ("wie voll ist die Platte von nas", "what fills the disk of nas"),
-        ("suche doppelte Dateien", "find duplicates on laptop"),
-        ("Zeige die größten Dateien auf nas", "largest files on nas"),
-        ("sichere die Bilder vom Handy auf nas", "back up the pictures of pixel to nas"),
+        ("wie voll ist wohl die Platte von nas", "what fills the disk of nas"),
+        ("such doch doppelte Sachen", "find duplicates on laptop"),
+        ("Zeige wohl die größten Dateien auf nas", "largest files on nas"),
+        ("sichere meine schönsten Bilder vom Handy auf nas", "back up the pictures of pixel to nas"),
         ("was sind die Fehler seit gestern", "errors since yesterday on laptop"),
         ("duplicates, perhaps on nas, or not", "find duplicates on nas"),
-        ("die zehn größten Dateien in Übungen auf nas", "largest files on nas"),
-        ("die zehn groessten Dateien auf nas", "largest files on nas"),
-        ("welcher Rechner hat am meisten freien Platz", "which machine has the most free space"),
-        ("finde das Wort Rechnung in Textdateien auf nas", "search the files of nas for the word invoice"),
-        ("packe den Ordner Dokumente auf nas", "zip the folder Documents on nas"),
-        ("vergleiche meine Ordner auf nas und laptop", "compare Documents on laptop with Documents on nas"),
+        ("wohl die zehn größten Dateien in Übungen auf nas", "largest files on nas"),
+        ("die zehn groessten Dateien wohl auf nas", "largest files on nas"),
+        ("welcher Rechner hat wohl am meisten freien Platz", "which machine has the most free space"),
+        ("finde wohl das Wort Rechnung in Textdateien auf nas", "search the files of nas for the word invoice"),
+        ("packe den Ordner Dokumente mal auf nas zusammen", "zip the folder Documents on nas"),
     ],
 )
 def test_the_nearest_sentences_are_named_for_german_words_as_well(words: str, nearest: str) -> None:
@@ -174,9 +173,14 @@ def test_the_nearest_sentences_are_named_for_german_words_as_well(words: str, ne
         assert quoted(nearest) in refused(found, FLEETS["home"]).reason
 
 
+def test_german_words_that_no_recipe_carries_out_are_told_what_comes_near() -> None:
+    found = match_all("vergleiche meine Ordner auf nas und laptop", load_catalogue(), FLEETS["home"])
+    assert refused(found, FLEETS["home"]).reason.startswith("no recipe compares whole devices. *compare ")
+
+
 def test_german_words_are_told_how_a_phrase_of_one_s_own_is_added() -> None:
     fleet = FLEETS["home"]
-    said = refused(match_all("wie geht es meinen Rechnern", load_catalogue(), fleet), fleet).reason
+    said = refused(match_all("wie steht es um meine Rechner", load_catalogue(), fleet), fleet).reason
     assert "may have `phrases` in your own language (docs/recipes.md)" in said
     assert "docs/recipes.md" not in refused(match_all("make everything well", load_catalogue(), fleet), fleet).reason
 

@@ -96,3 +96,16 @@ def test_a_word_that_stands_for_a_thing_is_no_name_of_one(words: str) -> None:
 def test_the_nearest_name_is_told_without_denying_it() -> None:
     taken = take_device("basment", ParamDoc(type="device"), fleet(device("basement")))
     assert (taken.reason, taken.choices) == ("there is no device basment; the nearest is basement", ("basement",))
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("all switches", "there are no switches here; `starloom device label NAME switch`"),
+        ("all Schüler-PCs", "there are no schüler-pcs here; `starloom device label NAME schüler-pc`"),
+        ("both mailboxes", "there are no mailboxes here; `starloom device label NAME mailbox`"),
+    ],
+)
+def test_a_kind_that_no_device_is_of_is_told_with_its_label(words: str, reason: str) -> None:
+    taken = take(words, ParamDoc(type="device", many=True), fleet(device("nas"), device("pi")))
+    assert taken.reason.startswith(reason), taken.reason

@@ -10,7 +10,7 @@ import pytest
 
 from starloom_protocol.plan import Recipe, read_recipe, recipe_plan, recipe_values
 from starloom_protocol.plan.language.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
-from starloom_protocol.vocabulary import Code
+from starloom_protocol.vocabulary import Code, Repeatability
 
 RECIPES = sorted((Path(__file__).parents[3] / "recipes").glob("*.yaml"))
 HEAD: dict[str, Any] = {
@@ -239,6 +239,31 @@ def test_refused_values_by_type(kind: str, value: Any) -> None:
     with pytest.raises(ParamRefused) as caught:
         coerce(kind, value)
     assert caught.value.reason.startswith("must ")
+
+
+def test_a_slot_within_a_word_is_refused_when_a_recipe_is_kept() -> None:
+    text = """
+starloom_recipe: 1
+name: mark
+title: Mark
+version: 1
+phrases: ["mark x-{file} now", "mark {file}, now"]
+params: {file: {type: path}}
+plan:
+  starloom: 1
+  name: Mark
+  tasks: [{id: look, tool: fs.find, args: {root: {param: file}, pattern: "x-{file}"}}]
+"""
+    assert read_recipe(text).faults == []
+    kept = read_recipe(text, known_tools={"fs.find": Repeatability.PURE}).faults
+    assert [(fault.place, fault.reason) for fault in kept] == [
+        ("phrases[0]", "`x-{file}` has more than its slot, which takes whole words"),
+        (
+            "plan.tasks[0].args.pattern",
+            "`{file}` within a text stays as it is written; a plan puts no value into a text",
+        ),
+    ]
+    assert all(fault.hint for fault in kept)
 
 
 def test_a_slot_of_a_phrase_in_a_plan_is_told_its_form() -> None:

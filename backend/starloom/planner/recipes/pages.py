@@ -25,8 +25,12 @@ no recipe heeds, such as *except the videos*, *only PDFs* or *do not delete anyt
 Quotes make a name sure that could be anything else: *find "holiday budget"*, *run `ls -l` everywhere*. A file is meant
 without them where its name has an ending, a number or a pattern, is that of a document (*invoice*, *notes*), or stands
 as one word after *the file*: *find orders* is only offered, *find the file orders* runs. Accents may be left out in
-names of devices and in phrases of your own. *My phone* is the phone, or the phone's browser, that joined by a code of
-the person who asks, whatever its name; where there are two of them, say which.
+names of devices and in phrases of your own, and so may a remark in brackets: *Büro-PC* is *Büro-PC (neu)* where no
+other device is called so. Where files of one device are meant, *all* may be a number of them: *copy the newest 5
+pictures from nas to laptop*. German runs as well (*hol die neuesten 5 Bilder vom nas auf meinen Laptop*) where a small
+table has each of its words that is no name; otherwise the recipe that it may mean is offered. *My phone* is the phone,
+or the phone's browser, that joined by a code of the person who asks, whatever its name; where there are two of them,
+say which.
 
 Every recipe can also be run by its name: `starloom submit -r NAME -p PARAM=VALUE --wait`; `--preview` shows the plan
 first. *Grants* are what the owner of a device has to have allowed there (`starloom-agent grant`, or the profile); a
@@ -66,7 +70,8 @@ plan:
 
 `{param: NAME}` stands for a whole value; a text `"{NAME}"` in a plan is refused, because only phrases have slots.
 Each parameter has a use, and each argument is one that some device's version of the tool takes; else it is not kept.
-The phrases of the built-in recipes are English. A recipe of your own may have phrases in another language.
+The phrases of the built-in recipes are English, and German is read as English as far as a table goes. A recipe
+of your own may have phrases in another language.
 A slot of a phrase that stands in quotes, as in `send "{text}" to {phone}`, takes only words in quotes. Where a phrase
 begins as another one and goes on with a further slot, these words may follow every phrase that ends with the same slot.
 
@@ -82,6 +87,7 @@ begins as another one and goes on with a further slot, these words may follow ev
 | `true_when_named` | of a boolean: true when that other parameter is given |
 | `same_as` | of an `optional` one: another parameter of its type, whose value it has when none is given |
 | `offers` | of a text: `{on: DEVICE, root: PATH, words: TEXT, pattern: "*.gz"}`, by parameters; a form offers them |
+| `first` | of files: `{by: CHOICE, most: INTEGER, of: DEVICE}`, by parameters; *all* may be *the newest 5* then |
 | `everything` | of a path: *everything* in words is all that the device allows |
 
 `purpose` (PURPOSES) sorts it in the gallery, `demo` says with which values it can be tried on the demo devices, and

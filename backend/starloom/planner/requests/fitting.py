@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 from starloom.core.state.model import TRIAL_RUNS
@@ -247,25 +248,36 @@ def fits_of(
     """
     fits: list[Fit] = []
     known: dict[tuple[str, str], SlotValue] = {}
-    paths = {name for name, param in recipe.params.items() if param.type == "path"}
 
     def taken_from(name: str, words: str) -> SlotValue:
         if (name, words) not in known:
             known[name, words] = take(words, recipe.params[name], asked.fleet)
         return known[name, words]
 
+    ordered: bool | None = None
     for phrase in tried:
+        if phrase.ranks:
+            ordered = not asked.forms.isdisjoint(_order_words(recipe)) if ordered is None else ordered
+            if not ordered:
+                continue
         for number, reading in enumerate(readings(phrase, asked.said) if phrase.own <= asked.forms else ()):
             if number >= _READINGS_MOST:
                 break
             if phrase.sort and not needs_no_all(reading[phrase.sort]):
                 continue
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
-            for name in paths:
-                if name in taken and (taken[name].trust is Trust.PLAIN or "*" in reading[name]):
-                    taken[name] = no_sort(taken[name], reading[name], phrase.before(name))
+            for name, item in taken.items():
+                if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
+                    taken[name] = no_sort(item, reading[name], phrase.before(name))
             if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
+            if phrase.ranks and any(
+                recipe.params[name].type == "files" and item.filled and item.trust is not Trust.SURE
+                for name, item in taken.items()
+            ):
+                continue  # *of last week* is a time
+            if phrase.ranks and "any" in (taken[phrase.ranks].value or {}):
+                taken[phrase.ranks] = _of_one(taken[phrase.ranks])
             chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
             if not all(taken[name].filled for name in chosen):
                 continue
@@ -292,6 +304,25 @@ def fits_of(
     return fits
 
 
+def _order_words(recipe: Recipe) -> frozenset[str]:
+    """Return the words of which one stands before the first files of an order: *newest*, *latest*."""
+    firsts = [recipe.params[param.first.by] for param in recipe.params.values() if param.first is not None]
+    return _forms_of(
+        tuple(" ".join(ways) for one in firsts for value, ways in one.values.items() if value != one.default)
+    )
+
+
+@lru_cache(maxsize=64)
+def _forms_of(texts: tuple[str, ...]) -> frozenset[str]:
+    return forms_in(words_of(" ".join(texts)))
+
+
+def _of_one(taken: SlotValue) -> SlotValue:
+    """Return several devices as a fault, where the first files are those of one: five of each are no five of all."""
+    names = tuple(str(one["name"]) for one in taken.value["any"])
+    return SlotValue(reason="it is a number of files of each device; name one", choices=names, too_many=True)
+
+
 def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
     """Return the words of a slot; *which laptop* asks about every laptop."""
     return f"every {words}" if phrase.before(name) == "which" and recipe.params[name].type == "device" else words
@@ -311,12 +342,20 @@ def _optional_in(recipe: Recipe) -> frozenset[str]:
     return frozenset(name for name, param in recipe.params.items() if param.optional and name in named)
 
 
-def _unsaid(recipe: Recipe, given: Mapping[str, Any]) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
-    """Return what words need not name: devices with a default, those given beside them, and the *all* of files."""
+def _unsaid(
+    recipe: Recipe, given: Mapping[str, Any]
+) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[tuple[str, str, str, str]]]:
+    """Return what words need not name: devices with a default, those given beside them, and the *all* of files; and
+    the slots for the first files.
+    """
     devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
     usual = frozenset(name for name, param in devices.items() if param.default is not None)
     sorts = frozenset(name for name, param in recipe.params.items() if param.type == "files")
-    return usual, frozenset(name for name in devices if name in given), sorts
+    known = frozenset(name for name in devices if name in given)
+    if not sorts:
+        return usual, known, sorts, frozenset()
+    firsts = ((name, recipe.params[name].first) for name in sorts)
+    return usual, known, sorts, frozenset((name, one.by, one.most, one.of) for name, one in firsts if one is not None)
 
 
 def _is_of_a_phrase(kind: str, taken: SlotValue, telling: Collection[str], phrase: Phrase) -> bool:
@@ -372,7 +411,7 @@ def _fit(
 ) -> Fit:
     candidate = candidate_of(recipe, taken, given, WHOLE, fleet)
     complete = not phrase.lacks or phrase.lacks in given
-    if not complete and phrase.lacks in _optional_in(recipe):
+    if not complete and (phrase.ranks or phrase.lacks in _optional_in(recipe)):
         candidate = replace(candidate, missing=(*candidate.missing, _asked_for(recipe, phrase.lacks, fleet)))
     said = {name: item for name, item in taken.items() if name not in given}
     said = {name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in said.items()}

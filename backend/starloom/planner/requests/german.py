@@ -1,14 +1,18 @@
-"""German words of requests in English, so that a person who writes German is shown the nearest sentences.
+"""German words of requests in English: a whole request, so that it may run, or some words, for the nearest sentences.
 
-Nothing runs by them: words without a model are English, and a word-by-word translation is no request.
+A request runs only where the table has every word of it that is no name; anything else is shown to a person.
+Pure. It knows no recipe: `matching` does.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.requests.clauses import plain_letters, spelled_out
+from starloom.planner.requests.clauses import plain_letters, plain_word, spelled_out, word_set
+from starloom_protocol.text.file_sorts import GERMAN_DOCUMENTS
 
 _WORD: Final = re.compile(r"\w+")
 _TABLE: Final = """
@@ -94,6 +98,279 @@ def in_english(words: str) -> str:
     return " ".join(_IN_ENGLISH.get(word, word) for word in said)
 
 
+@dataclass(frozen=True)
+class Translated:
+    """A German request in English. `whole`: the table has every word that is no name."""
+
+    english: str
+    whole: bool
+
+
+_REQUEST_TABLE: Final = """
+alle allen aller alles jede jeden jeder jedes: all
+beide beiden: both
+alten alte altes: old
+archiv archive: archives
+aber: but
+als: than
+aufnahmen aufnahme: recordings
+außer ausser ausgenommen: except
+bilder bildern foto fotos: pictures
+bild: picture
+bis: until
+bring bringe: bring
+datei: file
+dateien: files
+der die das den dem des: the
+dann danach anschließend: then
+desktop: desktop
+dokumente dokumenten: documents
+duplikate duplikaten: duplicates
+drucke druck drucken: print
+ein eine einen einem einer: a
+entpacke entpacken: unpack
+erstelle erstellen mache mach machen: make
+dezember: december
+es: it
+februar: february
+januar: january
+juli: july
+juni: june
+mai: may
+märz: march
+oktober: october
+erste ersten: first
+fehler fehlern: errors
+festplatte platte: disk
+filme filmen: films
+finde find finden suche such suchen: find
+gerät: machine
+gestern: yesterday
+größte größten groesste: largest
+größer: larger
+handy telefon smartphone: phone
+handys: phones
+heute: today
+hole hol holen: bring
+ich: i
+kein keine keinen keiner: no
+kleinste kleinsten: smallest
+kontaktabzug: contact sheet
+kopiere kopier kopieren: copy
+laptop notebook: laptop
+laptops notebooks: laptops
+leere leeren: empty
+liste auflisten: list
+lösche lösch löschen: delete
+mein meine meinem meinen meiner unser unsere unserem unseren unserer: my
+mir uns: me
+mit: with
+morgen: tomorrow
+musik: music
+nach: to
+neueste neuesten neuste neusten: newest
+nicht: not
+nichts: nothing
+niemals nie: never
+noch: also
+nur bloß: only
+ob: whether
+oder: or
+ohne: without
+ordner verzeichnis: folder
+packe packen zippe zip zippen: zip
+papierkorb: trash
+präsentationen: presentations
+rechner rechnern computer computern geräte geräten: machines
+sammle sammel sammeln: collect
+schicke schick schicken sende senden: send
+server: server
+servern: servers
+sichere sicher sichern: back up
+seit: since
+sobald: when
+statt anstatt: instead
+suchen: find
+tabellen: spreadsheets
+tablet: tablet
+überall: everywhere
+und: and
+vergleiche vergleich vergleichen: compare
+verschiebe verschieben: move
+zeige zeig zeigen: show
+dienst: service
+video: video
+videos: videos
+wenn falls: if
+letzte letzten letzter letztes: last
+älteste ältesten: oldest
+"""
+_REQUEST_WORDS: Final = {
+    form: english.strip()
+    for line in _REQUEST_TABLE.strip().splitlines()
+    for words, _, english in [line.partition(":")]
+    for word in words.split()
+    for form in (plain_letters(word), spelled_out(word))
+}
+_VERBS: Final = word_set("collect compare copy delete empty bring find list make move print send show unpack zip") | {
+    "back up"
+}
+_NUMBERS: Final = {"zwei": "2", "drei": "3", "vier": "4", "fünf": "5", "sechs": "6", "sieben": "7", "acht": "8"} | {
+    "neun": "9",
+    "zehn": "10",
+    "zwanzig": "20",
+}
+_COURTESY: Final = word_set("bitte mal doch danke hallo hey gerne kurz")
+_SEARCHED: Final = r"search the files of \{} for the word \{}"
+_RANKED: Final = (
+    r"^welche[rs]? (?:rechner|computer|gerät) hat (?:den |am )?{} (?:freien )?(?:speicher)?platz(?: frei)?$"
+)
+_WISHES: Final = re.compile(
+    r"(?:(?:kannst|könntest|koenntest|würdest|wuerdest) du|(?:können|koennen|könnten|koennten|würden|wuerden) sie"
+    r"|ich (?:möchte|moechte|will|würde gerne?|wuerde gerne?))\b,?\s*",
+    re.IGNORECASE,
+)
+_SENTENCES: Final = tuple(
+    (re.compile(pattern, re.IGNORECASE), english)
+    for pattern, english in (
+        (r"^wie geht(?: e|')?s (?=(?:meinen|den|allen|unseren|beiden)\b)", "how are "),
+        (r"^wie geht(?: e|')?s ", "how is "),
+        (r"^(?:wo (?:ist|sind|liegt|liegen)) ", "where is "),
+        (_RANKED.format("meisten"), "which machine has the most free space"),
+        (_RANKED.format("wenigsten"), "which machine has the least free space"),
+        (r"^was (?:füllt|fuellt|belegt) die (?:fest)?platte (?:von|vom|auf)\b", "what fills the disk of"),
+        (r"^starte? (?:den )?(?:dienst )?(.+) neu$", r"restart \1"),
+        (r"^führe? (.+) aus$", r"run \1"),
+        (r"^räume? (.+) nach (?:art|sorte|typ) auf$", r"tidy \1 by kind"),
+        (r"^(?:nimm das (?:wieder )?zurück|mache? das (?:wieder )?rückgängig)$", "undo that"),
+        (r"^brich (?:alles|das) ab$", "cancel everything"),
+        (r"^mache? das (?:noch ?mal|nochmals|noch einmal)$", "do that again"),
+        (r"^was hast du (gestern|heute) gemacht$", r"what did you do \1"),
+        (r"^liste? (.+) auf$", r"list \1"),
+        (r"^räume? (.+) auf$", r"tidy \1"),
+        (r"^mache? (.+) kleiner$", r"make \1 smaller"),
+        (r"^mache? ein(?:e)? (?:foto|bild|aufnahme) mit ", "take a picture with "),
+        (r"\b(?:leg|lege|stell|stelle|speicher|speichere) es\b", "put it"),
+        (r"^welche dateien habe ich doppelt", "which files do i have twice"),
+        (r"^wie voll (?:ist|sind) (?:die (?:fest)?platten? (?:von|vom) )?", "what fills the disk of "),
+        (r"^ist (\S+\.\S+) erreichbar$", r"is \1 up"),
+        (r"^(?:durchsuche|durchsuch) die dateien (?:von|auf) (.+) nach (?:dem wort )?(.+)$", _SEARCHED.format(1, 2)),
+        (r"^(?:finde|such|suche) das wort (.+) in (?:den )?(?:text)?dateien (?:von|auf) (.+)$", _SEARCHED.format(2, 1)),
+        (
+            r"^(?:hole?|bringe?) (?:die datei )?(.+) aus dem papierkorb (?:von|vom) (.+) zurück$",
+            r"get \1 back from the trash of \2",
+        ),
+        (r"^was ist im papierkorb (?:von|vom)\b", "what is in the trash of"),
+        (r"\bdoppelten? dateien\b", "duplicates"),
+        (r"\beine sicherung (?:von|vom)\b", "back up"),
+        (r"\bins?(?: den| das)? ordner\b", "into the folder"),
+        (r"\bim ordner\b", "in the folder"),
+    )
+)
+_ARTICLES_OF: Final = {"vom": "{of} the", "im": "in the", "am": "on the", "zum": "to the", "zur": "to the"} | {
+    "beim": "of the",
+    "ins": "into the",
+    "aufs": "to the",
+}
+_TO_ARTICLES: Final = word_set("den die das meinen meine mein unseren unsere unser beide alle einen eine ein")
+_ON_ARTICLES: Final = word_set("dem der meinem meiner unserem unserer einem einer beiden allen")
+_NAMES_A_THING: Final = word_set("ordner verzeichnis datei dienst folder file service restart run")
+"""Words behind which a name stands, whatever word it is."""
+_PLACES: Final = word_set("von vom auf in im aus nach")
+_WORDS_MOST: Final = 60
+_PIECE: Final = r"\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“”]*[“”]"
+_NO_WORD: Final = re.compile(r"[\d*/~\\]|\w\.\w")
+_DOCUMENTS: Final = frozenset((*GERMAN_DOCUMENTS, *GERMAN_DOCUMENTS.values()))
+_IN_BOTH: Final = word_set(
+    "archive desktop laptop server tablet video videos zip find computer notebook laptops notebooks smartphone die"
+    " bring"
+)
+"""Words of the table that English requests have as well."""
+_NEUTRAL: Final = word_set("an in so")
+_ENGLISH: Final = word_set(
+    "run tidy by kind smaller take picture with put it files do i have twice up search word get trash what how is are"
+    " where which machine has the most least free space fills disk of restart duplicates back into"
+    " folder in my to on for from pdf pdfs csv mp3 jpg docs pc nas"
+)
+"""Words that stay as they are: those of `_SENTENCES`, and those that German has as well."""
+
+
+def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translated]:
+    """Yield the readings of a German request in English; none of words that are not German.
+
+    *Von* is *from* or *of*, and *auf* before a bare name *to* or *on*. `names` are those of devices, which stay.
+    """
+    typed = " ".join(words.split()).strip(" .!?")
+    if typed.count(" ") >= _WORDS_MOST:
+        return
+    said = _WISHES.sub("", typed, count=1)
+    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    piece = re.compile(rf"{_PIECE}|(?<!\S)(?:{known})(?![\w-])|\S+" if known else rf"{_PIECE}|\S+", re.IGNORECASE)
+    kept = {name.casefold() for name in names}
+    for pattern, english in _SENTENCES:
+        said = pattern.sub(english, said)
+    tokens = _verb_first([token for token in piece.findall(said) if plain_word(token) not in _COURTESY])
+    plain = ["" if token.casefold() in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
+    telling = [word for word in plain if word and word not in _NEUTRAL]
+    if said == typed and sum(map(_is_german, telling)) < min(_ENOUGH, len(telling) or 1):
+        return
+    yield from dict.fromkeys(_read(tokens, plain, of, to) for of in ("from", "of") for to in ("to", "on"))
+
+
+def _is_german(word: str) -> bool:
+    form = plain_letters(word)
+    return form not in _IN_BOTH and (
+        word in _DOCUMENTS or form in _REQUEST_WORDS or word in _ARTICLES_OF or word in ("von", "auf", "aus")
+    )
+
+
+def _verb_first(tokens: Sequence[str]) -> list[str]:
+    """Return words with the verb that stands last in German before them: *die Bilder auf nas kopieren*."""
+    verb = plain_letters(plain_word(tokens[-1])) if tokens else ""
+    if verb.endswith("n") and _REQUEST_WORDS.get(verb) in _VERBS:
+        return [tokens[-1], *tokens[:-1]]
+    return list(tokens)
+
+
+def _read(tokens: Sequence[str], plain: Sequence[str], of: str, to: str) -> Translated:
+    """Return one reading, word by word."""
+    said: list[str] = []
+    whole = True
+    for at, (token, word) in enumerate(zip(tokens, plain, strict=True)):
+        before, after = plain[at - 1] if at else "", plain[at + 1] if at + 1 < len(plain) else ""
+        tail = token[len(token.rstrip(",;:")) :] if word else ""
+        english = _word(word, token.rstrip(",;:"), before, after, of, to) if word else token.replace("„", "“")
+        if english is None:
+            whole = whole and bool(
+                before in _NAMES_A_THING or before == "in" or _NO_WORD.search(token) or word in _ENGLISH
+            )
+            english = token
+            tail = ""
+        said.append(english + tail)
+    return Translated(" ".join(said), whole)
+
+
+def _word(word: str, typed: str, before: str, after: str, of: str, to: str) -> str | None:
+    """Return a German word in English; None for one that stays as it is."""
+    if word in _DOCUMENTS:
+        return typed
+    if before == "run" and word in _REQUEST_WORDS:
+        return _REQUEST_WORDS[word]
+    if before in _NAMES_A_THING and word not in _PLACES | _TO_ARTICLES | _ON_ARTICLES:
+        return None
+    if before == "in" and typed[0].isupper() and not word.endswith("dateien") and word not in _NAMES_A_THING:
+        return None
+    if word == "server" and before in ("alle", "allen", "beide", "beiden"):
+        return "servers"
+    if word in ("von", "aus"):
+        return of
+    if word in _ARTICLES_OF:
+        return _ARTICLES_OF[word].format(of=of)
+    if word in ("auf", "an"):
+        return "to" if after in _TO_ARTICLES or word == "an" else "on" if after in _ON_ARTICLES else to
+    return _NUMBERS.get(word) or _REQUEST_WORDS.get(plain_letters(word))
+
+
 _DAYS: Final = {"tag": "day", "abend": "evening", "morgen": "morning", "nacht": "night", "mittag": "noon"} | {
     "nachmittag": "afternoon",
     "woche": "week",
@@ -119,7 +396,7 @@ _DAY: Final = "|".join(_DAYS)
 _CLOCK: Final = re.compile(
     r"\b(?:am ende (?:jedes|des) monats|zum monatsende|am monatsende"
     r"|(?:jeden|am) (?P<date>ersten|letzten|\d{1,2}\.)(?: tag)? (?:(?:im|des|jedes|jeden) monats?)"
-    rf"|jede[nrsm]? (?:(?P<nth>{'|'.join(_NTH)}) )?(?P<day>{_DAY})(?P<month> (?:im|des|jedes) monats?)?"
+    rf"|(?:jede[nrsm]?|every|each) (?:(?P<nth>{'|'.join(_NTH)}) )?(?P<day>{_DAY})(?P<month> (?:im|des|jedes) monats?)?"
     rf"|alle (?P<count>\d{{1,2}}|{'|'.join(_COUNTED)}) (?P<unit>{'|'.join(_UNITS)})"
     rf"|an (?P<some>{_DAY})en|(?P<often>montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|werktag)s"
     r"|täglich|stündlich|wöchentlich|monatlich)\b",

@@ -15,13 +15,14 @@ from itertools import chain
 from typing import Any
 
 from starloom.planner.fleet import FleetSnapshot
-from starloom.planner.recipes.catalogue import Catalogue
-from starloom.planner.requests.clauses import plain_letters, word_set
+from starloom.planner.recipes.catalogue import Catalogue, param_title
+from starloom.planner.requests.clauses import ARTICLES, plain_letters, plain_word, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
     Asked,
     Candidate,
     Fit,
+    Missing,
     Trial,
     candidate_of,
     fits_of,
@@ -30,6 +31,7 @@ from starloom.planner.requests.fitting import (
     unknown_in,
 )
 from starloom.planner.requests.gaps import gap_in
+from starloom.planner.requests.german import Translated, clock_in_english, requests_in_english
 from starloom.planner.requests.limits import limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
     Phrase,
@@ -48,11 +50,13 @@ from starloom.planner.requests.phrases import (
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
 from starloom.planner.requests.slots import (
+    REMARK,
     devices_left_over,
 )
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
 WORDS_MOST = 60
@@ -67,6 +71,9 @@ _IN_QUOTES = re.compile(r"[\"“][^\"“”]*[\"”]")
 _OF_SEVERAL = frozenset({"both", "other", "others"})
 _LOOKING = word_set("find show list search which what where look")
 """Words that a request begins with which only looks."""
+_JOIN = re.compile(r",? (?:and|und)(?: (?:then|dann|also|danach))? |, (?:then|dann) ", re.IGNORECASE)
+_JOINS_MOST = 3
+_NAMED = frozenset({"text", "path", "file", "service"})
 _CHANGES = RISKY_EFFECTS | {Effect.WRITE}
 
 
@@ -97,6 +104,10 @@ class Matched:
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def is_exact(self) -> bool:
+        return self.outcome is Match.EXACT
+
 
 def match_all(
     words: str,
@@ -112,12 +123,81 @@ def match_all(
     alone do not start it, so it is a near match; for its keeper it is an exact one in a preview, and after the preview
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
-    found = _with_limit(_match_all(words, catalogue, fleet, params, shown_to), words, fleet)
-    if found.outcome is not Match.EXACT and not found.on_trial and (answer := pointer_in(words, fleet)) is not None:
-        found = Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+
+    def taken(said: str) -> Matched:
+        found = _with_limit(_match_all(said, catalogue, fleet, params, shown_to), said, fleet)
+        if found.gap and said.startswith(found.limit):  # it is all that the words say
+            found = replace(found, limit="")
+        if found.outcome is Match.EXACT or found.on_trial or (answer := pointer_in(said, fleet)) is None:
+            return found
+        return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+
+    def meant(said: str) -> Matched:
+        found = taken(said)
+        if found.outcome is Match.EXACT or found.on_trial:
+            return found
+        readings = requests_in_english(clock_in_english(said), _called(fleet))
+        return _of_german([(taken(one.english), one) for one in readings], said, catalogue) or found
+
+    found = meant(words)
+    if found.outcome is not Match.EXACT and not found.on_trial:
+        two = next((one for one in _parted(words) if all(meant(part).outcome is Match.EXACT for part in one)), None)
+        told = "these are two requests, and one is asked for at a time: *{}*, and then *{}*"
+        found = replace(found, gap=told.format(*two)) if two is not None else found
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
+
+
+def _parted(words: str) -> list[tuple[str, str]]:
+    """Return the ways to part words into two requests at an *and*."""
+    joins = list(_JOIN.finditer(words))[:_JOINS_MOST] if words.count(" ") < WORDS_MOST else []
+    return [(words[: join.start()], words[join.end() :].rstrip(" .!")) for join in joins]
+
+
+def _called(fleet: FleetSnapshot) -> list[str]:
+    """Return the names of all devices, also without a remark in brackets."""
+    names = [device.name for device in fleet.devices]
+    return [*names, *(REMARK.sub("", name) for name in names if REMARK.search(name))]
+
+
+def _of_german(readings: Sequence[tuple[Matched, Translated]], words: str, catalogue: Catalogue) -> Matched | None:
+    """Return the match of a German request by its readings: exact where all that fit mean the same; None without one.
+
+    A word that the translation lacks may mean anything, and a name that it changed means another thing, so that such a
+    reading is near at most.
+    """
+    exact = {(one.candidates[0].recipe, canonical(one.candidates[0].params)) for one, _ in readings if one.is_exact}
+    changed = [_with_typed_names(one, words, catalogue) for one, _ in readings]
+    pairs = zip(changed, readings, strict=True)
+    sure = next((one for one, (before, said) in pairs if one is before and one.is_exact and said.whole), None)
+    if sure is not None and len(exact) == 1:
+        return sure
+    near = min(changed, key=_far, default=None)
+    return replace(near, outcome=Match.NEAR) if near is not None and near.is_exact else near
+
+
+def _far(found: Matched) -> tuple[int, int, int]:
+    """Return how far words are from a recipe: the reading of German that comes nearest is shown."""
+    first = found.candidates[0] if found.candidates else None
+    lacks = len(first.missing) + len(first.unused) if first is not None else 0
+    return list(Match).index(found.outcome), -(first.score if first is not None else 0), lacks
+
+
+def _with_typed_names(found: Matched, words: str, catalogue: Catalogue) -> Matched:
+    """Return a match without names that nobody typed, which are asked for: *pictures* is no folder of *Fotos*."""
+    typed = {plain_word(word) for word in words.split()} | ARTICLES | {"all"}
+    candidates: list[Candidate] = []
+    for one in found.candidates:
+        params = recipe.params if (recipe := catalogue.get(one.recipe)) is not None else {}
+        said = ((name, value) for name, value in one.params.items() if isinstance(value, str) and name in params)
+        of_names = [(name, value) for name, value in said if params[name].type in _NAMED]
+        lost = {name for name, value in of_names if not typed.issuperset(map(plain_word, value.split()))}
+        kept = {name: value for name, value in one.params.items() if name not in lost}
+        asked = (Missing(name, params[name].type, param_title(name, params[name])) for name in params if name in lost)
+        candidates.append(replace(one, params=kept, missing=(*one.missing, *asked)) if lost else one)
+    same = all(one is before for one, before in zip(candidates, found.candidates, strict=True))
+    return found if same else replace(found, candidates=tuple(candidates))
 
 
 def _match_all(
@@ -220,7 +300,8 @@ def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
 
 def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Asked:
     telling = telling_words(_texts_of(recipes))
-    devices = {word for device in fleet.devices for word in (plain_letters(device.name), *device.words)} | _OF_SEVERAL
+    names = {plain_letters(device.name) for device in fleet.devices}
+    devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
     return Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
 
 
@@ -311,7 +392,9 @@ def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:
 
 def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: Asked) -> Candidate | None:
     """Return a recipe whose phrases have words in common with those that were said."""
-    telling = (phrase for phrase in phrases if not phrase.sort and not asked.forms.isdisjoint(phrase.tells))
+    telling = (
+        phrase for phrase in phrases if not (phrase.sort or phrase.ranks) and not asked.forms.isdisjoint(phrase.tells)
+    )
     best = max((overlap(phrase, asked.forms) for phrase in telling), default=0.0)
     if not best:
         return None

@@ -63,6 +63,7 @@ _SAME = {
     "computer": ("machine",),
     "biggest": ("largest",),
     "execute": ("run",),
+    "fetch": ("get",),
     "every": ("all",),
     "each": ("all",),
 }
@@ -146,12 +147,14 @@ class Phrase:
     """Parts in order: a literal form, or a slot (its name in `slot`).
 
     The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do
-    not: *and put a contact sheet*, without *on laptop*. `sort` is a slot for files of a sort that lacks its *all*.
+    not: *and put a contact sheet*, without *on laptop*. `sort` is a slot for files of a sort that lacks its *all*, and
+    `ranks` the slot of the device of which just the first files are meant.
     """
 
     parts: tuple[tuple[str, bool], ...]
     lacks: str = ""
     sort: str = ""
+    ranks: str = ""
     quoted: frozenset[str] = frozenset()
 
     @cached_property
@@ -309,6 +312,7 @@ def phrases_of(
     usual: frozenset[str],
     given: frozenset[str],
     sorts: frozenset[str],
+    firsts: frozenset[tuple[str, str, str, str]] = frozenset(),
 ) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
@@ -316,7 +320,7 @@ def phrases_of(
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
     on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
     slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
-    they do without. `sorts` are slots for files of a sort.
+    they do without. `sorts` are slots for files of a sort, and `firsts` those with an order and a number.
     """
     found = dict.fromkeys(read_phrase(text) for text in texts)
     written = list(found)
@@ -331,6 +335,7 @@ def phrases_of(
             found.setdefault(shorter)
     for phrase in written:
         found.update(dict.fromkeys(_without_all(phrase, sorts)))
+        found.update(dict.fromkeys(_with_first(phrase, firsts)))
     return tuple(found)[: max(_PHRASES_MOST, len(texts))]
 
 
@@ -393,9 +398,23 @@ def _without_all(phrase: Phrase, sorts: frozenset[str]) -> Iterator[Phrase]:
             yield Phrase((*phrase.parts[: at - 1], *phrase.parts[at:]), sort=name)
 
 
+def _with_first(phrase: Phrase, firsts: frozenset[tuple[str, str, str, str]]) -> Iterator[Phrase]:
+    """Yield a phrase with an order and a number instead of its *all*: *copy the newest 5 pictures of pixel to nas*.
+
+    The device that the files are of has to be said: five of each of all devices are others than five of all.
+    """
+    for sort, by, most, of in firsts:
+        at = phrase.parts.index((sort, True)) - 1 if sort in phrase.slots and of in phrase.slots else -1
+        if at >= 0 and phrase.parts[at] == ("all", False) and not {by, most} & {*phrase.slots}:
+            for order in ((by, most), (most, by)):
+                slots = tuple((name, True) for name in order)
+                yield Phrase((*phrase.parts[:at], *slots, *phrase.parts[at + 1 :]), ranks=of)
+            yield Phrase((*phrase.parts[:at], (by, True), *phrase.parts[at + 1 :]), lacks=most, ranks=of)
+
+
 def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
     """Yield a phrase without each device that words may have left out: *copy {folder} to {target}*."""
-    if phrase.lacks or phrase.quoted or phrase.sort:
+    if phrase.lacks or phrase.quoted or phrase.sort or phrase.ranks:
         return
     for at, (name, is_slot) in enumerate(phrase.parts):
         if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1][1]:

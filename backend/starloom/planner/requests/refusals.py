@@ -33,7 +33,7 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
     if found.on_trial:
         return _fault(Code.RECIPE_ON_TRIAL, _trial_of(found.candidates[0]))
     if found.outcome is Match.NEAR:
-        meant = _may_mean(found.candidates)
+        meant = found.gap or _may_mean(found.candidates)
         if found.rhythm is not None:
             line = _schedule_line(found, found.rhythm)
             nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""
@@ -41,9 +41,8 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
         return _fault(Code.REQUEST_AMBIGUOUS, meant)
     limit = f"no recipe has a place for {quoted(found.limit)}. " if found.limit else ""
     if found.gap:
-        whole = not found.limit or found.words.startswith(found.limit)
         return _fault(
-            Code.REQUEST_NOT_UNDERSTOOD, found.gap if whole else limit + found.gap[:1].upper() + found.gap[1:]
+            Code.REQUEST_NOT_UNDERSTOOD, limit + found.gap[:1].upper() + found.gap[1:] if limit else found.gap
         )
     nearest = ", ".join(quoted(candidate.title) for candidate in found.candidates)
     verb = "recipe is" if len(found.candidates) == 1 else "recipes are"

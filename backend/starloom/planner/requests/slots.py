@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -41,17 +42,19 @@ from starloom.planner.requests.clauses import (
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
-from starloom_protocol.text.file_sorts import DOCUMENTS, is_media, is_sort, kind_of
+from starloom_protocol.text.file_sorts import DOCUMENTS, GERMAN_DOCUMENTS, is_media, is_sort, kind_of
 from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.text.wording import quoted
 
 _ADDING = "with starloom enroll or Fleet, Add device"
+_DOCUMENTS = DOCUMENTS.union(GERMAN_DOCUMENTS.values())
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
 _OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
+REMARK = re.compile(r"\s*\([^()]*\)$")
 _NAME_PARTS = re.compile(r"[\s._-]+")
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
@@ -94,7 +97,7 @@ _KEPT_IN_A_FILE = word_set("list lists names lines entries rows")
 _JOINS_SORTS = word_set("and or file files")
 _SORT_OR_FOLDER = word_set("doc document paper")
 _AROUND_CHOICES = word_set(
-    "a an the it them that this these those one ones old existing previous file files copy copies archive"
+    "a an the me my it them that this these those one ones old existing previous file files copy copies archive"
     " version versions what whatever exists exist is are there here already if when same name names with of and but"
     " then"
 )
@@ -315,9 +318,27 @@ def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | Non
 
 
 def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*."""
-    alike = [one for one in fleet.devices if plain_letters(words) in (plain_letters(one.name), spelled_out(one.name))]
-    return alike[0] if len(alike) == 1 else None
+    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*.
+
+    A remark in brackets may be left out where no other device is called so: `buero-pc` for *Büro-PC (neu)*.
+    """
+    said = plain_letters(words)
+    for names in ({one.name: one for one in fleet.devices}, _without_remarks(fleet)):
+        alike = [one for name, one in names.items() if said in (plain_letters(name), spelled_out(name))]
+        if alike:
+            return alike[0] if len(alike) == 1 else None
+    return None
+
+
+def _without_remarks(fleet: FleetSnapshot) -> dict[str, DeviceSnapshot]:
+    """Return the devices whose names have a remark by their names without it; none of which two have the same."""
+    names = [(REMARK.sub("", one.name), one) for one in fleet.devices if REMARK.search(one.name)]
+    count = Counter(name.casefold() for name, _ in names)
+    return {
+        name: one
+        for name, one in names
+        if count[name.casefold()] == 1 and class_of(name.casefold()) not in DEVICE_CLASSES
+    }
 
 
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
@@ -369,7 +390,8 @@ def _so_many(count: int, words: str, able: Sequence[DeviceSnapshot]) -> SlotValu
 def _none_of(kind: str) -> str:
     """Return the reason where no device is of a kind; a label makes one so."""
     label = kind.replace(" ", "-")
-    return f"there are no {kind.removesuffix('s')}s here; `starloom device label NAME {label}` makes a device one"
+    several = f"{kind}es" if kind.endswith(("x", "ss", "sh", "tch")) else f"{kind.removesuffix('s')}s"
+    return f"there are no {several} here; `starloom device label NAME {label}` makes a device one"
 
 
 def _all_others(words: str, able: Sequence[DeviceSnapshot], *, one: bool) -> SlotValue:
@@ -484,9 +506,9 @@ def needs_no_all(said: str) -> bool:
 
 
 def may_be_a_sort(said: str) -> bool:
-    """Return whether words may be files of a sort without *all*: *the photos*, *my old videos*, *CSVs*, `*.log`."""
+    """Return whether words may be files of a sort without *all*: *the photos*, *5 old videos*, *CSVs*, `*.log`."""
     first, _, rest = said.partition(" ")
-    words = rest if first.casefold() in ARTICLES else ""
+    words = rest if first.casefold() in ARTICLES or _take_integer(first).filled else ""
     called = bool(words) and words[0] == words[0].casefold()
     if _PATTERN.fullmatch(said) or (called and words.endswith(" files")):
         return True
@@ -532,9 +554,11 @@ def _take_file(text: str, fleet: FleetSnapshot) -> SlotValue:
     if not one and is_sort(last) and any(_is_of_a_day(word) for word in words[head:]):
         # *The pictures from June 3* are meant by their day, and none of them is called *pictures*.
         return SlotValue(reason=f"{quoted(text)} are files by their date, and only words of a name are searched for")
+    if len(words) == 1 and _ENDING.search(words[0]):
+        return SlotValue(words[0])  # *the archive.zip* is called *archive.zip*
     if any(_ENDING.search(word) for word in words[:-1]):
         return SlotValue(text, trust=Trust.DOUBTFUL)  # a name is over with its ending: *notes.txt by night*
-    sure = (last in DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
+    sure = (last in _DOCUMENTS and one) or (last in _CALLED_IN_PLURAL and head == 1) or last in MONTHS or marked
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
 

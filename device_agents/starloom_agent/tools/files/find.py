@@ -8,9 +8,10 @@ import re
 import stat
 import unicodedata
 from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -133,8 +134,9 @@ class Find(Args, frozen=True, kw_only=True):
     (`2026-01-31`). `what` is a sort of file as people call it: `PDFs`, `pictures`, `*.csv`, `all files`. `same_size`
     keeps files as large as another one, which alone can be equal. `device_name` is put into each row, to merge lists
     of several devices. `not_under` leaves out one folder. `root` may be a file, too; `file` is the one file of this
-    name, or of this path below the root. `largest` keeps the largest of more than `limit` files, largest first.
-    `whole` is for a copy of a folder: hidden files, modes and empty folders come along, and `left_out` names the links.
+    name, or of this path below the root. `largest` keeps the largest of more than `limit` files, largest first, and
+    `order` the first of another order. `whole` is for a copy of a folder: hidden files, modes and empty folders come
+    along, and `left_out` names the links.
     """
 
     root: str = ""
@@ -154,6 +156,7 @@ class Find(Args, frozen=True, kw_only=True):
     whole: bool = False
     same_size: bool = False
     largest: bool = False
+    order: Literal["any", "newest", "oldest", "largest", "smallest"] = "any"
     limit: Annotated[int, msgspec.Meta(ge=1, le=100_000)] = 10_000
     device_name: str = ""
 
@@ -457,7 +460,7 @@ class _Search:
         self.bytes += found.bytes
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
-        if not (self._scored or self._args.largest) and len(self.rows) >= self._args.limit:
+        if not (self._scored or _ranks(self._args)) and len(self.rows) >= self._args.limit:
             return
         path = os.path.normpath(f"{shown}/{found.below}")
         row: FoundFile = {
@@ -513,7 +516,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
         search.keep_the_file()
     if args.same_size:
         search.keep_same_sizes()
-    rows = (_best(search.rows, args) if args.words or args.largest else search.rows)[: args.limit]
+    rows = (_best(search.rows, args) if args.words or _ranks(args) else search.rows)[: args.limit]
     missed = sorted(search.missed, key=lambda row: row["path"])
     result: FoundFiles = {
         "total_bytes": search.bytes,
@@ -533,9 +536,23 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     return result
 
 
+_ORDERS: Final[dict[str, Callable[[FoundFile], int]]] = {
+    "newest": lambda row: -row["mtime_s"],
+    "oldest": lambda row: row["mtime_s"],
+    "largest": lambda row: -row["bytes"],
+    "smallest": lambda row: row["bytes"],
+}
+
+
+def _ranks(args: Find) -> bool:
+    """Return whether a search has to see every file that fits before it knows which come first."""
+    return args.largest or args.order in _ORDERS
+
+
 def _best(rows: list[FoundFile], args: Find) -> list[FoundFile]:
-    if args.largest:
-        return sorted(rows, key=lambda row: (-row["bytes"], row["path"]))
+    if _ranks(args):
+        first = _ORDERS["largest" if args.largest else args.order]
+        return sorted(rows, key=lambda row: (first(row), row["path"]))
     return sorted(rows, key=lambda row: (-row.get("score", 0), -row["mtime_s"], row["path"]))
 
 

@@ -19,7 +19,7 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import Row
 from starloom_agent.toolkit.results import Stored
-from starloom_protocol.text.wording import quoted, value_words
+from starloom_protocol.text.wording import quoted, size_words, value_words
 from starloom_protocol.values import MISSING, holds, point
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
@@ -40,7 +40,7 @@ class Merge(Args, frozen=True, kw_only=True):
 
     A list that is null (its source was left out) counts as empty. With `key`, fields of later lists are added; those
     in `add` are summed, of those in `most` the largest stays, those in `join` are put together as text. `fill` is what
-    a row has where it lacks the field.
+    a row has where it lacks the field. With `show: bytes` values of `key` that are shown alike are one.
     """
 
     rows: Annotated[list[Row] | None, msgspec.Meta(examples=[[{"n": 1}]])] = None
@@ -54,6 +54,7 @@ class Merge(Args, frozen=True, kw_only=True):
     most: tuple[str, ...] = ()
     join: tuple[str, ...] = ()
     separator: str = "; "
+    show: Literal["", "bytes"] = ""
     fill: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
@@ -74,7 +75,8 @@ def merge(_context: ToolContext, args: Merge) -> Rows:
                 raise ToolFailed(
                     Code.BAD_ARGUMENTS, f"a row has no field {quoted(args.key)} to be merged by: {value_words(row)}"
                 )
-            into = merged.setdefault(str(row[args.key]), {})
+            alike = size_words(int(_number(row, args.key))) if args.show else str(row[args.key])
+            into = merged.setdefault(alike, {})
             for name in row:
                 into[name] = plus(into.get(name), row, name) if name in args.add else _combined(into, row, name, args)
     return {"rows": [{**args.fill, **row} for row in merged.values()], "count": len(merged)}

@@ -336,6 +336,19 @@ def test_the_largest_files_are_kept(device: Device) -> None:
     assert found["truncated"] is True
 
 
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [("newest", ["03", "05"]), ("oldest", ["04", "02"]), ("largest", ["89", "88"]), ("smallest", ["01", "02"])],
+)
+def test_the_first_files_of_an_order_are_kept(device: Device, order: str, first: list[str]) -> None:
+    for size in range(1, 90):
+        made = device.write(f"{size:02}.bin", b"x" * size)
+        os.utime(made, (5000, {3: 9000, 5: 8000, 4: 1000, 2: 2000}.get(size, 5000)))
+    found = device.call("fs.find", order=order, limit=2)
+    assert [row["name"].removesuffix(".bin") for row in found["files"]] == first
+    assert (found["count"], found["truncated"]) == (89, True)
+
+
 def test_entries_of_a_folder_say_their_device(device: Device) -> None:
     device.write("a.txt", b"a")
     assert device.call("fs.list", device_name="nas")["entries"][0]["device"] == "nas"

@@ -10,6 +10,17 @@ from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 
 
+def test_sizes_that_read_alike_are_one_row(device: Device) -> None:
+    rows = [
+        {"free": 50_000_000_000, "on": "a"},
+        {"free": 50_000_004_096, "on": "b"},
+        {"free": 51_000_000_000, "on": "c"},
+    ]
+    alike = device.call("data.merge", rows=rows, key="free", show="bytes", join=["on"], separator=" and ")
+    assert [row["on"] for row in alike["rows"]] == ["a and b", "c"]
+    assert device.call("data.merge", rows=rows, key="free", join=["on"])["count"] == 3
+
+
 def test_lists_are_joined_by_a_key_with_sums_and_reasons(device: Device) -> None:
     found = device.call(
         "data.merge",

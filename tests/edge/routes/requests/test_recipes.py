@@ -69,6 +69,16 @@ async def test_a_recipe_is_saved_listed_exported_and_understood(planned: World) 
     assert preview["recipe"] == "look-around"
 
 
+async def test_a_phrase_of_a_built_in_recipe_is_refused_with_a_way_out(planned: World) -> None:
+    """It was kept, and its words ran the built-in recipe."""
+    text = TEXT.replace("look around in {folder}", "please tidy the {folder} by kind")
+    status, refused = await call(planned, "POST", R, {"recipe": text})
+    assert (status, refused["errors"][0]["place"]) == (409, "phrases[0]"), refused
+    assert "is a phrase of the built-in tidy-folder" in refused["errors"][0]["reason"]
+    assert "starloom submit -r look-around" in refused["errors"][0]["hint"]
+    assert (await call(planned, "GET", f"{R}/look-around"))[0] == 404
+
+
 async def test_words_with_a_rhythm_are_answered_with_the_clock_of_a_schedule(planned: World) -> None:
     await call(planned, "POST", R, {"recipe": TEXT})
     asked = {"request": "look around in Pictures every night at 2 except on 25 December"}

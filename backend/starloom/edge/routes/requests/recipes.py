@@ -155,6 +155,8 @@ class Recipes:
                     f"{recipe.name} is the name of a built-in recipe",
                     hint="Give yours another name.",
                 )
+            if taken := self._hub.planner.phrases_taken(recipe):
+                raise problem_of_faults(taken)
             asked = inputs.RecipeSaved(
                 approves=caller.approves,
                 base_version=base,
