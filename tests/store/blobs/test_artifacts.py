@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starloom.store.blobs.artifacts import BlobRefused, FileBlobs
+from starloom.store.blobs.artifacts import BlobRefused, FileBlobs, Owners
 from starloom_protocol.vocabulary import Code
 
 pytestmark = pytest.mark.short
@@ -201,6 +201,23 @@ def test_a_full_disk_is_said_plainly_and_leaves_the_upload_where_it_was(
     assert blobs.offset(name) == 4
     assert blobs.used_bytes == 4
     assert blobs.append(name, 4, 10, raw[4:])
+
+
+def test_a_count_overlooks_an_upload_that_another_hub_has_finished_meanwhile(
+    blobs: FileBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs.put_bytes(b"there")
+    blobs.append(digest(b"sent"), 0, 4, b"se", owner="device:d")
+    count = Owners.count
+
+    def counted(owners: Owners, name: str, owner: str, size: int) -> None:
+        count(owners, name, owner, size)
+        for upload in (tmp_path / "partial").iterdir():
+            upload.unlink()
+
+    monkeypatch.setattr(Owners, "count", counted)
+    blobs.recount()
+    assert blobs.used_bytes == len(b"there")
 
 
 def test_two_devices_sending_the_same_file_do_not_mix(blobs: FileBlobs) -> None:

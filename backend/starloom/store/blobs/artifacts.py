@@ -114,7 +114,8 @@ class FileBlobs:
             self._owners = Owners(self._root / "owners")
             self._used = 0
             for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
-                self._count(file.name, "", file.stat().st_size)
+                if (size := _size(file)) is not None:  # the other hub may finish or collect it meanwhile
+                    self._count(file.name, "", size)
 
     @property
     def used_bytes(self) -> int:
