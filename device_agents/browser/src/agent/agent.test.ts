@@ -72,6 +72,35 @@ describe("a call", () => {
     expect(bench.hub.results().filter((frame) => frame.at.task === "t")[1]?.value).toBe("1");
   });
 
+  it("that must not be repeated never begins again for a hub that was restored, and the hub hears of it", async () => {
+    const bench = new Bench();
+    let begun = 0;
+    const count = made("count", async () => {
+      begun += 1;
+      return begun;
+    });
+    const agent = await bench.life([count]);
+    bench.hub.send(dispatch("count", {}));
+    bench.hub.send(dispatch("count", {}, { task: "again", repeatability: "idempotent" }));
+    await bench.hub.result();
+    await bench.hub.result("again");
+    const told = () => bench.hub.heard.filter((frame) => frame.t === "ledger");
+    expect(told()).toEqual([]);
+    bench.kill(agent);
+
+    await bench.life([count]);
+    const entry = { at: lease("t"), state: "begun" };
+    expect(told()).toEqual([{ t: "ledger", entries: [entry] }]);
+    bench.hub.send(dispatch("count", {}, { at: lease("t", 1, 2) }));
+    const lost = await bench.hub.until((hub) => hub.results().find((frame) => frame.at.incarnation === 2));
+    expect(lost).toMatchObject({ outcome: "interrupted", code: "interrupted", effect: "maybe" });
+    expect(told()).toEqual([
+      { t: "ledger", entries: [entry] },
+      { t: "ledger", entries: [entry] },
+    ]);
+    expect(begun).toBe(2);
+  });
+
   it("below the highest fence is refused, in a later life of the tab too", async () => {
     const bench = new Bench();
     const agent = await bench.life([made("now", async () => 1)]);

@@ -4,6 +4,7 @@ import { ed25519 } from "@noble/curves/ed25519.js";
 import { describe, expect, it } from "vitest";
 import { dispatch, lease } from "../../dev/fakeHub.ts";
 import { loadOrMake } from "../agent/identity.ts";
+import type { LeaseRef } from "../generated/protocol.ts";
 import { fromBase64, leaveRequest } from "../protocol/proof.ts";
 import { Ledger } from "./ledger.ts";
 import { Outbox } from "./outbox.ts";
@@ -59,6 +60,29 @@ describe("the ledger", () => {
     expect(later.stateOf(lease("t"))).toBe("finished");
     expect(later.resultOf(lease("t"))?.report).toBe(2);
     expect(later.fences().get("c-1/t")).toEqual([1, 2]);
+  });
+
+  it("tells what began of work that must not be repeated, the newest first", async () => {
+    const name = fresh();
+    let now = 0;
+    const first = await Ledger.open(await Store.open(name), () => now);
+    const started = (at: LeaseRef, repeatability: string) => {
+      now += 1_000;
+      first.started(dispatch("ask", {}, { at, repeatability }), { effect: "none", fenceAt: null });
+    };
+    started(lease("t", 2, 1), "never");
+    started(lease("t", 1, 2), "never");
+    started(lease("free"), "idempotent");
+    started(lease("last"), "compensable");
+    for (const task of ["last", "refused"])
+      first.finished(lease(task), { t: "result", at: lease(task), outcome: "ok", report: 1 });
+    await first.flush();
+    const later = await Ledger.open(await Store.open(name), () => now);
+    expect(later.begunLately()).toEqual([lease("last"), lease("t", 1, 2), lease("t", 2, 1)]);
+    expect([...later.begun()].sort()).toEqual([
+      ["c-1/last", [1, 1]],
+      ["c-1/t", [1, 2]],
+    ]);
   });
 
   it("forgets attempts that ended two months ago, and what is unfinished never", async () => {

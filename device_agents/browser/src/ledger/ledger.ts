@@ -7,17 +7,22 @@
  * memory: lost with the tab, they are made again.
  */
 import type { Fence } from "../agent/core.ts";
-import { above, leaseKey, taskKey } from "../agent/core.ts";
+import { above, isRepeatable, leaseKey, noteBegun, taskKey } from "../agent/core.ts";
 import type { Dispatch, EffectSeen, LeaseRef, Receipt, ReportFrame, ResultFrame } from "../generated/protocol.ts";
 import type { Store, Write } from "./store.ts";
 
 const NUMBERS_RESERVED = 1_000;
 const FINISHED_KEPT_MS = 60 * 24 * 3600 * 1000;
 const DECISIONS_KEPT = 2_000;
+/** So many attempts are told to a hub whose history may be older, in one frame: what began since its last backup. */
+const BEGUN_TOLD = 128;
 
 export type AttemptState = "accepted" | "started" | "finished";
 
-/** One attempt. `effect` is what it counts as if it never reports again; `fenceAt` in seconds, null: no fence. */
+/**
+ * One attempt. `effect` is what it counts as if it never reports again; `fenceAt` in seconds, null: no fence. `once`:
+ * it began, and its work must not be repeated; rows of an older page do not say so.
+ */
 export interface AttemptRow {
   at: LeaseRef;
   state: AttemptState;
@@ -28,6 +33,7 @@ export interface AttemptRow {
   dispatch: Dispatch | null;
   fenceAt: number | null;
   result: ResultFrame | Receipt | null;
+  once?: boolean;
 }
 
 export interface DecisionRow {
@@ -111,7 +117,8 @@ export class Ledger {
     const { at } = dispatch;
     const { tool } = dispatch;
     const now = this.#nowMs();
-    this.#put({ at, state: "started", tool, begunMs: now, changedMs: now, dispatch: kept, result: null, ...terms });
+    const since = { begunMs: now, changedMs: now, once: !isRepeatable(dispatch) };
+    this.#put({ at, state: "started", tool, dispatch: kept, result: null, ...since, ...terms });
   }
 
   /** From now on the attempt counts as one that may have had its effect. */
@@ -139,6 +146,7 @@ export class Ledger {
       dispatch: null,
       fenceAt: null,
       result,
+      once: known?.once ?? false,
     });
     this.#dropSteps(at);
   }
@@ -207,6 +215,21 @@ export class Ledger {
       found.set(taskKey(at), highest !== undefined && above(highest, fence) ? highest : fence);
     }
     return found;
+  }
+
+  /** The highest attempt that began of each task that must not be repeated. */
+  begun(): Map<string, Fence> {
+    const found = new Map<string, Fence>();
+    for (const row of this.#attempts.values()) if (row.once) noteBegun(found, row.at);
+    return found;
+  }
+
+  /** The newest attempts that began of work that must not be repeated, the newest first. */
+  begunLately(): LeaseRef[] {
+    return this.recent(Number.POSITIVE_INFINITY)
+      .filter((row) => row.once)
+      .slice(0, BEGUN_TOLD)
+      .map((row) => row.at);
   }
 
   unfinished(): AttemptRow[] {
