@@ -172,6 +172,20 @@ describe("a reload", () => {
     expect(later.view().questions).toEqual([]);
   });
 
+  it("after the date was set back ends what it took up by its fence and its deadline as before", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION, { task: "fenced", fence_after_s: 13 }));
+    bench.hub.send(dispatch("ask", QUESTION, { task: "late", start_to_close_s: 12 }));
+    await until(async () => agent.view().questions.length === 2);
+    bench.kill(agent);
+    bench.time.now -= 3_600;
+    await bench.life([ask]);
+    bench.time.pass(14);
+    expect(await bench.hub.result("fenced")).toMatchObject({ outcome: "interrupted", code: "fenced" });
+    expect(await bench.hub.result("late")).toMatchObject({ outcome: "timeout", code: "timed_out" });
+  });
+
   it("does not take a step again that its person has taken", async () => {
     const bench = new Bench();
     let taken = 0;

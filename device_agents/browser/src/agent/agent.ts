@@ -186,9 +186,13 @@ export class Agent implements Peer {
     for (const row of this.#ledger.unfinished()) {
       const tool = this.#tools.get(row.tool);
       if (tool?.resumes && row.dispatch !== null && row.state === "started" && row.effect === "none") {
-        this.#do({ t: "taken_up", dispatch: row.dispatch, fenceAt: row.fenceAt });
+        // The date may have been set back since: no fence is further off than a renewal of now would put it.
+        const now = this.#parts.clock();
+        const furthest = now + row.dispatch.fence_after_s + (row.dispatch.patience_most_s ?? 0);
+        const fenceAt = row.fenceAt === null ? null : Math.min(row.fenceAt, furthest);
+        this.#do({ t: "taken_up", dispatch: row.dispatch, fenceAt });
         this.#calls.set(leaseKey(row.at), this.#kept(row.dispatch, true));
-        this.#begin(row.dispatch.at, { begunAt: row.begunMs / 1000, touched: false });
+        this.#begin(row.dispatch.at, { begunAt: Math.min(row.begunMs / 1000, now), touched: false });
         continue;
       }
       const detail = "the tab was closed or reloaded in the middle of it";
