@@ -7,12 +7,13 @@
  * memory: lost with the tab, they are made again.
  */
 import type { Fence } from "../agent/core.ts";
-import { above, isRepeatable, leaseKey, noteBegun, taskKey } from "../agent/core.ts";
+import { above, FENCES_KEPT, isRepeatable, leaseKey, noteBegun, taskKey } from "../agent/core.ts";
 import type { Dispatch, EffectSeen, LeaseRef, Receipt, ReportFrame, ResultFrame } from "../generated/protocol.ts";
 import type { Store, Write } from "./store.ts";
 
 const NUMBERS_RESERVED = 1_000;
-const FINISHED_KEPT_MS = 60 * 24 * 3600 * 1000;
+/** A hub may be restored from a backup of some weeks ago and ask for results of then. */
+const RESULTS_KEPT_MS = 60 * 24 * 3600 * 1000;
 const DECISIONS_KEPT = 2_000;
 /** So many attempts are told to a hub whose history may be older, in one frame: what began since its last backup. */
 const BEGUN_TOLD = 128;
@@ -271,12 +272,19 @@ export class Ledger {
     await this.#store.empty(["attempts", "steps", "reports", "decisions"]);
   }
 
+  /**
+   * Drop results of two months ago, and attempts beyond the fences that the agent has in mind: a date that was set
+   * forward must not take those, since they bar a repetition.
+   */
   #prune(): void {
-    const before = this.#nowMs() - FINISHED_KEPT_MS;
-    for (const [key, row] of this.#attempts) {
-      if (row.state !== "finished" || row.changedMs >= before) continue;
-      this.#attempts.delete(key);
-      this.#write({ table: "attempts", key });
+    const before = this.#nowMs() - RESULTS_KEPT_MS;
+    for (const [index, row] of this.recent(Number.POSITIVE_INFINITY).entries()) {
+      if (row.state !== "finished") continue;
+      const key = leaseKey(row.at);
+      if (index >= FENCES_KEPT) {
+        this.#attempts.delete(key);
+        this.#write({ table: "attempts", key });
+      } else if (row.result !== null && row.changedMs < before) this.#put({ ...row, result: null });
     }
   }
 
