@@ -98,6 +98,8 @@ from starloom_protocol.vocabulary import CODES
 GOODBYE_S = 2.0
 FIRST_ANSWER_MS = 60_000
 DAY_MS = 86_400_000
+BEGUN_AGAIN_S = 1.0
+"""Before a task that has died is begun again: a lasting fault costs one entry of the log a second."""
 FORGET_EVERY_MS = 30_000
 FORGOTTEN_AT_ONCE = 1_000
 HUB_KEY_FILE = Path("keys") / "hub.key"
@@ -114,6 +116,11 @@ class Running:
     succession: Succession
     hub: Hub
     local_token: first_run.LocalToken
+    owning: asyncio.Task[None]
+
+
+class SuccessionDied(Exception):
+    """The hub neither owns the shard nor follows it any more: it must be started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,11 +172,11 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
     async with AsyncExitStack() as stack:
         parts = await _open_parts(settings, stack)
         shard = _take_place(parts)
-        await _start_shard(parts, shard, stack)
+        owning = await _start_shard(parts, shard, stack)
         logs = LogWriter(parts.attempt_logs)
-        _keep_running(stack, "attempt-logs", logs.run())
-        _keep_running(stack, "forget-pruned", _forget_pruned(parts.store, parts.views.headlines, parts.clock))
-        _keep_running(stack, "collect", _collect(shard.collector, parts.clock, shard.succession))
+        _keep_running(stack, "attempt-logs", logs.run)
+        _keep_running(stack, "forget-pruned", partial(_forget_pruned, parts.store, parts.views.headlines, parts.clock))
+        _keep_running(stack, "collect", partial(_collect, shard.collector, parts.clock, shard.succession))
         places = Places(bounds_for(raise_descriptors()))
         reach = reach_of([url for url in (settings.url, settings.public_url) if url], settings.trusted_proxies)
         place = LanPlace(settings.home, settings.lan_host or "", settings.lan_port, settings.drain_s / 4)
@@ -183,7 +190,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
             held=hub.held_by_others,
             now_ms=hub.now_ms,
         )
-        _keep_running(stack, "optional-parts", optional.run(parts.clock.wait))
+        _keep_running(stack, "optional-parts", partial(optional.run, parts.clock.wait))
         gauges = _gauges(shard.succession, parts.store, parts.clock, places.network)
         edge = build(hub, _files(settings), gauges=gauges)
         if edge.relay is not None:
@@ -193,14 +200,14 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         await lan.attach(edge.app, wanted=settings.lan)
         make_token = partial(_local_token, settings, parts.views.access, shard.succession.inbox, parts.clock)
         token = first_run.LocalToken(settings.home, await make_token(), parts.views.access, make_token)
-        _keep_running(stack, "local-token", token.keep())
+        _keep_running(stack, "local-token", token.keep)
         gc.collect()
         gc.freeze()
         # Records are frozen and have no cycles: a dropped one is freed at once, and a collection finds almost nothing.
         gc.set_threshold(*GC_THRESHOLDS)
         gc.enable()
-        _keep_running(stack, "heap", keep_gathered())
-        yield Running(edge, shard.succession, hub, token)
+        _keep_running(stack, "heap", keep_gathered)
+        yield Running(edge, shard.succession, hub, token, owning)
 
 
 async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
@@ -317,24 +324,29 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
     )
 
 
-async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> None:
-    """Take or follow the shard, fill the read models, and keep both current until the hub ends."""
+async def _start_shard(parts: _Parts, shard: _Shard, stack: AsyncExitStack) -> asyncio.Task[None]:
+    """Take or follow the shard, fill the read models, and keep both current until the hub ends.
+
+    Returns the succession, which is not begun again if it dies: only a start knows where the shard stands.
+    """
     succession, neighbours, clock = shard.succession, shard.neighbours, parts.clock
     stack.push_async_callback(neighbours.close)
     stack.push_async_callback(succession.stop)
     await succession.start()
     await parts.views.fill(parts.store, parts.fanout)
-    _keep_running(stack, "succession", succession.run())
-    _keep_running(stack, "neighbours", neighbours.run())
-    _keep_running(stack, "carry-beside", neighbours.carry())
-    _keep_running(stack, "sketches", Sketches(parts.store.sketches, parts.fanout, clock.wait).run())
+    owning = asyncio.create_task(succession.run(), name="succession")
+    stack.push_async_callback(end_tasks, [owning])
+    _keep_running(stack, "neighbours", neighbours.run)
+    _keep_running(stack, "carry-beside", neighbours.carry)
+    _keep_running(stack, "sketches", Sketches(parts.store.sketches, parts.fanout, clock.wait).run)
     if succession.engine is None:
         parts.links.goaway("another hub has taken over", 0.5)
         await neighbours.changed()
     else:
         await parts.vault.sweep(parts.views.access.secrets.values())
-    following = follow_dates(clock, lambda: _is_idle(succession), lambda: _date_followed(succession))
+    following = partial(follow_dates, clock, lambda: _is_idle(succession), lambda: _date_followed(succession))
     _keep_running(stack, "dates", following)
+    return owning
 
 
 def _shard_of(succession: Succession) -> Shard | None:
@@ -342,9 +354,18 @@ def _shard_of(succession: Succession) -> Shard | None:
     return succession.engine.shard if succession.engine is not None else None
 
 
-def _keep_running(stack: AsyncExitStack, name: str, work: Coroutine[Any, Any, None]) -> None:
-    """Start a task that is cancelled and awaited when the stack closes."""
-    stack.push_async_callback(end_tasks, [asyncio.create_task(work, name=name)])
+def _keep_running(stack: AsyncExitStack, name: str, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Start a task that is cancelled and awaited when the stack closes; if it dies before, it is begun again."""
+
+    async def kept() -> None:
+        while True:
+            try:
+                return await work()
+            except Exception:
+                _log.critical("event=task_died task=%s next=begun_again", name, exc_info=True)
+                await asyncio.sleep(BEGUN_AGAIN_S)
+
+    stack.push_async_callback(end_tasks, [asyncio.create_task(kept(), name=name)])
 
 
 def _make_hub(
@@ -422,7 +443,7 @@ async def _embedded(home: Path, stack: AsyncExitStack) -> str:
     redis = EmbeddedRedis(home)
     await redis.start()
     stack.push_async_callback(redis.stop)
-    _keep_running(stack, "embedded-redis", redis.supervise())
+    _keep_running(stack, "embedded-redis", redis.supervise)
     return redis.url
 
 
@@ -571,6 +592,12 @@ class _Server(Listener):
     def __init__(self, config: Config, running: Running) -> None:
         super().__init__(config)
         self._running = running
+        running.owning.add_done_callback(self._succession_ended)
+
+    def _succession_ended(self, owning: asyncio.Task[None]) -> None:
+        if not owning.cancelled():
+            _log.critical("event=task_died task=succession next=hub_ends", exc_info=owning.exception())
+            self.should_exit = True
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -609,7 +636,11 @@ async def say_goodbye(running: Running) -> None:
 
 
 async def serve(settings: Settings) -> None:
-    """Run the hub until SIGTERM or Ctrl-C."""
+    """Run the hub until SIGTERM or Ctrl-C.
+
+    Raises:
+        SuccessionDied: the hub must be started again.
+    """
     async with opened(settings) as running:
         config = server_config(
             running.edge.app,
@@ -629,6 +660,8 @@ async def serve(settings: Settings) -> None:
             if (fault := await asyncio.to_thread(unusable, settings.llm_variables, settings.model_folder)) is not None:
                 _log.warning("event=model_unusable reason=%s hint=%s", fault.reason, fault.hint)
             await _Server(config, running).serve()
+            if running.owning.done():
+                raise SuccessionDied(f"the hub can no longer own or follow the shard ({running.owning.exception()!r})")
         finally:
             local_file.unlink(missing_ok=True)
             await own.close()
@@ -653,6 +686,9 @@ def main() -> int:
         return 1
     except Damaged as error:
         print(f"starloom: {error}", file=sys.stderr)
+        return 1
+    except SuccessionDied as error:
+        print(f"starloom: {error}. It ends and has to be started again; a supervisor does so.", file=sys.stderr)
         return 1
     except OSError as error:
         if not has_no_room(error):

@@ -7,7 +7,7 @@ import json
 import os
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import cast
 
@@ -58,6 +58,12 @@ async def served(tmp_path: Path, places: Places | None = None, *, lab: bool = Fa
             await own.close()
             server.should_exit = True
             await task
+
+
+def running_hub(world: World) -> hub_app.Running:
+    own = cast(first_run.LocalToken, world.token)
+    owning = cast("asyncio.Task[None]", asyncio.current_task())
+    return hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, own, owning)
 
 
 async def test_an_upload_that_is_cut_is_no_error_of_the_hub(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -121,6 +127,38 @@ async def test_a_hub_on_a_real_store_starts_stops_and_remembers(tmp_path: Path) 
         assert second.local_token.text == token
         assert len(second.hub.access.principals) == 1
     assert "photo-backup" in recipes
+
+
+async def test_a_hub_whose_succession_dies_ends_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def dies(_: Succession) -> None:
+        raise FileNotFoundError("a fault of ours")
+
+    monkeypatch.setattr(Succession, "run", dies)
+    with pytest.raises(hub_app.SuccessionDied, match="a fault of ours"):
+        async with asyncio.timeout(60):
+            await hub_app.serve(Settings(home=tmp_path / "home", port=free_port()))
+    assert [record.getMessage() for record in caplog.records if record.levelname == "CRITICAL"] == [
+        "event=task_died task=succession next=hub_ends"
+    ]
+
+
+async def test_a_task_beside_the_succession_that_dies_is_begun_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(hub_app, "BEGUN_AGAIN_S", 0)
+    left, done = [ValueError("one"), OSError("two")], asyncio.Event()
+
+    async def work() -> None:
+        if left:
+            raise left.pop()
+        done.set()
+
+    async with AsyncExitStack() as stack:
+        hub_app._keep_running(stack, "frail", work)
+        await done.wait()
+    assert [record.getMessage() for record in caplog.records] == ["event=task_died task=frail next=begun_again"] * 2
 
 
 async def test_the_hub_replaces_its_own_token_when_it_ends(tmp_path: Path) -> None:
@@ -187,9 +225,7 @@ async def test_a_goodbye_answers_requests_that_wait(tmp_path: Path) -> None:
             waiting = [asyncio.create_task(one) for one in asked]
             while sum(world.hub.fanout._watches.values()) < len(asked):  # noqa: ASYNC110 - a count has no event
                 await asyncio.sleep(0)
-            own = cast(first_run.LocalToken, world.token)
-            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, own)
-            await hub_app.say_goodbye(running)
+            await hub_app.say_goodbye(running_hub(world))
             answers = await asyncio.gather(*waiting)
         assert [answer.json()["items"] for answer in answers] == [[], []]
 
@@ -203,9 +239,7 @@ async def test_goodbye_reaches_agents_and_pages(tmp_path: Path) -> None:
         async with connect(f"ws://127.0.0.1:{port}/api/v1/live", proxy=None) as live:
             await live.send(json.dumps({"t": "ticket", "ticket": ticket}))
             await live.recv()
-            own = cast(first_run.LocalToken, world.token)
-            running = hub_app.Running(world.edge, cast(Succession, world.engine), world.hub, own)
-            await hub_app.say_goodbye(running)
+            await hub_app.say_goodbye(running_hub(world))
             assert json.loads(await live.recv())["reason"] == "the hub is stopping"
             with pytest.raises(ConnectionClosed):
                 await live.recv()

@@ -17,7 +17,7 @@ from starloom.engine.loop import Engine
 from starloom.engine.ports import Overloaded
 from starloom.engine.settings import EngineSettings
 from starloom.engine.succession import Succession, TakeoverTimings
-from starloom.store.port import Unavailable
+from starloom.store.port import Damaged, Unavailable
 from starloom_protocol.wire.frames import LeaseRef
 from tests.builders import plan, task
 from tests.engine.test_loop import Hub, TurningClock, Wires, build, kill, settle
@@ -386,6 +386,25 @@ async def test_nobody_asks_an_owner_that_is_not_there_for_ever() -> None:
         await two.one.die()
         with pytest.raises(Unavailable):
             await asked(two, RemoteInbox(two.other.store.inbox, answer_within_s=0.05).ask(submit("c1")))
+
+
+async def test_a_follower_that_dies_ends_the_succession_and_no_takeover_waits_for_it() -> None:
+    async with pair() as two:
+        running, succession = two.other.running, two.other.succession
+        assert running is not None
+        catching_up = asyncio.ensure_future(succession._caught_up(two.redis.pos + 100))
+        await settle()
+
+        async def dies(_: object) -> None:
+            raise Damaged("a commit cannot be read")
+
+        succession.follower._publish = dies  # type: ignore[method-assign]
+        await two.hub(two.one).join("one")
+        await two.clock.turn(1_000)
+        for task in (catching_up, running):
+            assert task.done()
+            with pytest.raises(Damaged, match="a commit cannot be read"):
+                task.result()
 
 
 async def test_a_closed_engine_says_why() -> None:

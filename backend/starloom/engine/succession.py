@@ -132,7 +132,10 @@ class Succession:
             self._follow()
 
     async def run(self) -> None:
-        """Take over when the owner is gone and step down when the shard is lost, until cancelled."""
+        """Take over when the owner is gone and step down when the shard is lost, until cancelled.
+
+        A fault of the follower or of a change of owners is raised: it leaves this hub neither owner nor follower.
+        """
         while True:
             engine = self.engine
             if engine is not None:
@@ -140,6 +143,8 @@ class Succession:
                 await self._step_down(engine)
             else:
                 await self._clock.wait(self._timings.look_ms)
+                if self._following is not None and self._following.done():
+                    self._following.result()
                 await self._look()
 
     async def stop(self) -> None:
@@ -204,10 +209,18 @@ class Succession:
 
     async def _caught_up(self, pos: int) -> None:
         """Publish the last commits of the former owner before the first of this one."""
-        if self._following is not None:
-            await self.follower.until(pos)
-            await self._stop_following()
-            await self.follower.end_at(pos)
+        following = self._following
+        if following is None:
+            return
+        reached = asyncio.ensure_future(self.follower.until(pos))
+        try:
+            await asyncio.wait((reached, following), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            await end_tasks([reached])
+        if following.done():
+            following.result()
+        await self._stop_following()
+        await self.follower.end_at(pos)
 
     async def _step_down(self, engine: Engine) -> None:
         log.warning("event=stepped_down term=%d pos=%d", engine.term, engine.pos)

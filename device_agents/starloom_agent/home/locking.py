@@ -5,13 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from starloom_agent.home.directory import AgentHome
 
 if sys.platform != "win32":
     import fcntl
+
+
+_TRIES: Final = 10
+_TRY_AGAIN_S: Final = 0.01
+"""`running_pid` holds the lock for a few calls of the system; an agent holds it for its life."""
 
 
 class AlreadyRunning(Exception):
@@ -45,11 +52,14 @@ def hold_upgrade(home: AgentHome) -> Iterator[None]:
 def _hold(path: Path, words: str) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        for _ in range(_TRIES):
+            with contextlib.suppress(BlockingIOError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            time.sleep(_TRY_AGAIN_S)
+        else:
             pid = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise AlreadyRunning(words.format(pid)) from None
+            raise AlreadyRunning(words.format(pid))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield

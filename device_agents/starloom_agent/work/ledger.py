@@ -52,8 +52,8 @@ PRUNED_AT_ONCE = 1_000
 """Pruning looks through the table, so it runs once for so many new rows."""
 BEGUN_TOLD = 128
 """A hub that was restored from a backup lacks the newest; every greeting carries them, so they are few."""
-_FINISHED_KEPT_S = 60 * 24 * 3600
-"""A hub may be restored from a backup of some weeks ago and ask for attempts of then."""
+_RESULTS_KEPT_S = 60 * 24 * 3600
+"""A hub may be restored from a backup of some weeks ago and ask for results of then."""
 _LAZY_WRITES_MAX = 2_000
 """Writes that may be lost in a crash share one commit; more would take memory and one long commit."""
 
@@ -393,9 +393,10 @@ class Ledger:
         ]
 
     def prune(self) -> None:
-        """Drop rows beyond their bounds: decisions, results and attempts that ended sixty days ago or too many since.
+        """Drop rows beyond their bounds: decisions, attempts, and results of sixty days ago or too many since.
 
-        A result goes before its attempt: without it, the attempt still bars a repetition.
+        A result goes before its attempt: without it, the attempt still bars a repetition. So attempts go by their
+        number alone: a date that was set forward would take them all.
         """
         self._write(
             "DELETE FROM decisions WHERE number <= (SELECT max(number) FROM decisions) - ?",
@@ -403,15 +404,15 @@ class Ledger:
             sync=False,
         )
         self._write(
-            "UPDATE attempts SET result = NULL WHERE result IS NOT NULL AND state = 'finished' AND rowid <="
-            " (SELECT rowid FROM attempts WHERE result IS NOT NULL ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
-            (RESULTS_KEPT,),
+            "UPDATE attempts SET result = NULL WHERE result IS NOT NULL AND state = 'finished' AND (changed_s < ? OR"
+            " rowid <= (SELECT rowid FROM attempts WHERE result IS NOT NULL ORDER BY rowid DESC LIMIT 1 OFFSET ?))",
+            (int(time.time()) - _RESULTS_KEPT_S, RESULTS_KEPT),
             sync=False,
         )
         self._write(
-            "DELETE FROM attempts WHERE state = 'finished' AND (changed_s < ? OR rowid <="
-            " (SELECT rowid FROM attempts ORDER BY rowid DESC LIMIT 1 OFFSET ?))",
-            (int(time.time()) - _FINISHED_KEPT_S, ATTEMPTS_KEPT),
+            "DELETE FROM attempts WHERE state = 'finished' AND rowid <="
+            " (SELECT rowid FROM attempts ORDER BY rowid DESC LIMIT 1 OFFSET ?)",
+            (ATTEMPTS_KEPT,),
             sync=False,
         )
         self._decided = self._ended = 0

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -10,6 +15,8 @@ from starloom_protocol.vocabulary import Code, EffectSeen, Outcome, Resume
 from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
 
 pytestmark = pytest.mark.short
+SCRIPT = Path(__file__).with_name("core_script.json")
+"""Events and the actions of both agents; the tab's side of it is `device_agents/browser/src/agent/core.test.ts`."""
 
 
 def lease(task: str = "t", attempt: int = 1, incarnation: int = 1) -> LeaseRef:
@@ -233,3 +240,57 @@ def test_the_memory_of_fences_is_bounded(state: core.AgentState, monkeypatch: py
         core.step(state, core.CallEnded(at, stopped=False))
     assert list(state.fences) == [("c", "t7"), ("c", "t8"), ("c", "t9")]
     assert list(state.begun) == list(state.fences)
+
+
+def read(text: str) -> LeaseRef:
+    task, incarnation, attempt = re.fullmatch(r"(\w+)/(\d+)\.(\d+)", text).groups()  # type: ignore[union-attr]
+    return lease(task, int(attempt), int(incarnation))
+
+
+def event_of(said: dict[str, Any]) -> core.Event:
+    """Return an event of the script, which writes a lease as `task/incarnation.attempt`."""
+    match said:
+        case {"t": "dispatch", "at": at, **more}:
+            return msgspec.structs.replace(dispatch(read(at), 0), **more)
+        case {"t": "cancel", "at": at, "reason": reason}:
+            return Cancel(at=read(at), reason=reason)
+        case {"t": "renew", "granted": granted, "gone": gone, "sent_ms": sent_ms}:
+            return Renew(granted=[read(at) for at in granted], gone=[read(at) for at in gone], sent_ms=sent_ms)
+        case {"t": "proved", "at": moment}:
+            return core.Proved(moment)
+        case {"t": "resumed", "entries": entries}:
+            return core.Resumed([PlanEntry(action=Resume(action), at=read(at)) for action, at in entries])
+        case {"t": "call_ended", "at": at, "stopped": stopped}:
+            return core.CallEnded(read(at), stopped=stopped)
+        case {"t": "end_all", "why": why}:
+            return core.EndAll(why)
+    raise AssertionError(said)
+
+
+def written(action: core.Action) -> list[Any]:
+    def name(at: LeaseRef) -> str:
+        return f"{at.task}/{at.incarnation}.{at.attempt}"
+
+    match action:
+        case core.Start(order, fence_at):
+            return ["start", name(order.at), fence_at]
+        case core.Stop(at, why):
+            return ["stop", name(at), why]
+        case core.MoveFence(at, fence_at):
+            return ["move_fence", name(at), fence_at]
+        case core.SayReceipt(at, known, effect):
+            return ["say_receipt", name(at), known, effect]
+        case core.SayResult(at, outcome, code, _, effect):
+            return ["say_result", name(at), outcome, code, effect]
+        case core.SayEnd(at):
+            return ["say_end", name(at)]
+        case core.AnswerFromLedger(at, absent):
+            return ["answer_from_ledger", name(at), absent and written(absent)]
+        case core.SayBegun(at, begun):
+            return ["say_begun", name(at), name(begun)]
+
+
+@pytest.mark.parametrize("script", json.loads(SCRIPT.read_text()), ids=lambda script: script["about"])
+def test_both_agents_decide_alike(script: dict[str, Any], state: core.AgentState) -> None:
+    for event, actions in script["steps"]:
+        assert [written(action) for action in core.step(state, event_of(event))] == actions

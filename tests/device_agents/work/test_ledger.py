@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -147,6 +148,23 @@ def test_only_work_that_may_not_be_repeated_is_told_as_begun(path: Path) -> None
         ledger.started(at)
     ledger.flush()
     assert ledger.begun_lately() == [lease("once")]
+
+
+def test_no_date_makes_a_ledger_forget_what_began(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ledger = opened(path)
+    ledger.accepted(lease(), effect="none", once=True)
+    ledger.started(lease())
+    ledger.finished(lease(), ResultFrame(at=lease(), outcome=Outcome.OK, report=1, value="1"))
+    ledger.prune()
+    ledger.flush(lazy=True)
+    assert ledger.result_of(lease()) is not None
+    later_s = time.time() + 61 * 24 * 3600
+    monkeypatch.setattr("starloom_agent.work.ledger.time.time", lambda: later_s)
+    ledger.prune()
+    ledger.flush(lazy=True)
+    assert ledger.result_of(lease()) is None
+    assert ledger.known("c", "t") == ((1, 1), (1, 1))
+    assert ledger.begun_lately() == [lease()]
 
 
 def test_what_a_ledger_keeps_is_bounded(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import hashlib
 import threading
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from starloom.store.blobs.artifacts import BlobRefused, FileBlobs
+from starloom.store.blobs.artifacts import BlobRefused, FileBlobs, Owners
 from starloom_protocol.vocabulary import Code
 
 pytestmark = pytest.mark.short
@@ -201,6 +204,61 @@ def test_a_full_disk_is_said_plainly_and_leaves_the_upload_where_it_was(
     assert blobs.offset(name) == 4
     assert blobs.used_bytes == 4
     assert blobs.append(name, 4, 10, raw[4:])
+
+
+@pytest.mark.parametrize("files", range(6))
+def test_a_disk_without_room_for_files_leaves_the_count_true(
+    files: int, blobs: FileBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = files
+    raws = [bytes([number]) * 100 for number in range(3)]
+
+    def bounded(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(path: Path, *args: Any, **more: Any) -> Any:
+            nonlocal left
+            if not path.exists() and args != ("rb",):
+                left -= 1
+                if left < 0:
+                    raise OSError(errno.ENOSPC, "No space left on device")
+            return make(path, *args, **more)
+
+        return made
+
+    def send(raw: bytes, owner: str) -> None:
+        for end in (50, 100):
+            offset = blobs.offset(digest(raw), owner)
+            blobs.append(digest(raw), offset, 100, raw[offset:end], owner=owner)
+
+    with monkeypatch.context() as patch:
+        for name in ("touch", "mkdir", "open"):
+            patch.setattr(Path, name, bounded(getattr(Path, name)))
+        for raw in raws * 2:
+            with suppress(BlobRefused):
+                send(raw, "device:d")
+    kept = [file for folder in ("artifacts", "partial") for file in (tmp_path / folder).rglob("*") if file.is_file()]
+    size = sum(file.stat().st_size for file in kept)
+    assert (blobs.used_bytes, blobs._owners.used("device:d")) == (size, size)
+    blobs.recount()
+    assert (blobs.used_bytes, blobs._owners.used("device:d")) == (size, size)
+    marks = {mark.name for mark in (tmp_path / "owners").glob("*/*")}
+    assert marks == {file.name for file in kept}
+
+
+def test_a_count_overlooks_an_upload_that_another_hub_has_finished_meanwhile(
+    blobs: FileBlobs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs.put_bytes(b"there")
+    blobs.append(digest(b"sent"), 0, 4, b"se", owner="device:d")
+    count = Owners.count
+
+    def counted(owners: Owners, name: str, owner: str, size: int) -> None:
+        count(owners, name, owner, size)
+        for upload in (tmp_path / "partial").iterdir():
+            upload.unlink()
+
+    monkeypatch.setattr(Owners, "count", counted)
+    blobs.recount()
+    assert blobs.used_bytes == len(b"there")
 
 
 def test_two_devices_sending_the_same_file_do_not_mix(blobs: FileBlobs) -> None:

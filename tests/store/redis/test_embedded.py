@@ -116,7 +116,9 @@ HUB = textwrap.dedent(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the death signal is Linux's; elsewhere the pidfile does it")
-async def test_it_ends_with_its_parent_even_by_sigkill_but_not_for_a_second_hub(tmp_path: Path) -> None:
+async def test_it_ends_with_its_parent_even_by_sigkill_but_not_for_a_second_hub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     parent = await asyncio.create_subprocess_exec(sys.executable, "-c", HUB, str(tmp_path), stdout=subprocess.PIPE)
     try:
         assert parent.stdout is not None
@@ -124,6 +126,11 @@ async def test_it_ends_with_its_parent_even_by_sigkill_but_not_for_a_second_hub(
         second = EmbeddedRedis(tmp_path)
         with pytest.raises(Unavailable, match=rf"another hub \(process {parent.pid}\) runs on"):
             await second.start()
+        booted_s = psutil.boot_time()
+        with monkeypatch.context() as date_set:
+            date_set.setattr("psutil._pslinux.boot_time", lambda: booted_s + 3_600)
+            with pytest.raises(Unavailable, match="another hub"):
+                await second.start()
         assert psutil.Process(pid).is_running()
     finally:
         parent.kill()

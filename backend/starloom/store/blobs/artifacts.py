@@ -114,7 +114,8 @@ class FileBlobs:
             self._owners = Owners(self._root / "owners")
             self._used = 0
             for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
-                self._count(file.name, "", file.stat().st_size)
+                if (size := _size(file)) is not None:  # the other hub may finish or collect it meanwhile
+                    self._count(file.name, "", size)
 
     @property
     def used_bytes(self) -> int:
@@ -164,7 +165,7 @@ class FileBlobs:
                     place=f"artifact {sha256}",
                     hint="Send the file again from its beginning; look at the disk if it repeats.",
                 )
-            self._finish(sha256, partial, owner)
+            self._finish(sha256, partial)
             return True
 
     def put_bytes(self, raw: bytes, *, owner: str = "") -> str:
@@ -178,7 +179,7 @@ class FileBlobs:
             partial = self._upload(sha256, owner)
             self._drop(partial)
             self._write(sha256, partial, owner, len(raw), raw, last=True)
-            self._finish(sha256, partial, owner)
+            self._finish(sha256, partial)
             return sha256
 
     def open(self, sha256: str) -> BinaryIO:
@@ -253,7 +254,10 @@ class FileBlobs:
                     file.truncate(have)
                     raise
         except OSError:
-            self._count_more(partial.name, "", -len(chunk))
+            with self._guard:
+                self._count(partial.name, "", -len(chunk))
+                if _size(partial) is None:
+                    self._owners.forget(partial.name)
             raise
 
     def _reserve(self, sha256: str, counted: str, owner: str, missing: int, count: int) -> None:
@@ -278,27 +282,20 @@ class FileBlobs:
                 )
             self._count(counted, owner, count)
 
-    def _count_more(self, name: str, owner: str, size: int) -> None:
-        with self._guard:
-            self._count(name, owner, size)
-
     def _count(self, name: str, owner: str, size: int) -> None:
+        self._owners.count(name, owner, size)  # first: a disk without room for its mark leaves both counts as before
         self._used += size
-        self._owners.count(name, owner, size)
 
-    def _finish(self, sha256: str, partial: Path, owner: str) -> None:
+    def _finish(self, sha256: str, partial: Path) -> None:
         """Make a verified upload the artifact; if that is complete already, it stays, and the upload goes."""
         path = self._path(sha256)
         if path.exists():
             os.utime(path)
             self._drop(partial)
             return
-        size = partial.stat().st_size
         _move(partial, path)
         with self._guard:
-            self._count(partial.name, "", -size)
-            self._owners.forget(partial.name)
-            self._count(sha256, owner, size)
+            self._owners.rename(partial.name, sha256)
 
     def _drop(self, file: Path) -> int:
         """Delete an artifact or an upload, if it is there; return its bytes."""
@@ -397,6 +394,14 @@ class Owners:
             self._owner[name] = owner
         known = self._owner[name]
         self._used[known] = self._used.get(known, 0) + size
+
+    def rename(self, name: str, new: str) -> None:
+        """Count the bytes of an upload under the name of the artifact that it has become; needs no room on the disk."""
+        owner = self._owner.get(name, "")
+        if owner and name != new:
+            self.forget(new)
+            self._mark(name, owner).replace(self._mark(new, owner))
+            self._owner[new] = self._owner.pop(name)
 
     def forget(self, name: str) -> None:
         """Remove the mark of what is gone."""

@@ -240,9 +240,12 @@ def find_server() -> Path:
 
 
 def _started(pid: int) -> int:
-    """Return the start time of a process, which distinguishes it from a later one with its pid; 0 if there is none."""
+    """Return the start of a process in hundredths of a second, 0 if there is none: a later one of its pid has another.
+
+    It counts from the start of the machine, so that it stays as it is where the date is set.
+    """
     try:
-        return int(psutil.Process(pid).create_time())
+        return round(100 * (psutil.Process(pid).create_time() - psutil.boot_time()))
     except psutil.NoSuchProcess:
         return 0
 

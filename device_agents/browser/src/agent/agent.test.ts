@@ -72,6 +72,35 @@ describe("a call", () => {
     expect(bench.hub.results().filter((frame) => frame.at.task === "t")[1]?.value).toBe("1");
   });
 
+  it("that must not be repeated never begins again for a hub that was restored, and the hub hears of it", async () => {
+    const bench = new Bench();
+    let begun = 0;
+    const count = made("count", async () => {
+      begun += 1;
+      return begun;
+    });
+    const agent = await bench.life([count]);
+    bench.hub.send(dispatch("count", {}));
+    bench.hub.send(dispatch("count", {}, { task: "again", repeatability: "idempotent" }));
+    await bench.hub.result();
+    await bench.hub.result("again");
+    const told = () => bench.hub.heard.filter((frame) => frame.t === "ledger");
+    expect(told()).toEqual([]);
+    bench.kill(agent);
+
+    await bench.life([count]);
+    const entry = { at: lease("t"), state: "begun" };
+    expect(told()).toEqual([{ t: "ledger", entries: [entry] }]);
+    bench.hub.send(dispatch("count", {}, { at: lease("t", 1, 2) }));
+    const lost = await bench.hub.until((hub) => hub.results().find((frame) => frame.at.incarnation === 2));
+    expect(lost).toMatchObject({ outcome: "interrupted", code: "interrupted", effect: "maybe" });
+    expect(told()).toEqual([
+      { t: "ledger", entries: [entry] },
+      { t: "ledger", entries: [entry] },
+    ]);
+    expect(begun).toBe(2);
+  });
+
   it("below the highest fence is refused, in a later life of the tab too", async () => {
     const bench = new Bench();
     const agent = await bench.life([made("now", async () => 1)]);
@@ -158,6 +187,20 @@ describe("a reload", () => {
     expect(await bench.hub.result()).toMatchObject({ outcome: "ok", value: '{"answer":"Tea"}' });
     expect(bench.hub.results()).toHaveLength(1);
     expect(later.view().questions).toEqual([]);
+  });
+
+  it("after the date was set back ends what it took up by its fence and its deadline as before", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([ask]);
+    bench.hub.send(dispatch("ask", QUESTION, { task: "fenced", fence_after_s: 13 }));
+    bench.hub.send(dispatch("ask", QUESTION, { task: "late", start_to_close_s: 12 }));
+    await until(async () => agent.view().questions.length === 2);
+    bench.kill(agent);
+    bench.time.now -= 3_600;
+    await bench.life([ask]);
+    bench.time.pass(14);
+    expect(await bench.hub.result("fenced")).toMatchObject({ outcome: "interrupted", code: "fenced" });
+    expect(await bench.hub.result("late")).toMatchObject({ outcome: "timeout", code: "timed_out" });
   });
 
   it("does not take a step again that its person has taken", async () => {

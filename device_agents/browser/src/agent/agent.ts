@@ -88,7 +88,7 @@ export class Agent implements Peer {
     this.#parts = parts;
     this.#ledger = parts.ledger;
     this.outbox = new Outbox(parts.ledger);
-    this.state = core.newState(SLOTS, parts.ledger.fences());
+    this.state = core.newState(SLOTS, parts.ledger.fences(), parts.ledger.begun());
     this.#tools = new Map(parts.tools.map((tool) => [tool.name, tool]));
     this.#chatter = new Chatter({ push: (frames) => this.#link.push(frames), after: parts.after });
     this.#link = new Link({
@@ -189,9 +189,13 @@ export class Agent implements Peer {
     for (const row of this.#ledger.unfinished()) {
       const tool = this.#tools.get(row.tool);
       if (tool?.resumes && row.dispatch !== null && row.state === "started" && row.effect === "none") {
-        this.#do({ t: "taken_up", dispatch: row.dispatch, fenceAt: row.fenceAt });
+        // The date may have been set back since: no fence is further off than a renewal of now would put it.
+        const now = this.#parts.clock();
+        const furthest = now + row.dispatch.fence_after_s + (row.dispatch.patience_most_s ?? 0);
+        const fenceAt = row.fenceAt === null ? null : Math.min(row.fenceAt, furthest);
+        this.#do({ t: "taken_up", dispatch: row.dispatch, fenceAt });
         this.#calls.set(leaseKey(row.at), this.#kept(row.dispatch, true));
-        this.#begin(row.dispatch.at, { begunAt: row.begunMs / 1000, touched: false });
+        this.#begin(row.dispatch.at, { begunAt: Math.min(row.begunMs / 1000, now), touched: false });
         continue;
       }
       const detail = "the tab was closed or reloaded in the middle of it";
@@ -261,7 +265,14 @@ export class Agent implements Peer {
     this.outbox.connected(welcome.received);
     this.#show({ name: welcome.device_name });
     this.#taps = this.#tapsNow();
-    return [this.#offer(), { t: "condition", facts: { suspending: "false", tap: this.#taps } }];
+    const offer = this.#offer();
+    return [...this.#begunLately(), offer, { t: "condition", facts: { suspending: "false", tap: this.#taps } }];
+  }
+
+  /** Tell what began here of work that must not be repeated: a hub whose history is older takes it up. */
+  #begunLately(): Frame[] {
+    const entries = this.#ledger.begunLately().map((at) => ({ at, state: "begun" }));
+    return entries.length > 0 ? [{ t: "ledger", entries }] : [];
   }
 
   received(frames: Frame[]): void {
@@ -361,7 +372,18 @@ export class Agent implements Peer {
       case "answer_from_ledger":
         this.#answer(action.at, action.absent);
         return;
+      case "say_begun":
+        this.#sayBegun(action.at, action.begun);
+        return;
     }
+  }
+
+  #sayBegun(at: LeaseRef, begun: LeaseRef): void {
+    this.#link.push([{ t: "ledger", entries: [{ at: begun, state: "begun" }] }]);
+    if (this.#ledger.stateOf(at) !== "unknown") return;
+    // A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.
+    const detail = `this tab began attempt ${begun.attempt} of it before; the hub's history is older`;
+    this.#act({ a: "say_result", at, outcome: "interrupted", code: "interrupted", detail, effect: "maybe" });
   }
 
   #kept(dispatch: Dispatch, durable: boolean): Kept {

@@ -1,11 +1,16 @@
-/** The agent's decisions, in the words of `tests/device_agents/work/test_core.py`: fences, slots, stopping, resuming. */
+/**
+ * The agent's decisions, in the words of `tests/device_agents/work/test_core.py`: fences, slots, stopping, resuming. The
+ * script beside that test holds both cores to the same decisions.
+ */
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { dispatch, lease } from "../../dev/fakeHub.ts";
-import type { Resume } from "../generated/protocol.ts";
-import { type Action, type AgentState, FENCES_KEPT, newState, runningRefs, step } from "./core.ts";
+import type { LeaseRef, Resume } from "../generated/protocol.ts";
+import { type Action, type AgentEvent, type AgentState, FENCES_KEPT, newState, runningRefs, step } from "./core.ts";
 
 const order = (task: string, attempt = 1, incarnation = 1, fence_after_s = 0) =>
-  dispatch("t", {}, { at: lease(task, attempt, incarnation), fence_after_s });
+  dispatch("t", {}, { at: lease(task, attempt, incarnation), fence_after_s, repeatability: "idempotent" });
 const kinds = (actions: Action[]) => actions.map((action) => action.a);
 
 function holding(...tasks: string[]): AgentState {
@@ -135,5 +140,58 @@ describe("resuming", () => {
     for (let task = 0; task <= FENCES_KEPT; task += 1) step(state, { t: "cancel", at: lease(`t${task}`), reason: "" });
     expect(state.fences.size).toBe(FENCES_KEPT);
     expect(state.fences.has("c-1/t0")).toBe(false);
+  });
+});
+
+interface Script {
+  about: string;
+  steps: [Record<string, unknown>, unknown[]][];
+}
+
+const place = new URL("../../../../tests/device_agents/work/core_script.json", import.meta.url);
+const SCRIPTS: Script[] = JSON.parse(readFileSync(fileURLToPath(place), "utf8"));
+
+/** A lease as the script writes it: `task/incarnation.attempt`. */
+const text = (at: LeaseRef) => `${at.task}/${at.incarnation}.${at.attempt}`;
+
+function read(name: unknown): LeaseRef {
+  const [, task, incarnation, attempt] = /^(\w+)\/(\d+)\.(\d+)$/.exec(String(name)) as RegExpExecArray;
+  return lease(String(task), Number(attempt), Number(incarnation));
+}
+
+function eventOf({ t, at, ...rest }: Record<string, unknown>): AgentEvent {
+  if (t === "dispatch") return dispatch("x", {}, { at: read(at), ...rest });
+  const refs = (names: unknown) => (names as string[]).map(read);
+  if (t === "renew") return { ...rest, t, granted: refs(rest.granted), gone: refs(rest.gone) } as AgentEvent;
+  const entries = (rest.entries as [Resume, string][] | undefined)?.map(([action, one]) => ({ action, at: read(one) }));
+  // Of `proved` it is a moment.
+  return { t, at: typeof at === "string" ? read(at) : at, ...rest, entries } as AgentEvent;
+}
+
+function written(action: Action): unknown[] {
+  switch (action.a) {
+    case "start":
+      return [action.a, text(action.dispatch.at), action.fenceAt];
+    case "stop":
+      return [action.a, text(action.at), action.why];
+    case "move_fence":
+      return [action.a, text(action.at), action.fenceAt];
+    case "say_receipt":
+      return [action.a, text(action.at), action.known, action.effect];
+    case "say_result":
+      return [action.a, text(action.at), action.outcome, action.code, action.effect];
+    case "say_end":
+      return [action.a, text(action.at)];
+    case "answer_from_ledger":
+      return [action.a, text(action.at), action.absent === null ? null : written(action.absent)];
+    case "say_begun":
+      return [action.a, text(action.at), text(action.begun)];
+  }
+}
+
+describe("both agents", () => {
+  it.each(SCRIPTS)("decide alike: $about", ({ steps }) => {
+    const state = newState(2);
+    for (const [event, actions] of steps) expect(step(state, eventOf(event)).map(written)).toEqual(actions);
   });
 });

@@ -4,9 +4,20 @@
  * The twin of `starloom_agent.work.core`. `step` changes the given state and returns actions in order; it knows no clock,
  * socket, store or tool. Times are readings, in seconds, of a clock that runs during sleep.
  */
-import type { Cancel, Code, Dispatch, EffectSeen, LeaseRef, Outcome, PlanEntry, Renew } from "../generated/protocol.ts";
+import type {
+  Cancel,
+  Code,
+  Dispatch,
+  EffectSeen,
+  LeaseRef,
+  Outcome,
+  PlanEntry,
+  Renew,
+  Repeatability,
+} from "../generated/protocol.ts";
 
 export const FENCES_KEPT = 20_000;
+const REPEATABLE: readonly string[] = ["pure", "idempotent"] satisfies Repeatability[];
 export type Fence = readonly [incarnation: number, attempt: number];
 
 /** A lease held here. `fenceAt` null: no fence. `stopping` is why it is being ended, empty while it may go on. */
@@ -19,18 +30,28 @@ interface Held {
   stopping: string;
 }
 
-/** All that the agent decides on. `baseAt` is the sending of the last answered `alive` (or of the proof). */
+/**
+ * All that the agent decides on. `baseAt` is the sending of the last answered `alive` (or of the proof). `begun` has the
+ * fence of the highest attempt that began here, for each task that must not be repeated. `ending` is why nothing begins
+ * here any more, once all leases were given back.
+ */
 export interface AgentState {
   slots: number;
   baseAt: number;
+  begun: Map<string, Fence>;
+  ending: string;
   fences: Map<string, Fence>;
   held: Map<string, Held>;
   waiting: string[];
   running: number;
 }
 
-export function newState(slots: number, fences: Map<string, Fence> = new Map()): AgentState {
-  return { slots, baseAt: 0, fences, held: new Map(), waiting: [], running: 0 };
+export function newState(
+  slots: number,
+  fences = new Map<string, Fence>(),
+  begun = new Map<string, Fence>(),
+): AgentState {
+  return { slots, baseAt: 0, begun, ending: "", fences, held: new Map(), waiting: [], running: 0 };
 }
 
 export type AgentEvent =
@@ -69,7 +90,9 @@ export type Action =
   | SayResult
   | { a: "say_end"; at: LeaseRef }
   /** Send again what the ledger has for this attempt; `absent` is what to do where it has nothing. */
-  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null };
+  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null }
+  /** Tell the hub of an attempt that it does not know, whose work must not begin again as `at`. */
+  | { a: "say_begun"; at: LeaseRef; begun: LeaseRef };
 
 export function leaseKey(at: LeaseRef): string {
   return `${taskKey(at)}/${at.incarnation}.${at.attempt}`;
@@ -77,6 +100,11 @@ export function leaseKey(at: LeaseRef): string {
 
 export function taskKey(at: LeaseRef): string {
   return `${at.constellation}/${at.task}`;
+}
+
+/** Whether the work of a call may be done twice. */
+export function isRepeatable({ repeatability }: Dispatch): boolean {
+  return REPEATABLE.includes(repeatability);
 }
 
 /** Whether the first fence is above the second. */
@@ -103,6 +131,7 @@ export function step(state: AgentState, event: AgentEvent): Action[] {
       state.baseAt = Math.max(state.baseAt, event.at);
       return [];
     case "end_all":
+      state.ending = event.why;
       return [...state.held.keys()].flatMap((key) => end(state, key, event.why));
   }
 }
@@ -122,19 +151,41 @@ function noteFence(state: AgentState, at: LeaseRef): void {
   for (const oldest of state.fences.keys()) {
     if (state.fences.size <= FENCES_KEPT) break;
     state.fences.delete(oldest);
+    state.begun.delete(oldest);
   }
+}
+
+/** Note the beginning of work that must not be repeated: attempts of a task only rise within one history. */
+export function noteBegun(begun: Map<string, Fence>, at: LeaseRef): void {
+  const known = begun.get(taskKey(at));
+  if (known === undefined || at.attempt >= known[1]) begun.set(taskKey(at), [at.incarnation, at.attempt]);
+}
+
+/**
+ * The attempt of this work that began here under another history, as before a backup was restored: a hub that hands
+ * out an attempt again under another incarnation has lost what came of it.
+ */
+function begunBefore(state: AgentState, dispatch: Dispatch): LeaseRef | null {
+  const { at } = dispatch;
+  const begun = state.begun.get(taskKey(at));
+  if (begun === undefined || isRepeatable(dispatch)) return null;
+  const [incarnation, attempt] = begun;
+  return incarnation === at.incarnation || at.attempt > attempt ? null : { ...at, incarnation, attempt };
 }
 
 function dispatched(state: AgentState, dispatch: Dispatch): Action[] {
   const { at } = dispatch;
   const key = leaseKey(at);
   if (state.held.has(key)) return [];
+  const begun = begunBefore(state, dispatch);
+  if (begun !== null) return [{ a: "say_begun", at, begun }];
   const highest = state.fences.get(taskKey(at));
   if (highest !== undefined && !above([at.incarnation, at.attempt], highest)) {
     const detail = `a newer attempt of this task than ${at.attempt} was already taken here`;
     return [{ a: "answer_from_ledger", at, absent: result(at, "refused", "fenced", detail) }];
   }
   noteFence(state, at);
+  if (state.ending) return [result(at, "never_started", null, `it came too late here: ${state.ending}`)];
   const fenceAt = dispatch.fence_after_s > 0 ? state.baseAt + dispatch.fence_after_s : null;
   // An older attempt of the same task that still runs has been given away: it ends before this one begins.
   const older = [...state.held].filter(([, held]) => taskKey(held.dispatch.at) === taskKey(at));
@@ -165,6 +216,7 @@ function startWaiting(state: AgentState): Action[] {
     }
     held.running = true;
     state.running += 1;
+    if (!isRepeatable(held.dispatch)) noteBegun(state.begun, held.dispatch.at);
     actions.push({ a: "start", dispatch: held.dispatch, fenceAt: held.fenceAt });
   }
   state.waiting = left;

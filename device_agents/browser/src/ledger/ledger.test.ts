@@ -3,7 +3,9 @@
 import { ed25519 } from "@noble/curves/ed25519.js";
 import { describe, expect, it } from "vitest";
 import { dispatch, lease } from "../../dev/fakeHub.ts";
+import { FENCES_KEPT } from "../agent/core.ts";
 import { loadOrMake } from "../agent/identity.ts";
+import type { LeaseRef } from "../generated/protocol.ts";
 import { fromBase64, leaveRequest } from "../protocol/proof.ts";
 import { Ledger } from "./ledger.ts";
 import { Outbox } from "./outbox.ts";
@@ -61,7 +63,30 @@ describe("the ledger", () => {
     expect(later.fences().get("c-1/t")).toEqual([1, 2]);
   });
 
-  it("forgets attempts that ended two months ago, and what is unfinished never", async () => {
+  it("tells what began of work that must not be repeated, the newest first", async () => {
+    const name = fresh();
+    let now = 0;
+    const first = await Ledger.open(await Store.open(name), () => now);
+    const started = (at: LeaseRef, repeatability: string) => {
+      now += 1_000;
+      first.started(dispatch("ask", {}, { at, repeatability }), { effect: "none", fenceAt: null });
+    };
+    started(lease("t", 2, 1), "never");
+    started(lease("t", 1, 2), "never");
+    started(lease("free"), "idempotent");
+    started(lease("last"), "compensable");
+    for (const task of ["last", "refused"])
+      first.finished(lease(task), { t: "result", at: lease(task), outcome: "ok", report: 1 });
+    await first.flush();
+    const later = await Ledger.open(await Store.open(name), () => now);
+    expect(later.begunLately()).toEqual([lease("last"), lease("t", 1, 2), lease("t", 2, 1)]);
+    expect([...later.begun()].sort()).toEqual([
+      ["c-1/last", [1, 1]],
+      ["c-1/t", [1, 2]],
+    ]);
+  });
+
+  it("forgets results of two months ago, and no attempt by the date", async () => {
     const name = fresh();
     let now = 0;
     const first = await Ledger.open(await Store.open(name), () => now);
@@ -71,8 +96,24 @@ describe("the ledger", () => {
     await first.flush();
     now = 61 * 24 * 3600 * 1000;
     const later = await Ledger.open(await Store.open(name), () => now);
-    expect(later.stateOf(lease("old"))).toBe("unknown");
+    expect(later.resultOf(lease("old"))).toBeNull();
+    expect(later.stateOf(lease("old"))).toBe("finished");
     expect(later.stateOf(lease("t"))).toBe("started");
+  });
+
+  it("forgets the oldest attempts that have ended beyond those whose fences it has in mind", async () => {
+    const store = await Store.open(fresh());
+    let now = 0;
+    const first = await Ledger.open(store, () => now);
+    first.started(dispatch("ask", {}, { at: lease("open") }), { effect: "none", fenceAt: null });
+    for (let task = 0; task <= FENCES_KEPT; task += 1) {
+      now += 1;
+      first.finished(lease(`t${task}`), { t: "result", at: lease(`t${task}`), outcome: "ok", report: 1 });
+    }
+    await first.flush();
+    const later = await Ledger.open(store, () => now);
+    expect(["open", "t0", "t1"].map((task) => later.stateOf(lease(task)))).toEqual(["started", "unknown", "finished"]);
+    expect(await store.get("attempts", "c-1/t0/1.1")).toBeUndefined();
   });
 
   it("keeps what the browser refuses to write, in order, for the next flush", async () => {

@@ -7,17 +7,23 @@
  * memory: lost with the tab, they are made again.
  */
 import type { Fence } from "../agent/core.ts";
-import { above, leaseKey, taskKey } from "../agent/core.ts";
+import { above, FENCES_KEPT, isRepeatable, leaseKey, noteBegun, taskKey } from "../agent/core.ts";
 import type { Dispatch, EffectSeen, LeaseRef, Receipt, ReportFrame, ResultFrame } from "../generated/protocol.ts";
 import type { Store, Write } from "./store.ts";
 
 const NUMBERS_RESERVED = 1_000;
-const FINISHED_KEPT_MS = 60 * 24 * 3600 * 1000;
+/** A hub may be restored from a backup of some weeks ago and ask for results of then. */
+const RESULTS_KEPT_MS = 60 * 24 * 3600 * 1000;
 const DECISIONS_KEPT = 2_000;
+/** So many attempts are told to a hub whose history may be older, in one frame: what began since its last backup. */
+const BEGUN_TOLD = 128;
 
 export type AttemptState = "accepted" | "started" | "finished";
 
-/** One attempt. `effect` is what it counts as if it never reports again; `fenceAt` in seconds, null: no fence. */
+/**
+ * One attempt. `effect` is what it counts as if it never reports again; `fenceAt` in seconds, null: no fence. `once`:
+ * it began, and its work must not be repeated; rows of an older page do not say so.
+ */
 export interface AttemptRow {
   at: LeaseRef;
   state: AttemptState;
@@ -28,6 +34,7 @@ export interface AttemptRow {
   dispatch: Dispatch | null;
   fenceAt: number | null;
   result: ResultFrame | Receipt | null;
+  once?: boolean;
 }
 
 export interface DecisionRow {
@@ -111,7 +118,8 @@ export class Ledger {
     const { at } = dispatch;
     const { tool } = dispatch;
     const now = this.#nowMs();
-    this.#put({ at, state: "started", tool, begunMs: now, changedMs: now, dispatch: kept, result: null, ...terms });
+    const since = { begunMs: now, changedMs: now, once: !isRepeatable(dispatch) };
+    this.#put({ at, state: "started", tool, dispatch: kept, result: null, ...since, ...terms });
   }
 
   /** From now on the attempt counts as one that may have had its effect. */
@@ -139,6 +147,7 @@ export class Ledger {
       dispatch: null,
       fenceAt: null,
       result,
+      once: known?.once ?? false,
     });
     this.#dropSteps(at);
   }
@@ -209,6 +218,21 @@ export class Ledger {
     return found;
   }
 
+  /** The highest attempt that began of each task that must not be repeated. */
+  begun(): Map<string, Fence> {
+    const found = new Map<string, Fence>();
+    for (const row of this.#attempts.values()) if (row.once) noteBegun(found, row.at);
+    return found;
+  }
+
+  /** The newest attempts that began of work that must not be repeated, the newest first. */
+  begunLately(): LeaseRef[] {
+    return this.recent(Number.POSITIVE_INFINITY)
+      .filter((row) => row.once)
+      .slice(0, BEGUN_TOLD)
+      .map((row) => row.at);
+  }
+
   unfinished(): AttemptRow[] {
     return [...this.#attempts.values()].filter((row) => row.state !== "finished");
   }
@@ -248,12 +272,19 @@ export class Ledger {
     await this.#store.empty(["attempts", "steps", "reports", "decisions"]);
   }
 
+  /**
+   * Drop results of two months ago, and attempts beyond the fences that the agent has in mind: a date that was set
+   * forward must not take those, since they bar a repetition.
+   */
   #prune(): void {
-    const before = this.#nowMs() - FINISHED_KEPT_MS;
-    for (const [key, row] of this.#attempts) {
-      if (row.state !== "finished" || row.changedMs >= before) continue;
-      this.#attempts.delete(key);
-      this.#write({ table: "attempts", key });
+    const before = this.#nowMs() - RESULTS_KEPT_MS;
+    for (const [index, row] of this.recent(Number.POSITIVE_INFINITY).entries()) {
+      if (row.state !== "finished") continue;
+      const key = leaseKey(row.at);
+      if (index >= FENCES_KEPT) {
+        this.#attempts.delete(key);
+        this.#write({ table: "attempts", key });
+      } else if (row.result !== null && row.changedMs < before) this.#put({ ...row, result: null });
     }
   }
 

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { SESSION_TABLE, type Side } from "../generated/protocol.ts";
+import { PROTOCOL_VERSIONS, SESSION_TABLE, type Side } from "../generated/protocol.ts";
 import { AGENT_SHAPES, HUB_SHAPES } from "../generated/shapes.ts";
 import { answerProof, channelKeys, deviceProof, hubProof, requestProof, seal, transcript, unseal } from "./channel.ts";
 import { decode, encode, type Frame } from "./codec.ts";
@@ -12,9 +12,10 @@ import { Session } from "./session.ts";
 
 const GOLDEN = fileURLToPath(new URL("../../../../protocol/starloom_protocol/golden/", import.meta.url));
 const ROOT = `${GOLDEN}v1/`;
+const VERSIONS = readdirSync(GOLDEN).filter((name) => /^v\d+$/.test(name));
 
 function load(folder: string): [string, Record<string, unknown>][] {
-  return ["v1", "v2", "v3"].flatMap((version) => {
+  return VERSIONS.flatMap((version) => {
     const place = `${GOLDEN}${version}/${folder}`;
     const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith(".json")) : [];
     return names.map((name): [string, Record<string, unknown>] => [
@@ -50,6 +51,10 @@ function caught(act: () => unknown): ProtocolFault {
   }
   throw new Error("nothing was refused");
 }
+
+it("covers every version that the tab speaks", () => {
+  expect(VERSIONS).toEqual(expect.arrayContaining(PROTOCOL_VERSIONS.map((version) => `v${version}`)));
+});
 
 describe("frames", () => {
   const examples = load("frames") as unknown as [string, Example][];

@@ -1,12 +1,28 @@
 /** Time as the agent uses it: seconds that go on during sleep and over reloads, timers, pauses. */
 
-let latest = 0;
+/** The least difference of date and elapsed time, in ms, that is a sleep or a date that was set, and no slow clock. */
+const STEP_MS = 1_000;
 
-/** The system's clock, never running backwards within one life of the tab. */
-export function nowS(): number {
-  latest = Math.max(latest, Date.now() / 1000);
-  return latest;
+/**
+ * A clock that begins with the date, goes on with the time that has passed and is not set back with the date. Where the
+ * browser's measure of passed time stood still in a sleep, the date tells how long that was; one that is set forward
+ * counts as such a sleep, since nothing tells them apart and a fence that comes early does no harm.
+ */
+export function awakeClock(date = () => Date.now(), passed = () => performance.now()): () => number {
+  let gap = date() - passed();
+  let offset = gap;
+  return () => {
+    const passedMs = passed();
+    const step = date() - passedMs - gap;
+    if (Math.abs(step) >= STEP_MS) {
+      gap += step;
+      offset += Math.max(0, step);
+    }
+    return (passedMs + offset) / 1000;
+  };
 }
+
+export const nowS = awakeClock();
 
 const LONGEST_S = 2 ** 31 / 1000 - 1;
 

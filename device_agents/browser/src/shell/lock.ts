@@ -28,23 +28,48 @@ export async function takeLock(steal = false): Promise<Hold | null> {
   });
 }
 
+/** A tab that asks for the lock, as the other tabs that ask at the same time hear of it. */
+interface Asking {
+  id: number;
+  steal: boolean;
+}
+
+/** Whether of two tabs that ask at once the first goes before: one that takes the lock on purpose does, then chance. */
+function goesBefore(one: Asking, other: Asking): boolean {
+  return one.steal === other.steal ? one.id < other.id : one.steal;
+}
+
 async function takeByChannel(steal: boolean): Promise<Hold | null> {
   const channel = new BroadcastChannel(NAME);
   const hold: Hold = { onLost: null };
-  const taken = await new Promise<boolean>((resolve) => {
-    channel.onmessage = ({ data }) => data === "held" && resolve(true);
-    channel.postMessage(steal ? "steal" : "anyone?");
-    setTimeout(() => resolve(false), ANSWER_WITHIN_MS);
-  });
-  if (taken && !steal) {
-    channel.close();
-    return null;
-  }
-  channel.onmessage = ({ data }) => {
-    if (data === "anyone?") channel.postMessage("held");
-    if (data !== "steal") return;
+  const own: Asking = { id: Math.random(), steal };
+  const lost = () => {
     channel.close();
     hold.onLost?.();
   };
-  return hold;
+  return new Promise((resolve) => {
+    const keep = () => {
+      channel.onmessage = ({ data }) => {
+        if (data === "anyone?") channel.postMessage("held");
+        // An answer that comes late is of a tab that had the lock before this one.
+        if (data === "steal" || data === "held") lost();
+      };
+      resolve(hold);
+    };
+    const waiting = setTimeout(keep, ANSWER_WITHIN_MS);
+    const yieldTo = () => {
+      clearTimeout(waiting);
+      channel.close();
+      resolve(null);
+    };
+    channel.onmessage = ({ data }) => {
+      if (typeof data === "object") {
+        if (goesBefore(data as Asking, own)) yieldTo();
+        // The other one was opened later and has not heard of this one.
+        else channel.postMessage(own);
+      } else if (data === "held" && !steal) yieldTo();
+    };
+    channel.postMessage(steal ? "steal" : "anyone?");
+    channel.postMessage(own);
+  });
 }
