@@ -184,4 +184,19 @@ PEOPLE_THREATS = (
         "a cursor is read in one place, which takes what a store takes and refuses the rest",
         ("tests/guard/test_odd_cursors.py::test_t312_",),
     ),
+    Threat(
+        "T313",
+        "a program writes into a file or folder while a call moves it to another file system, or the call is killed on"
+        " the way: what was written is removed with the source, or a second copy stays that no ticket names",
+        "an entry is removed only as it was copied, and what came later stays and is named; a copy on its way is locked"
+        " by its process, and that of an ended one is finished or removed",
+        ("tests/device_agents/platforms/test_carrying.py",),
+    ),
+    Threat(
+        "T314",
+        "a file has two names, or its folder two mounts: it is taken for a copy of itself, and the only one goes to the"
+        " trash as an extra copy",
+        "a file is known by its number on its disk: a search for equal sizes has it once, and no trash takes it beside"
+        " itself",
+    ),
 )

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from starloom_agent.platforms import exchange
-from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
+from starloom_agent.platforms.carrying import EMPTYING
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files import emptying
 from starloom_agent.toolkit.files.emptying import DAY_S, Bounds, emptied_of, empty_by_bounds, entries_of
 from starloom_agent.toolkit.interface import ToolFailed

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
+from starloom_agent.platforms.carrying import EMPTYING
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.trash import EMPTIED, keep_newest, note_in, read_note, root_of
 from starloom_agent.toolkit.interface import ToolContext
 
@@ -159,7 +160,7 @@ def empty_entry(files: Beneath, root: Path, entry: Entry, say: Say, why: str) ->
 
 
 def finish(files: Beneath, root: Path, say: Say) -> None:
-    """Remove what an emptying left that was cut.
+    """Remove what an emptying left that was cut, and copies of a cut way into the trash.
 
     Raises:
         OSError: the trash cannot be looked into.
@@ -168,6 +169,9 @@ def finish(files: Beneath, root: Path, say: Say) -> None:
     for name in _folders_in(files, trash):
         if name.startswith(EMPTYING):
             _finish_one(files, trash, name, say)
+        elif _TICKET.fullmatch(name):
+            with contextlib.suppress(OSError):
+                files.sweep(trash / name)
 
 
 def _finish_one(files: Beneath, trash: Path, name: str, say: Say) -> None:
