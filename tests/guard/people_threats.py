@@ -199,4 +199,16 @@ PEOPLE_THREATS = (
         "a file is known by its number on its disk: a search for equal sizes has it once, and no trash takes it beside"
         " itself",
     ),
+    Threat(
+        "T315",
+        "the date of a device is set forward, by the network or by somebody: what a call trashed a minute ago is older"
+        " than the owner's bound, and goes for good",
+        "a ticket goes only when the agent has seen it in the trash for a day that it lived through, whatever the date",
+    ),
+    Threat(
+        "T316",
+        "a device joins another hub, and the disk is full or the power is cut on the way: one of the two hubs has what"
+        " the owner allowed to the other",
+        "nothing is allowed from before the record of the new hub until its policy is written",
+    ),
 )

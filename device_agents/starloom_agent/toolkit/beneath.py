@@ -169,6 +169,11 @@ class Beneath:
         with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
             exchange.rename_free(before, name, after, wanted)
 
+    def replace(self, source: Path, target: Path) -> None:
+        """As `rename`, over a file that has the name."""
+        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
+            os.replace(name, wanted, src_dir_fd=before, dst_dir_fd=after)
+
     def move(self, source: Path, target: Path) -> None:
         """As `rename`, also to another file system or mount: there it is copied beside its place first.
 
