@@ -196,7 +196,7 @@ class Beneath:
 
     def is_recased(self, source: Path, target: Path) -> bool:
         """Tell whether two names of one folder are the same one on its disk, which tells no letter cases apart."""
-        if source.parent != target.parent or source.name == target.name or _folded(source) != _folded(target):
+        if source.parent != target.parent or source.name == target.name or folded(source.name) != folded(target.name):
             return False
         about, there = self.status(source), self.status(target)
         if about is None or there is None or not os.path.samestat(about, there):
@@ -377,8 +377,9 @@ def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(root for root in found if not any(other in root.parents for other in found))
 
 
-def _folded(path: Path) -> str:
-    return unicodedata.normalize("NFC", path.name).casefold()
+def folded(name: str) -> str:
+    """Return a text that is alike for names that are one on a disk without letter cases, or of one form of accents."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
 
 
 def _moving_name(source: Path, target: Path) -> str:
