@@ -184,4 +184,31 @@ PEOPLE_THREATS = (
         "a cursor is read in one place, which takes what a store takes and refuses the rest",
         ("tests/guard/test_odd_cursors.py::test_t312_",),
     ),
+    Threat(
+        "T313",
+        "a program writes into a file or folder while a call moves it to another file system, or the call is killed on"
+        " the way: what was written is removed with the source, or a second copy stays that no ticket names",
+        "an entry is removed only as it was copied, and what came later stays and is named; a copy on its way is locked"
+        " by its process, and that of an ended one is finished or removed",
+        ("tests/device_agents/platforms/test_carrying.py",),
+    ),
+    Threat(
+        "T314",
+        "a file has two names, or its folder two mounts: it is taken for a copy of itself, and the only one goes to the"
+        " trash as an extra copy",
+        "a file is known by its number on its disk: a search for equal sizes has it once, and no trash takes it beside"
+        " itself",
+    ),
+    Threat(
+        "T315",
+        "the date of a device is set forward, by the network or by somebody: what a call trashed a minute ago is older"
+        " than the owner's bound, and goes for good",
+        "a ticket goes only when the agent has seen it in the trash for a day that it lived through, whatever the date",
+    ),
+    Threat(
+        "T316",
+        "a device joins another hub, and the disk is full or the power is cut on the way: one of the two hubs has what"
+        " the owner allowed to the other",
+        "nothing is allowed from before the record of the new hub until its policy is written",
+    ),
 )

@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from starloom_agent.platforms import exchange
-from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
+from starloom_agent.platforms.carrying import EMPTYING
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files import emptying
-from starloom_agent.toolkit.files.emptying import DAY_S, Bounds, emptied_of, empty_by_bounds, entries_of
+from starloom_agent.toolkit.files.emptying import DAY_S, LIVED, Bounds, emptied_of, empty_by_bounds, entries_of
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_protocol.vocabulary import Code
 from tests.device_agents.tools.conftest import Device
@@ -28,6 +29,7 @@ from tests.killed_steps import KILLED, run_killed
 from tests.waiting import PATIENCE_S
 
 LATER_S = 40 * DAY_S
+SEEN = 2.0 * DAY_S
 
 
 @pytest.fixture
@@ -46,12 +48,18 @@ def emptied(device: Device, **more: Any) -> list[str]:
     said: list[str] = []
     bounds = more.pop("bounds", Bounds())
     files = Beneath((), (device.folder,))
-    empty_by_bounds(files, device.folder, bounds, said.append, now_s=time.time() + LATER_S, **more)
+    saw(device)
+    empty_by_bounds(files, device.folder, bounds, said.append, now_s=time.time() + LATER_S, clock_s=SEEN, **more)
     return said
 
 
+def saw(device: Device, clock_s: float = SEEN - DAY_S) -> None:
+    """Let an emptying see the tickets, a day before `SEEN`, and take none."""
+    empty_by_bounds(Beneath((), (device.folder,)), device.folder, Bounds(), print, now_s=0, clock_s=clock_s)
+
+
 def left(device: Device) -> list[str]:
-    return sorted(path.name for path in (device.folder / TRASH).iterdir())
+    return sorted(path.name for path in (device.folder / TRASH).iterdir() if path.name != LIVED)
 
 
 def restorable(device: Device, ticket: str) -> bool:
@@ -77,7 +85,9 @@ folder = pathlib.Path(sys.argv[1])
 exchange._rename = counted(exchange._rename)
 for name in ("unlink", "rmdir", "mkdir", "utime", "rename"):
     setattr(os, name, counted(getattr(os, name)))
-empty_by_bounds(Beneath((), (folder,)), folder, Bounds(), lambda line: None, now_s=time.time() + 40 * 86400)
+empty_by_bounds(
+    Beneath((), (folder,)), folder, Bounds(), lambda line: None, now_s=time.time() + 40 * 86400, clock_s=2 * 86400
+)
 print(steps)
 """
 
@@ -87,7 +97,9 @@ def test_t154_a_kill_at_any_step_leaves_whole_tickets_or_none(tmp_path: Path) ->
         home = tmp_path / name
         home.mkdir()
         made = Device(home)
-        return made, trashed(made, "a", "b")
+        tickets = trashed(made, "a", "b")
+        saw(made)
+        return made, tickets
 
     code, said = run_killed(EMPTYING_ALL, 0, str(laid("whole")[0].folder))
     assert code == 0
@@ -112,13 +124,47 @@ def test_t154_age_and_size_decide_the_oldest_first(device: Device, monkeypatch: 
     monkeypatch.setattr(Bounds, "most_bytes", lambda *_: sum(sizes) - 1)
     files = Beneath((), (device.folder,))
     # Whatever the size: an undo can count on its files for a day.
-    empty_by_bounds(files, device.folder, Bounds(), print, now_s=now + DAY_S - 60)
+    saw(device)
+    empty_by_bounds(files, device.folder, Bounds(), print, now_s=now + DAY_S - 60, clock_s=SEEN)
     assert len(left(device)) == 3
     empty_by_bounds(files, device.folder, Bounds(), print, now_s=now + DAY_S + 60)
     assert [name for name in left(device) if name[0] != "."] == sorted(tickets[1:])
     assert [ticket for _, ticket, _ in emptied_of(files, device.folder)] == tickets[:1]
     empty_by_bounds(files, device.folder, Bounds(keep_days=50), print, now_s=now + 49 * DAY_S)
     assert [restorable(device, ticket) for ticket in tickets] == [False, True, True]
+
+
+def test_t315_a_date_that_is_set_forward_empties_nothing(device: Device) -> None:
+    (ticket,) = trashed(device, "a")
+    files = Beneath((), (device.folder,))
+
+    def late(clock_s: float | None) -> list[str]:
+        later = time.time() + LATER_S
+        empty_by_bounds(files, device.folder, Bounds(), print, now_s=later, clock_s=clock_s, room=1 << 40)
+        return [name for name in left(device) if not name.startswith(".")]
+
+    assert late(5_000) == [ticket], "seen for the first time"
+    assert late(5_000 + DAY_S / 2) == [ticket]
+    # The system was started anew: the time while it was off is not known.
+    assert late(60) == [ticket]
+    (second,) = trashed(device, "b")
+    assert late(None) == sorted([ticket, second]), "a call that makes room has no clock"
+    assert late(60 + DAY_S / 2) == [second]
+    assert not restorable(device, ticket)
+
+
+def test_t315_a_full_disk_empties_what_was_seen_before(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    trashed(device, "a")
+    saw(device)
+
+    def full(*_: Any) -> None:
+        raise OSError(errno.ENOSPC, "no room")
+
+    monkeypatch.setattr(Beneath, "create", full)
+    later = time.time() + LATER_S
+    for _ in range(2):
+        empty_by_bounds(Beneath((), (device.folder,)), device.folder, Bounds(), print, now_s=later, clock_s=SEEN)
+    assert left(device) == [".emptied"]
 
 
 def test_t154_a_clock_that_was_put_back_empties_nothing(device: Device) -> None:
@@ -153,6 +199,8 @@ def test_t154_a_restore_of_several_says_so_before_it_moves_one(device: Device) -
 def test_t154_a_call_makes_room_before_it_fills_the_trash(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     tickets = trashed(device, "a", "b")
     device.write("big", "x" * 500)
+    saw(device)
+    saw(device, SEEN)
     monkeypatch.setattr(Bounds, "most_bytes", lambda *_: 510)
     monkeypatch.setattr(emptying, "SPARED_S", -1)
     device.call("fs.write", path="big", text="new", on_clash="replace")
@@ -254,6 +302,7 @@ def test_t154_names_of_any_length_and_depth_go(device: Device) -> None:
 
 def test_t154_two_agents_empty_one_trash(device: Device) -> None:
     trashed(device, *(f"f{number}" for number in range(12)))
+    saw(device)
     with ThreadPoolExecutor(2) as pool:
         both = pool.map(lambda _: run_killed(EMPTYING_ALL, 0, str(device.folder)), range(2))
     assert [code for code, _ in both] == [0, 0]
@@ -300,7 +349,8 @@ folder = pathlib.Path(sys.argv[1])
 if os.getuid() == 0:
     os.setgid(65534)
     os.setuid(65534)
-empty_by_bounds(Beneath((), (folder,)), folder, Bounds(), print, now_s=time.time() + 40 * 86400)
+for now, clock in ((0, 0), (time.time() + 40 * 86400, 86400)):
+    empty_by_bounds(Beneath((), (folder,)), folder, Bounds(), print, now_s=now, clock_s=clock)
 """
 
 
@@ -330,7 +380,8 @@ def test_t154_a_file_without_bytes_pushes_nothing_out(device: Device, monkeypatc
     monkeypatch.setattr(emptying, "SPARED_S", -1)
     device.call("fs.write", path="sparse", text="new", on_clash="replace")
     files = Beneath((), (device.folder,))
-    empty_by_bounds(files, device.folder, Bounds(most_gib=1), print)
+    saw(device)
+    empty_by_bounds(files, device.folder, Bounds(most_gib=1), print, clock_s=SEEN)
     assert sum(entry.bytes for entry in entries_of(files, device.folder)) < 1 << 20
     assert restorable(device, ticket)
 

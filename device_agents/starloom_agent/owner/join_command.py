@@ -221,6 +221,9 @@ def enter(
     record = joining.join(
         route, asked, load_or_make(home.key), say=say, joined_key=joined_key, keep_limit=home.keep_limit
     )
+    if home.hub.exists() and not joined_key:
+        # A cut before both are written leaves neither hub with what the owner allowed to the other one.
+        write_policy(home.policy, Policy())
     home.join(record)
     write_policy(home.policy, policy)
     return record

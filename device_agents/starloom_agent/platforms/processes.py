@@ -62,7 +62,10 @@ def start_mark(pid: int) -> str | None:
         if fields is None or fields[_STAT_STATE] == "Z":
             return None
         return fields[_STAT_START]
-    found = subprocess.run(["ps", "-o", "lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    # The words of the date follow the language and the zone, which may change while the process runs.
+    plain = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+    words = ["ps", "-o", "lstart=", "-p", str(pid)]
+    found = subprocess.run(words, capture_output=True, text=True, check=False, env=plain)
     return found.stdout.strip() or None
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import contextlib
 import errno
 import functools
+import hashlib
 import os
 import shutil
 import stat
 import struct
 import sys
+import unicodedata
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +26,17 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from starloom_agent.platforms import exchange
+from starloom_agent.platforms.carrying import (
+    MAKE,
+    PART,
+    carry,
+    copy_bytes,
+    copy_file,
+    discard,
+    erase,
+    lock,
+    sweep,
+)
 
 _OPENAT2: Final = 437
 _NO_MAGIC_LINKS, _NO_LINKS, _BENEATH = 0x02, 0x04, 0x08
@@ -37,12 +50,7 @@ _LOOK: Final = getattr(os, "O_PATH", os.O_RDONLY) | _FOLDER
 _FILE: Final = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 # Without O_NONBLOCK a named pipe in place of a file would block the call.
 _READ: Final = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _FILE
-_MAKE: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE
 TRASH: Final = ".starloom-trash"
-EMPTYING: Final = ".emptying-"
-"""Begins the name of an entry that is being erased, beside its old place. Any emptying that finds one may erase it."""
-_DEPTH_MOST: Final = 64
-"""A folder below is erased beside the top one, so that no depth uses up the descriptors of the process."""
 _DEFAULT_ACL: Final = "system.posix_acl_default"
 _State = tuple[int, int, int]
 
@@ -59,6 +67,7 @@ class Beneath:
         self._read = outermost((*read, *self._write))
         self._private = private
         self._opened: dict[Path, int] = {}
+        self._swept: set[tuple[int, int]] = set()
         weakref.finalize(self, _close, self._opened)
 
     def status(self, path: Path) -> os.stat_result | None:
@@ -134,7 +143,7 @@ class Beneath:
     def create(self, path: Path) -> BinaryIO:
         """Make a file that is not there yet and open it for writing."""
         with self._parent(path) as (folder, name):
-            return os.fdopen(os.open(name, _MAKE, 0o666, dir_fd=folder), "wb")
+            return os.fdopen(os.open(name, MAKE, 0o666, dir_fd=folder), "wb")
 
     def remove(self, path: Path) -> None:
         """Remove a file or a link itself."""
@@ -149,9 +158,7 @@ class Beneath:
     def erase(self, path: Path) -> None:
         """As `remove_tree`, of any kind and also where a folder is protected, but never into a mounted file system."""
         with self._parent(path) as (folder, name):
-            pending = [name]
-            while pending:
-                _erase(folder, pending.pop(), folder, 0, pending)
+            erase(folder, name)
 
     def rename(self, source: Path, target: Path) -> None:
         """Give a file or folder another name in one step.
@@ -162,8 +169,21 @@ class Beneath:
         with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
             exchange.rename_free(before, name, after, wanted)
 
+    def replace(self, source: Path, target: Path) -> None:
+        """As `rename`, over a file that has the name."""
+        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
+            os.replace(name, wanted, src_dir_fd=before, dst_dir_fd=after)
+
     def move(self, source: Path, target: Path) -> None:
-        """As `rename`, also to another file system: there it is copied beside its place first."""
+        """As `rename`, also to another file system or mount: there it is copied beside its place first.
+
+        An entry is removed only as it was copied: what was written meanwhile is copied again, and stays where it was if
+        it changes once more. An attempt that was cut is finished by the next one between these places.
+        """
+        if self.is_recased(source, target):
+            with self._parent(source) as (folder, name):
+                os.rename(name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
+            return
         try:
             self.rename(source, target)
         except OSError as error:
@@ -171,21 +191,47 @@ class Beneath:
                 raise
             there = self._parent(target, os.O_RDONLY | _FOLDER)
             with self._parent(source) as (before, name), there as (after, wanted):
-                with _part_in(after) as part:
-                    _copy_tree(before, name, after, part)
-                    exchange.rename_free(after, part, after, wanted)
-                os.fsync(after)
-                _discard(before, name)
+                self._sweep_once(after)
+                carry(before, name, after, wanted, _moving_name(source, target))
+
+    def is_recased(self, source: Path, target: Path) -> bool:
+        """Tell whether two names of one folder are the same one on its disk, which tells no letter cases apart."""
+        if source.parent != target.parent or source.name == target.name or folded(source.name) != folded(target.name):
+            return False
+        about, there = self.status(source), self.status(target)
+        if about is None or there is None or not os.path.samestat(about, there):
+            return False
+        # Two names of one file, on a disk that tells them apart, are both in the list.
+        with self.scan(source.parent) as entries:
+            return all(entry.name != target.name for entry in entries)
+
+    def is_begun(self, source: Path, target: Path) -> bool:
+        """Tell whether an attempt at a move to another file system was cut, so that `move` can finish it."""
+        return self.is_folder(target.parent / _moving_name(source, target))
+
+    def sweep(self, path: Path) -> None:
+        """Remove the copies that ended processes left in a folder."""
+        root, parts = self._below(path, self._write)
+        with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder:
+            sweep(folder)
+
+    def _sweep_once(self, folder: int) -> None:
+        about = os.fstat(folder)
+        if (about.st_dev, about.st_ino) not in self._swept:
+            self._swept.add((about.st_dev, about.st_ino))
+            sweep(folder)
 
     def link(self, source: Path, target: Path) -> None:
         """Give a file a second name in one step, over a file that has it."""
         with (
             self._parent(source) as (before, name),
             self._parent(target) as (after, wanted),
-            _part_in(after) as part,
+            _part_in(after, part_name()) as part,
         ):
             os.link(name, part, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
             os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
+            # A rename between two names of one file does nothing.
+            discard(after, part)
 
     def set_mode(self, path: Path, mode: int) -> None:
         with self._below_writable(path) as file:
@@ -279,7 +325,8 @@ class Beneath:
                         raise
                 else:
                     return about.st_size
-            with _part_in(folder) as part:
+            self._sweep_once(folder)
+            with _part_in(folder, part_name(PART)) as part:
                 _copy_under(made, folder, part, look)
                 bring(folder, part, True)
             os.unlink(own, dir_fd=private)
@@ -330,19 +377,29 @@ def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(root for root in found if not any(other in root.parents for other in found))
 
 
-def part_name() -> str:
+def folded(name: str) -> str:
+    """Return a text that is alike for names that are one on a disk without letter cases, or of one form of accents."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
+
+
+def _moving_name(source: Path, target: Path) -> str:
+    """Return the name of a copy on its way from `source`, beside `target`: the same for each attempt."""
+    token = hashlib.sha256(os.fsencode(f"{source}\0{target.name}")).hexdigest()[: 2 * _TOKEN_BYTES]
+    return f"{PART}{token}.part"
+
+
+def part_name(prefix: str = ".") -> str:
     """Return the name of a file that is not finished; nobody can guess it, so nobody has taken it."""
-    return f".{os.urandom(_TOKEN_BYTES).hex()}.part"
+    return f"{prefix}{os.urandom(_TOKEN_BYTES).hex()}.part"
 
 
 @contextmanager
-def _part_in(folder: int) -> Iterator[str]:
+def _part_in(folder: int, part: str) -> Iterator[str]:
     """Yield the name of an unfinished file in an open folder; a fault removes it."""
-    part = part_name()
     try:
         yield part
     except BaseException:
-        _discard(folder, part)
+        discard(folder, part)
         raise
 
 
@@ -463,8 +520,10 @@ def _look_of(folder: int, name: str, mode: int | None) -> _Look:
 def _copy_under(made: BinaryIO, folder: int, part: str, look: _Look) -> None:
     about = os.fstat(made.fileno())
     made.seek(0)
-    with os.fdopen(os.open(part, _MAKE, 0o666, dir_fd=folder), "wb") as out:
-        shutil.copyfileobj(made, out, _CHUNK_BYTES)
+    with os.fdopen(os.open(part, MAKE, 0o666, dir_fd=folder), "wb") as out:
+        with contextlib.suppress(OSError):
+            lock(out.fileno())
+        copy_bytes(made, out)
         out.flush()
         look.give(out.fileno())
         os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
@@ -527,7 +586,7 @@ def _exchange_by_copy(part: str, folder: int, name: str, shelf: int, old: str) -
     except OSError as error:
         os.rename(taken, part, src_dir_fd=folder, dst_dir_fd=folder)
         if not (isinstance(error, FileNotFoundError) or error.errno in exchange.LACKING):
-            _discard(shelf, old)
+            discard(shelf, old)
             raise
         _take_away(folder, name, folder, taken)
         try:
@@ -542,9 +601,9 @@ def _settle(before: _State | None, folder: int, taken: str, shelf: int, old: str
     """Leave on the shelf what was taken from the place, and nothing beside it."""
     state = _state(folder, taken)
     if state != before:
-        _discard(shelf, old)
+        discard(shelf, old)
         _copied(folder, taken, shelf, old)
-    _discard(folder, taken)
+    discard(folder, taken)
 
 
 def _copied(folder: int, name: str, shelf: int, old: str) -> _State | None:
@@ -552,10 +611,10 @@ def _copied(folder: int, name: str, shelf: int, old: str) -> _State | None:
     before = _state(folder, name)
     if before is not None:
         try:
-            _copy_tree(folder, name, shelf, old)
+            copy_file(folder, name, shelf, old)
             os.fsync(shelf)
         except BaseException:
-            _discard(shelf, old)
+            discard(shelf, old)
             raise
     return before
 
@@ -566,86 +625,6 @@ def _state(folder: int, name: str) -> _State | None:
     except FileNotFoundError:
         return None
     return about.st_ino, about.st_size, about.st_mtime_ns
-
-
-def _copy_tree(before: int, name: str, after: int, wanted: str) -> None:
-    """Copy a file, a link as it is, or a folder with all in it; times and modes come along."""
-    about = os.stat(name, dir_fd=before, follow_symlinks=False)
-    if stat.S_ISLNK(about.st_mode):
-        os.symlink(os.readlink(name, dir_fd=before), wanted, dir_fd=after)
-    elif stat.S_ISDIR(about.st_mode):
-        os.mkdir(wanted, 0o700, dir_fd=after)
-        with (
-            _opened(before, [name], os.O_RDONLY | _FOLDER) as old,
-            _opened(after, [wanted], _LOOK) as new,
-            os.scandir(old) as entries,
-        ):
-            for entry in entries:
-                _copy_tree(old, entry.name, new, entry.name)
-        with _opened(after, [wanted], os.O_RDONLY | _FOLDER) as new:
-            os.fchmod(new, stat.S_IMODE(about.st_mode))
-            os.utime(new, ns=(about.st_atime_ns, about.st_mtime_ns))
-            os.fsync(new)
-    elif stat.S_ISREG(about.st_mode):
-        with (
-            os.fdopen(_open(before, [name], _READ), "rb") as source,
-            os.fdopen(os.open(wanted, _MAKE, 0o600, dir_fd=after), "wb") as out,
-        ):
-            shutil.copyfileobj(source, out, _CHUNK_BYTES)
-            out.flush()
-            os.fchmod(out.fileno(), stat.S_IMODE(about.st_mode))
-            os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
-            os.fsync(out.fileno())
-    else:
-        raise OSError(errno.EINVAL, "it is neither a file, a folder nor a link", name)
-
-
-def _erase(folder: int, name: str, top: int, depth: int, pending: list[str]) -> None:
-    try:
-        about = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    except FileNotFoundError:
-        return
-    with contextlib.suppress(FileNotFoundError):
-        if not stat.S_ISDIR(about.st_mode):
-            os.unlink(name, dir_fd=folder)
-        elif about.st_dev != os.fstat(top).st_dev:
-            raise OSError(errno.EBUSY, "another file system is mounted there", name)
-        elif depth >= _DEPTH_MOST:
-            pending.append(f"{EMPTYING}{os.urandom(_TOKEN_BYTES).hex()}")
-            os.rename(name, pending[-1], src_dir_fd=folder, dst_dir_fd=top)
-        else:
-            with _let_in(folder, name) as inner:
-                with os.scandir(inner) as entries:
-                    names = [entry.name for entry in entries]
-                for one in names:
-                    _erase(inner, one, top, depth + 1, pending)
-            os.rmdir(name, dir_fd=folder)
-
-
-@contextmanager
-def _let_in(folder: int, name: str) -> Iterator[int]:
-    """Open a folder to remove what is in it, whatever its permissions are."""
-    try:
-        inner = _open(folder, [name], os.O_RDONLY | _FOLDER)
-    except PermissionError:
-        with _opened(folder, [name], _LOOK) as known:
-            Path(f"/proc/self/fd/{known}").chmod(0o700)
-        inner = _open(folder, [name], os.O_RDONLY | _FOLDER)
-    try:
-        if stat.S_IMODE(os.fstat(inner).st_mode) & 0o300 != 0o300:
-            os.fchmod(inner, 0o700)
-        yield inner
-    finally:
-        os.close(inner)
-
-
-def _discard(folder: int, name: str) -> None:
-    """Remove a file, a link or a folder with all in it; what is not there is no fault."""
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISDIR(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode):
-            shutil.rmtree(name, dir_fd=folder)
-        else:
-            os.unlink(name, dir_fd=folder)
 
 
 def is_trash(name: str) -> bool:

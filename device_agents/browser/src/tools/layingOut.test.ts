@@ -25,8 +25,14 @@ describe("files of equal names", () => {
     expect(namesOf(given, RESERVED)).toEqual(["one - x - a.csv", "one - y - A.csv"]);
   });
 
+  it.each(["Cafe\u0301.txt", "CAF\u00c9.TXT"])("in two forms are named by origin: %s", (other) => {
+    const given = [file("Caf\u00e9.txt", { device: "laptop" }), file(other, { device: "mac" })];
+    expect(namesOf(given, RESERVED)).toEqual(["laptop - Caf\u00e9.txt", `mac - ${other}`]);
+  });
+
   it("are refused with their names where nothing tells them apart", () => {
     expect(() => namesOf([file("a.csv"), file("a.csv")], RESERVED)).toThrow(/a\.csv/);
     expect(() => namesOf([file("program.py")], RESERVED)).toThrow(/program\.py/);
+    expect(() => namesOf([file("Program.PY")], RESERVED)).toThrow(/Program\.PY/);
   });
 });

@@ -17,8 +17,9 @@ interface Origin {
 /** Returns the name of each file, in order; throws `bad_arguments` where two would stay equal. */
 export function namesOf(files: readonly Origin[], reserved: ReadonlySet<string>): string[] {
   const plain = files.map((file) => lastOf(file.name || lastOf(file.path) || file.artifact.slice(0, 12)));
+  const taken = new Set([...reserved].map(folded));
   for (const name of plain) {
-    if (reserved.has(name) || name === "" || name === ".." || name.startsWith(".")) {
+    if (taken.has(folded(name)) || name === "" || name === ".." || name.startsWith(".")) {
       throw new ToolFailed("bad_arguments", `a file may not be named ${JSON.stringify(name)} here`);
     }
   }
@@ -46,12 +47,17 @@ function lastOf(path: string): string {
 function toldApart(names: string[], longer: (index: number, name: string) => (string | undefined)[]): string[] {
   const count = counted(names);
   return names.map((name, index) =>
-    (count.get(name.toLowerCase()) ?? 0) > 1 ? longer(index, name).filter(Boolean).join(" - ") : name,
+    (count.get(folded(name)) ?? 0) > 1 ? longer(index, name).filter(Boolean).join(" - ") : name,
   );
 }
 
 function counted(names: readonly string[]): Map<string, number> {
   const count = new Map<string, number>();
-  for (const name of names) count.set(name.toLowerCase(), (count.get(name.toLowerCase()) ?? 0) + 1);
+  for (const name of names.map(folded)) count.set(name, (count.get(name) ?? 0) + 1);
   return count;
+}
+
+/** Returns a text that is alike for names that are one on a disk without letter cases, or of one form of accents. */
+function folded(name: string): string {
+  return name.normalize("NFC").toUpperCase().toLowerCase().normalize("NFC");
 }

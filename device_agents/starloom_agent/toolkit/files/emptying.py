@@ -2,8 +2,9 @@
 
 A ticket goes in one step: its folder gets a name that no ticket has, and only then is it removed. So a cut leaves whole
 tickets alone, and the next emptying finishes what it left. The note of each is kept, so that an undo can say when its
-file went. The age is that of the folder's last change (`ctime`), which no tool can set. Nothing else in a trash is
-touched, no link is followed, and a file system that is mounted there is left alone.
+file went. The age is that of the folder's last change (`ctime`), which no tool can set. A date that is set forward
+makes a ticket old at once, so it goes only after the agent saw it for a day by a clock that has no date. Nothing else
+in a trash is touched, no link is followed, and a file system that is mounted there is left alone.
 """
 
 from __future__ import annotations
@@ -19,13 +20,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
+import msgspec
+
+from starloom_agent.platforms.carrying import EMPTYING
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.trash import EMPTIED, keep_newest, note_in, read_note, root_of
 from starloom_agent.toolkit.interface import ToolContext
 
 DAY_S: Final = 24 * 3600
 SPARED_S: Final = DAY_S
 """An undo can count on its files for so long, however full the trash is."""
+SEEN_S: Final = DAY_S - 3600
+"""So long a ticket must have been seen, too, whatever the date: the emptyings of an agent are a day apart."""
+LIVED: Final = ".lived"
+"""The note of the time that the device lived through, and of the tickets that were first seen then."""
 KEEP_DAYS: Final = 30
 _ANY_AGE_DAYS: Final = 36_500
 _GIB: Final = 1024**3
@@ -62,6 +70,21 @@ class Entry:
     bytes: int
 
 
+class _Lived(msgspec.Struct, frozen=True):
+    """`clock_s` is the clock at `lived_s`; it begins anew with each start of the system."""
+
+    lived_s: float = 0
+    clock_s: float = 0
+    seen: dict[str, float] = {}
+
+    def later(self, clock_s: float, tickets: Collection[str]) -> _Lived:
+        lived_s = self.lived_s + clock_s - (self.clock_s if clock_s >= self.clock_s else 0)
+        return _Lived(lived_s, clock_s, {ticket: self.seen.get(ticket, lived_s) for ticket in tickets})
+
+    def has_seen(self, ticket: str) -> bool:
+        return self.lived_s - self.seen.get(ticket, self.lived_s) >= SEEN_S
+
+
 def entries_of(files: Beneath, root: Path) -> list[Entry]:
     """Return the tickets in the trash of a granted folder, the oldest first.
 
@@ -89,9 +112,18 @@ def emptied_of(files: Beneath, root: Path) -> list[tuple[float, str, str]]:
 
 
 def empty_by_bounds(
-    files: Beneath, root: Path, bounds: Bounds, say: Say, *, now_s: float | None = None, room: int = 0
+    files: Beneath,
+    root: Path,
+    bounds: Bounds,
+    say: Say,
+    *,
+    now_s: float | None = None,
+    clock_s: float | None = None,
+    room: int = 0,
 ) -> int:
     """Empty a trash until it is within its bounds with `room` bytes more; return how many bytes it holds then.
+
+    `clock_s` is a clock of the system without a date. Without it no time passes since the last emptying that had it.
 
     Raises:
         OSError: the trash cannot be looked into.
@@ -100,17 +132,35 @@ def empty_by_bounds(
     finish(files, root, say)
     entries = entries_of(files, root)
     held, most = sum(entry.bytes for entry in entries), bounds.most_bytes(root)
+    lived = _lived(files, root, [entry.ticket for entry in entries], clock_s)
     for entry in entries:
         age_s = now_s - entry.since_s
         too_old = age_s > bounds.keep_days * DAY_S
         too_much = held + room > most and age_s > SPARED_S
-        if not (too_old or too_much):
+        if not (too_old or too_much) or not lived.has_seen(entry.ticket):
             continue
         why = f"older than {bounds.keep_days} days" if too_old else f"the trash held more than {most // _GIB} GiB"
         if empty_entry(files, root, entry, say, why):
             held -= entry.bytes
     _forget_old(files, root)
     return held
+
+
+def _lived(files: Beneath, root: Path, tickets: Collection[str], clock_s: float | None) -> _Lived:
+    note, part = root / TRASH / LIVED, root / TRASH / f"{LIVED}.part"
+    lived = _Lived()
+    with contextlib.suppress(OSError, msgspec.MsgspecError), files.open(note) as file:
+        lived = msgspec.json.decode(file.read(), type=_Lived)
+    if clock_s is None or not (tickets or lived.seen):
+        return lived
+    lived = lived.later(clock_s, tickets)
+    # A full disk keeps the note before this one, and the emptying makes room.
+    with contextlib.suppress(OSError):
+        files.erase(part)
+        with files.create(part) as file:
+            file.write(msgspec.json.encode(lived))
+        files.replace(part, note)
+    return lived
 
 
 def make_room(context: ToolContext, path: Path) -> None:
@@ -159,7 +209,7 @@ def empty_entry(files: Beneath, root: Path, entry: Entry, say: Say, why: str) ->
 
 
 def finish(files: Beneath, root: Path, say: Say) -> None:
-    """Remove what an emptying left that was cut.
+    """Remove what an emptying left that was cut, and copies of a cut way into the trash.
 
     Raises:
         OSError: the trash cannot be looked into.
@@ -168,6 +218,9 @@ def finish(files: Beneath, root: Path, say: Say) -> None:
     for name in _folders_in(files, trash):
         if name.startswith(EMPTYING):
             _finish_one(files, trash, name, say)
+        elif _TICKET.fullmatch(name):
+            with contextlib.suppress(OSError):
+                files.sweep(trash / name)
 
 
 def _finish_one(files: Beneath, trash: Path, name: str, say: Say) -> None:

@@ -6,14 +6,20 @@ The estimate is a straight line through the last thirty days.
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
 import msgspec
 
 from starloom_agent.home.directory import write_private
+
+if sys.platform != "win32":
+    import fcntl
 
 _FILE = "disk-free.json"
 _DAY_S = 24 * 3600
@@ -48,20 +54,30 @@ def noted(folder: Path, disk: str, *, total: int, free: int, now_s: int) -> list
     Raises:
         OSError: if the note cannot be written; what was noted before stays.
     """
-    path = folder / _FILE
-    disks = _read(path)
-    before = disks.pop(disk, None)
-    known = before.samples if before is not None and before.total == total else []
-    known = [sample for sample in known if now_s - _KEPT_S <= sample[0] <= now_s]
-    if not known or now_s - known[-1][0] >= _EVERY_S:
-        known = [*known, (now_s, free)][-_SAMPLES_MOST:]
-        disks = dict(list(disks.items())[-(_DISKS_MOST - 1) :])
-        disks[disk] = _Disk(total=total, samples=known)
-        # An agent that has been removed gets no folder back.
-        if not folder.is_dir():
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(folder))
-        write_private(path, msgspec.json.encode(disks))
+    with _alone(folder):
+        path = folder / _FILE
+        disks = _read(path)
+        before = disks.pop(disk, None)
+        known = before.samples if before is not None and before.total == total else []
+        known = [sample for sample in known if now_s - _KEPT_S <= sample[0] <= now_s]
+        if not known or now_s - known[-1][0] >= _EVERY_S:
+            known = [*known, (now_s, free)][-_SAMPLES_MOST:]
+            disks = dict(list(disks.items())[-(_DISKS_MOST - 1) :])
+            disks[disk] = _Disk(total=total, samples=known)
+            write_private(path, msgspec.json.encode(disks))
     return known if known[-1][0] == now_s else [*known, (now_s, free)]
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other calls from the notes between reading and writing; an agent that was removed gets no folder back."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks loses one of two measurements
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _read(path: Path) -> dict[str, _Disk]:

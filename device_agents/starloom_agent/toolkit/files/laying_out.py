@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 from typing import Final
 
+from starloom_agent.toolkit.beneath import folded
 from starloom_agent.toolkit.files.naming import stored_name
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.refs import FileRef
@@ -30,7 +31,7 @@ def names_of(files: Sequence[FileRef], reserved: Collection[str]) -> list[str]:
     """
     plain = [PurePosixPath(file.shown_name).name for file in files]
     for name in plain:
-        if name in reserved or name in ("", "..") or name.startswith("."):
+        if folded(name) in map(folded, reserved) or name in ("", "..") or name.startswith("."):
             raise ToolFailed(Code.BAD_ARGUMENTS, f"a file may not be named {quoted(name)} here", effect=False)
     names = _told_apart(plain, [_origin(file, name) for file, name in zip(files, plain, strict=True)])
     names = _told_apart(names, [_whole_origin(file, name) for file, name in zip(files, plain, strict=True)])
@@ -48,12 +49,12 @@ def names_of(files: Sequence[FileRef], reserved: Collection[str]) -> list[str]:
 def _told_apart(names: list[str], longer: list[str]) -> list[str]:
     """Return the names, the longer ones where several are the same."""
     count = _counted(names)
-    return [more if count[name.casefold()] > 1 else name for name, more in zip(names, longer, strict=True)]
+    return [more if count[folded(name)] > 1 else name for name, more in zip(names, longer, strict=True)]
 
 
 def _counted(names: list[str]) -> Counter[str]:
-    """Count names as a file system does that takes upper and lower case as one."""
-    return Counter(name.casefold() for name in names)
+    """Count names as a file system does that takes upper and lower case as one, and all forms of an accent."""
+    return Counter(map(folded, names))
 
 
 def _origin(file: FileRef, name: str) -> str:

@@ -17,7 +17,8 @@ from typing import Final
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import EMPTYING, TRASH, Beneath
+from starloom_agent.platforms.carrying import EMPTYING
+from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_protocol.vocabulary import Code
@@ -56,13 +57,25 @@ def remove(context: ToolContext, path: Path) -> tuple[str, Path]:
     Raises:
         ToolFailed: it cannot be moved there; it is where it was.
     """
-    ticket, kept = open_ticket(context, path)
+    ticket, kept = _begun(context, path) or open_ticket(context, path)
     try:
         with plain(kept, "moving to the trash"):
             context.files.move(path, kept)
     finally:
         close_ticket(context, kept)
     return ticket, kept
+
+
+def _begun(context: ToolContext, path: Path) -> tuple[str, Path] | None:
+    """Return the ticket of an attempt to trash a path from another file system that was cut, and the place there."""
+    files, root = context.files, root_of(context, path)
+    about, top = files.status(path), files.status(root)
+    if about is None or top is None or about.st_dev == top.st_dev:
+        return None
+    with contextlib.suppress(OSError), files.scan(root / TRASH) as entries:
+        places = [(entry.name, root / TRASH / entry.name / _kept_name(path.name)) for entry in entries]
+        return next((place for place in places if files.is_begun(path, place[1])), None)
+    return None
 
 
 def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
@@ -83,6 +96,8 @@ def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
             except FileExistsError:
                 raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first") from None
             moved = True
+            if files.exists(known.kept):
+                return target, moved  # what changed on the way to another file system; its ticket stays
         elif known.note.parent == known.home:
             _require_only_note(files, known.home)
         if known.note.parent == known.home:

@@ -34,13 +34,17 @@ class Missed:
 
 @dataclass(frozen=True)
 class Found:
-    """A regular file: its real path, its path below the root (with `/`), size, time of change, permission bits."""
+    """A regular file: its real path, its path below the root (with `/`), size, time of change, permission bits.
+
+    `identity` is alike for two names of one file, and for two mounts of one folder.
+    """
 
     path: Path
     below: str
     bytes: int
     mtime_s: int
     mode: int = 0
+    identity: tuple[int, int] = (0, 0)
 
 
 class Walk:
@@ -117,8 +121,8 @@ class Walk:
                     elif stat.S_ISDIR(about.st_mode):
                         folders.append(entry.name)
                     elif stat.S_ISREG(about.st_mode):
-                        mode = stat.S_IMODE(about.st_mode)
-                        files.append(Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode))
+                        mode, known = stat.S_IMODE(about.st_mode), (about.st_dev, about.st_ino)
+                        files.append(Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode, known))
         except OSError as error:
             self._miss(below or ".", _said(error))
             return [], []

@@ -338,6 +338,7 @@ class _Search:
         self._since_s = begin_of(args.newer_than, now) if args.newer_than is not None else None
         self._until_s = begin_of(args.older_than, now) if args.older_than is not None else None
         self.rows: list[FoundFile] = []
+        self._known: dict[str, tuple[int, int]] = {}
         self.count = 0
         self.bytes = 0
         self.unreadable = 0
@@ -413,10 +414,15 @@ class _Search:
         return new_enough and (self._until_s is None or found.mtime_s <= self._until_s)
 
     def keep_same_sizes(self) -> None:
-        """Drop the files whose size no other one has; files dropped from a full list are not counted."""
+        """Drop the files whose size no other one has; files dropped from a full list are not counted.
+
+        A second name of a file, or the same one by another mount, is no other file: it takes no room.
+        """
         all_seen = self.count == len(self.rows)
-        sizes = Counter(row["bytes"] for row in self.rows)
-        self.rows = [row for row in self.rows if sizes[row["bytes"]] > 1]
+        first: dict[tuple[int, int], str] = {}
+        rows = [row for row in self.rows if first.setdefault(self._known[row["path"]], row["path"]) == row["path"]]
+        sizes = Counter(row["bytes"] for row in rows)
+        self.rows = [row for row in rows if sizes[row["bytes"]] > 1]
         if all_seen:
             self.count, self.bytes = len(self.rows), sum(row["bytes"] for row in self.rows)
 
@@ -477,6 +483,8 @@ class _Search:
             row["mode"] = found.mode
         if self._args.device_name:
             row["device"] = self._args.device_name
+        if self._args.same_size:
+            self._known[row["path"]] = found.identity
         self.rows.append(row)
         if len(self.rows) >= 2 * self._args.limit + 64:
             self.rows = _best(self.rows, self._args)[: self._args.limit]

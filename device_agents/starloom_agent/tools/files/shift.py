@@ -13,6 +13,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
+from starloom_agent.platforms.carrying import copy_bytes
 from starloom_agent.toolkit.faults import before_any_change, plain
 from starloom_agent.toolkit.files.comparing import hold_the_same, sha256_of
 from starloom_agent.toolkit.files.placing import (
@@ -40,7 +41,6 @@ from starloom_agent.toolkit.results import Added, LeftOut, MovedFrom, added_as
 from starloom_protocol.text.file_sorts import kind_of
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
-_CHUNK_BYTES = 1024 * 1024
 _FOLDERS_BY_KIND: Final = {
     "archive": "Archives",
     "audio": "Music",
@@ -105,9 +105,7 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         half = new_draft(context)
         digest = hashlib.sha256()
         with plain(file, "copying"), files.open(file) as taken, files.create(half) as made:
-            while data := taken.read(_CHUNK_BYTES):
-                digest.update(data)
-                made.write(data)
+            copy_bytes(taken, made, digest.update)
             about = os.fstat(taken.fileno())
             made.flush()
             os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
@@ -193,8 +191,13 @@ def move(context: ToolContext, args: Move) -> Moved:
     target = context.resolve_write(to)
     if source in context.folders.write:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} is a granted folder itself and stays", effect=False)
+    if source in target.parents:
+        reason = f"{to} lies inside {args.path}, which cannot move into itself; choose a place beside it"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     with plain(source, "looking at", effect=False):
         there, taken, folder = files.exists(source), files.exists(target), files.is_folder(target)
+        recased = taken and files.is_recased(source, target)
+        taken = taken and not (there and (recased or files.is_begun(source, target)))
     if not there:
         if taken:
             # An earlier attempt has done it.
@@ -207,7 +210,22 @@ def move(context: ToolContext, args: Move) -> Moved:
         files.make_folder(target.parent)
         files.move(source, target)
     back: MovedFrom = {"path": to, "was": args.path, "state": state_of(files, target)}
-    return {"path": to, "count": 1, "left_out": [], "moved": True, "put_back": [back]}
+    left_out = [] if recased else _left_behind(context, FoundRef(path=args.path), source)
+    return {"path": to, "count": 1, "left_out": left_out, "moved": True, "put_back": [back]}
+
+
+def _left_behind(context: ToolContext, file: FoundRef, at: Path) -> list[LeftOut]:
+    """Name the place from which a file or folder was moved, if something is there again, or still."""
+    with plain(at, "looking at"):
+        stays = context.files.exists(at)
+    return [_left_out(file, "something was written there while it moved, and stays")] if stays else []
+
+
+def _left_out(file: FoundRef, why: str) -> LeftOut:
+    left: LeftOut = {"path": file.path, "why": why}
+    if file.device:
+        left["device"] = file.device
+    return left
 
 
 def _move_all(context: ToolContext, args: Move, paths: list[str | FoundRef]) -> Moved:
@@ -232,10 +250,9 @@ def _move_all(context: ToolContext, args: Move, paths: list[str | FoundRef]) -> 
         except OSError as error:
             why = error.strerror or str(error)
         if why:
-            left: LeftOut = {"path": file.path, "why": why}
-            if file.device:
-                left["device"] = file.device
-            left_out.append(left)
+            left_out.append(_left_out(file, why))
+        elif source != target:
+            left_out += _left_behind(context, file, source)
     return {"path": args.to, "count": len(put_back), "left_out": left_out, "moved": done > 0, "put_back": put_back}
 
 
@@ -256,7 +273,7 @@ def _moved_one(context: ToolContext, file: FoundRef, source: Path, target: Path)
         return "a program is still writing it, by its ending", False
     if why := _why_left(context, file, source):
         return why, False
-    if files.exists(target):
+    if files.exists(target) and not files.is_begun(source, target):
         return f"{target} exists already", False
     files.make_folder(target.parent)
     files.move(source, target)
@@ -314,10 +331,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
         with plain(at, "looking at"):
             there = context.files.exists(at)
         if there and (why := _why_left(context, file, at)):
-            left: LeftOut = {"path": path, "why": why}
-            if file.device:
-                left["device"] = file.device
-            left_out.append(left)
+            left_out.append(_left_out(file, why))
             continue
         if there:
             item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
@@ -326,6 +340,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             if file.folder:
                 item["folder"] = True
             items.append(item)
+            left_out += _left_behind(context, file, at)
         elif not file.replaced and not file.on_way:
             missing.append(path)
         if file.replaced:
@@ -366,7 +381,10 @@ def _why_left(context: ToolContext, file: FoundRef, at: Path) -> str:
         return ""
     kept = context.resolve_read(file.kept)
     with plain(kept, "reading"):
-        stays = kept != at and hold_the_same(context, at, kept)
+        other = context.files.status(kept)
+        if kept == at or (about is not None and other is not None and os.path.samestat(about, other)):
+            return f"{file.kept}, which is to stay, is the same file"
+        stays = hold_the_same(context, at, kept)
     return "" if stays else f"{file.kept}, which was to stay, is not there with the same contents any more"
 
 

@@ -36,17 +36,17 @@ class TrashKeeper:
         if running or (self._due_at is not None and now < self._due_at):
             return
         self._due_at = now + EVERY_S
-        work = (self._allowance.folders().write, self._allowance.policy.trash.bounds, self._say)
+        work = (self._allowance.folders().write, self._allowance.policy.trash.bounds, self._say, now)
         self._thread = threading.Thread(target=empty_all, args=work, daemon=True, name="trash")
         self._thread.start()
 
 
-def empty_all(roots: Iterable[Path], bounds: Bounds, say: Callable[[str], None]) -> None:
+def empty_all(roots: Iterable[Path], bounds: Bounds, say: Callable[[str], None], clock_s: float) -> None:
     """Empty the trash of each folder by the bounds; one that cannot be emptied stops none of the others."""
     for root in roots:
         lines: list[str] = []
         try:
-            empty_by_bounds(Beneath((), (root,)), root, bounds, lines.append)
+            empty_by_bounds(Beneath((), (root,)), root, bounds, lines.append, clock_s=clock_s)
         except Exception as error:
             lines.append(f"the trash of {root} could not be emptied: {error}")
         for line in lines[:_SAID_MOST]:

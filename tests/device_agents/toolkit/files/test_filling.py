@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
 
+from starloom_agent.home.directory import write_private
 from starloom_agent.toolkit.files import filling
 from starloom_agent.tools.system import disk
 from tests.device_agents.tools.conftest import Device
@@ -53,6 +56,25 @@ def test_a_damaged_note_begins_anew_and_disks_are_bounded(tmp_path: Path) -> Non
     for number in range(40):
         filling.noted(tmp_path, str(number), total=10, free=5, now_s=number)
     assert len((tmp_path / "disk-free.json").read_text().split("total")) - 1 == 32
+
+
+def test_another_call_waits_until_a_measurement_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+
+    def writing(path: Path, data: bytes) -> None:
+        other = os.open(tmp_path, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(other)
+        seen.append(path.name)
+        write_private(path, data)
+
+    monkeypatch.setattr(filling, "write_private", writing)
+    for number in range(2):
+        filling.noted(tmp_path, "1", total=10, free=5, now_s=number * 3600)
+    assert seen == ["disk-free.json"] * 2
+    with pytest.raises(FileNotFoundError):
+        filling.noted(tmp_path / "gone", "1", total=10, free=5, now_s=0)
 
 
 def test_the_tool_tells_of_it_where_the_agent_keeps_notes(

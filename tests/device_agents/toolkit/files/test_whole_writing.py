@@ -21,6 +21,7 @@ from starloom_agent.toolkit.beneath import TRASH, Beneath
 from starloom_agent.toolkit.files.filling import noted
 from starloom_agent.toolkit.files.placing import new_draft, place
 from starloom_agent.toolkit.interface import Folders, ToolContext, ToolFailed
+from tests.device_agents.platforms.test_carrying import apart
 from tests.device_agents.tools.conftest import Device
 from tests.killed_steps import KILLED, run_killed
 
@@ -216,13 +217,7 @@ def test_a_move_to_another_file_system_is_on_its_disk_before_the_old_one_goes(
         (source / "deep/file").write_bytes(NEW)
     else:
         source.write_bytes(NEW)
-    rename, fsync = exchange._rename, os.fsync
-
-    def apart(before: int, name: str, after: int, wanted: str, flags: int) -> None:
-        if os.fstat(before).st_ino != os.fstat(after).st_ino:
-            raise OSError(errno.EXDEV, "another file system")
-        rename(before, name, after, wanted, flags)
-
+    fsync = os.fsync
     synced: set[str] = set()
 
     def noting(handle: int) -> None:
@@ -231,7 +226,7 @@ def test_a_move_to_another_file_system_is_on_its_disk_before_the_old_one_goes(
         assert source.exists()
         fsync(handle)
 
-    monkeypatch.setattr(exchange, "_rename", apart)
+    monkeypatch.setattr(exchange, "_rename", apart(exchange._rename, one))
     monkeypatch.setattr(os, "fsync", noting)
     Beneath((), (one, other)).move(source, other / "new")
     assert not source.exists()

@@ -58,14 +58,18 @@ def test_a_trash_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.M
     (locked / TRASH).mkdir(parents=True)
     real = empty_by_bounds
 
-    def late(files: Any, root: Path, *given: Any) -> int:
+    def late(files: Any, root: Path, *given: Any, clock_s: float) -> int:
         if root == locked:
             raise PermissionError(13, "Permission denied", str(root))
-        return real(files, root, *given, now_s=time.time() + 3 * DAY_S)
+        return real(files, root, *given, now_s=time.time() + 3 * DAY_S, clock_s=clock_s)
 
     monkeypatch.setattr(trash_keeper, "empty_by_bounds", late)
     said: list[str] = []
-    empty_all((locked, tmp_path / "not there", device.folder), Bounds(keep_days=2), said.append)
+    roots = (locked, tmp_path / "not there", device.folder)
+    empty_all(roots, Bounds(keep_days=2), said.append, 100)
+    assert (device.folder / TRASH / ticket).exists(), "seen for the first time"
+    said.clear()
+    empty_all(roots, Bounds(keep_days=2), said.append, 100 + DAY_S)
     assert [line.split(":")[0] for line in said] == [
         f"the trash of {locked} could not be emptied", f"the trash of {device.folder}",
     ]  # fmt: skip
@@ -75,13 +79,13 @@ def test_a_trash_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_long_list_is_cut_and_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def many(_files: Any, _root: Path, _bounds: Bounds, say: Any) -> int:
+    def many(_files: Any, _root: Path, _bounds: Bounds, say: Any, clock_s: float) -> int:
         for number in range(50):
             say(str(number))
         return 0
 
     monkeypatch.setattr(trash_keeper, "empty_by_bounds", many)
     said: list[str] = []
-    empty_all((tmp_path,), Bounds(), said.append)
+    empty_all((tmp_path,), Bounds(), said.append, 0)
     assert len(said) == 21
     assert "30 more; starloom-agent trash log names them" in said[-1]
