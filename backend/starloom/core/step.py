@@ -200,7 +200,7 @@ def _settle_constellation(work: Work, name: str) -> None:
     if not constellation.unfinished_top:
         settle(work, name)
     if constellation.head.schedule is not None:
-        schedules.ended(work, name)
+        schedules.note_end(work, name)
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
