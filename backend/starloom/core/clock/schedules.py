@@ -290,9 +290,11 @@ def _unseen_in(constellation: Constellation, before: Notice | None, at_ms: int) 
     last = [constellation.last_attempt(task) for task in failed]
     causes = {(attempt.device, attempt.code) if attempt is not None else None for attempt in last}
     cause = causes.pop()
-    if causes or cause is None or cause[1] is None:
+    if causes or cause is None:
         return None
     device, code = cause
+    if code is None:
+        return None
     unseen = before.unseen if before is not None else None
     is_same = unseen is not None and (unseen.device, unseen.code) == cause
     return Unseen(code=code, device=device, since_ms=unseen.since_ms if unseen is not None and is_same else at_ms)
