@@ -663,7 +663,7 @@ def _waits_for_review(constellation: Constellation, name: str) -> str:
     tasks = ", ".join(dict.fromkeys(key.rpartition("/")[0] for key in job.tasks[:NAMED_MOST]))
     if any(question.id.endswith(job.id) for question in escalations.open_wishes(constellation)):
         return f"waits until a person decides what the review of {tasks} asks for"
-    until = utc_words(review.latest_ms(job))
+    until = utc_words(review.latest_end_ms(job))
     return f"waits for a review of {tasks} by the model until {until} at the latest"
 
 
