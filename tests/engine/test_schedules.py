@@ -102,7 +102,7 @@ async def test_a_hub_that_was_off_makes_up_for_the_last_and_goes_on() -> None:
         assert fired(hubs[-1]) == [f"c-look-{first // 1000 + 600}"]
         notice = hubs[-1].engine.shard.fleet.schedules["s-look"].notice
         assert notice is not None
-        assert notice.text == "10 firings were missed while the hub was off; the one that is due now stands for them"
+        assert notice.text == "10 firings were missed while the hub was off; the one that is due now takes their place"
 
 
 async def test_a_redis_that_is_down_at_the_moment_delays_the_firing_and_doubles_none() -> None:

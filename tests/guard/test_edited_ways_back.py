@@ -36,7 +36,7 @@ def refused(driver: Driver, operation: EditOperation, by: str) -> None:
     approves = by == "person:ann"
     (fault,) = driver.edit(operation, approves=approves, by=by, reason="quicker", trigger="person").faults
     assert fault.code is Code.BAD_REQUEST
-    assert "and stays as" in fault.reason
+    assert "says how" in fault.reason
 
 
 @pytest.mark.parametrize("by", ["person:ann", "person:lo", "assistant:ann"])

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from starloom.core.clock.eviction import missing
+from starloom.core.clock.retirement import missing
 from starloom.core.state import inputs as i
 from starloom.engine.retention.retiring import WAITING_MOST
 from starloom.store.port import Unavailable

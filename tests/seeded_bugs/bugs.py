@@ -259,7 +259,7 @@ BUGS = [
     Bug(
         "a stop-all counts a device as stopped with its first receipt",
         "backend/starloom/core/people/stop_all.py",
-        "confirmed_ms=0 if left else work.at_ms)\n",
+        "confirmed_ms=0 if unconfirmed else work.at_ms)\n",
         "confirmed_ms=work.at_ms)\n",
         CORE,
     ),
@@ -322,8 +322,8 @@ BUGS = [
     Bug(
         "a deadline cuts what must not be cut",
         "backend/starloom/core/people/controls.py",
-        "    stop_all(work, constellation, note, cut=False)\n",
-        "    stop_all(work, constellation, note)\n",
+        "    cancel_tasks(work, constellation, note, cut=False)\n",
+        "    cancel_tasks(work, constellation, note)\n",
         CORE,
     ),
     Bug(

@@ -48,8 +48,8 @@ MIND_BUGS = [
     Bug(
         "a model adds a task that writes about another's topic",
         f"{_CORE}plan/batches/topics.py",
-        "draft.author == ENGINE or may_decide(draft.author):\n",
-        "draft.author:\n",
+        "batch.author == ENGINE or may_decide(batch.author):\n",
+        "batch.author:\n",
         CORE,
         _FINDING_TESTS,
     ),
@@ -64,7 +64,7 @@ MIND_BUGS = [
     Bug(
         "a part that has begun is left out",
         f"{_CORE}clock/leaving_out.py",
-        "    return not begun and not is_needed(",
+        "    return not has_begun and not is_needed(",
         "    return not is_needed(",
         CORE,
         "tests/core/clock/test_leaving_out.py",
@@ -72,8 +72,8 @@ MIND_BUGS = [
     Bug(
         "a part that other work needs is left out",
         f"{_CORE}clock/leaving_out.py",
-        "    return not begun and not is_needed(constellation, part)\n",
-        "    return not begun\n",
+        "    return not has_begun and not is_needed(constellation, part)\n",
+        "    return not has_begun\n",
         CORE,
         "tests/core/clock/test_leaving_out.py",
     ),
@@ -380,8 +380,8 @@ MIND_BUGS = [
     Bug(
         "an optional part is left out that other work needs",
         f"{_CORE}clock/leaving_out.py",
-        "    return not begun and not is_needed(constellation, part)\n",
-        "    return not begun\n",
+        "    return not has_begun and not is_needed(constellation, part)\n",
+        "    return not has_begun\n",
         MINDS,
     ),
     Bug(
@@ -418,7 +418,7 @@ MIND_BUGS = [
     Bug(
         "a successor lacks the checks of the task whose work it did",
         f"{_CORE}plan/batches/superseding.py",
-        "    if lost:\n",
+        "    if lacking:\n",
         "    if False:\n",
         CORE,
         "tests/core/state/tasks/test_supersession.py",

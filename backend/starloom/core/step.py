@@ -196,11 +196,11 @@ def _settle_constellation(work: Work, name: str) -> None:
     if constellation is None:
         return
     if constellation.jobs and name in shard.live:
-        inquiries.review_goes_on(work, constellation)
+        inquiries.resume_reviews(work, constellation)
     if not constellation.unfinished_top:
         settle(work, name)
     if constellation.head.schedule is not None:
-        schedules.ended(work, name)
+        schedules.note_end(work, name)
 
 
 def _reconsider(work: Work, name: str, key: str) -> None:
@@ -219,7 +219,7 @@ def _reconsider(work: Work, name: str, key: str) -> None:
     if constellation.head.state is _CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
     elif constellation.shut and constellation.shut.get(key):
-        if review.holds(record):
+        if review.is_held(record):
             return
         close_question(work, constellation, key)
         reason, cause = shut_cause(constellation, key)
@@ -249,7 +249,7 @@ def _make_ready(work: Work, constellation: Constellation, key: str, record: Task
         # This is the answer of a goal, and the present round of that goal has given none yet.
         return
     if spec.person is not None:
-        if review.holds(record):
+        if review.is_held(record):
             return
         if constellation.head.state is not _STATE.AWAITING_APPROVAL:
             requests.open_person_task(work, constellation, spec)
@@ -279,7 +279,7 @@ def _make_ready(work: Work, constellation: Constellation, key: str, record: Task
 
 
 def _reconsider_group(work: Work, constellation: Constellation, key: str) -> None:
-    if review.holds(constellation.groups[key]) and constellation.head.state is not _CANCELLING:
+    if review.is_held(constellation.groups[key]) and constellation.head.state is not _CANCELLING:
         return
     if constellation.relisting and expand_again(work, constellation, key):
         return

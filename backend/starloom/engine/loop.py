@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from starloom.core.clock.eviction import missing
+from starloom.core.clock.retirement import missing
 from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.placement.queue_position import Held, Position, held_by_others, position
 from starloom.core.state.apply import load

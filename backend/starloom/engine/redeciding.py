@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from starloom.core.clock.eviction import missing, prune_demands
+from starloom.core.clock.retirement import missing, prune_demands
 from starloom.core.state.apply import load, put, undo
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from starloom.core.answer.report import covered, report
-from starloom.core.answer.spans import Record, folded
+from starloom.core.answer.spans import RunLog, fold_log
 from starloom.core.state.inputs import EditProposed, OfferReceived, QuestionAnswered
 from starloom.core.state.orders import SendDispatch
 from starloom_protocol.records.edits import AddTask, EditOperation
@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).with_name("spans.json")
 
 
 def of(driver: Driver, *, spans: bool = False) -> RunReport:
-    record = folded(event for event in driver.events if event.stream == "c1")
+    record = fold_log(event for event in driver.events if event.stream == "c1")
     return report(record, driver.now_ms, created_at="", names={"d-one": "one"}, spans=spans)
 
 
@@ -99,7 +99,7 @@ def test_the_figures_of_random_runs_hold(seed: int) -> None:
 def test_a_report_of_a_part_of_a_run_holds_as_well(seed: int) -> None:
     events = [event for event in seeded(seed).events if event.stream == "c1"]
     for count in range(1, len(events) + 1, 3):
-        record = folded(events[:count])
+        record = fold_log(events[:count])
         found = report(record, record.at_ms + 10, created_at="", names={})
         assert found.path_ms <= found.makespan_ms
         assert found.busy_ms <= found.work_ms <= found.one_at_a_time_ms
@@ -226,7 +226,7 @@ def test_an_owner_who_was_asked_is_no_failure_that_was_mended() -> None:
 
 
 def test_a_second_attempt_that_was_faster_is_a_hedge_and_nothing_else() -> None:
-    record = folded(log("hedge"))
+    record = fold_log(log("hedge"))
     found = report(record, record.at_ms, created_at="", names={}).recoveries
     assert (found.hedged, found.retried, found.moved) == (1, 0, 0)
 
@@ -269,7 +269,7 @@ def test_a_wait_is_ended_by_a_person_or_not_and_never_on_a_device() -> None:
 def golden() -> dict[str, Any]:
     """The spans of the golden logs, as both the core and the page fold them."""
     logs = {path.stem: log(path.stem) for path in sorted(FOLDER.glob("*.json"))}
-    return {name: rows(folded(events)) for name, events in logs.items() if events[0].stream == "c1"}
+    return {name: rows(fold_log(events)) for name, events in logs.items() if events[0].stream == "c1"}
 
 
 def log(name: str) -> list[Event]:
@@ -277,7 +277,7 @@ def log(name: str) -> list[Event]:
     return [decode_event(event) for event in msgspec.json.decode(raw, type=list[msgspec.Raw])]
 
 
-def rows(record: Record) -> list[list[Any]]:
+def rows(record: RunLog) -> list[list[Any]]:
     return [
         [span.task, str(span.phase), span.device, span.attempt, span.from_ms, span.to_ms, int(span.hedge)]
         for span in record.spans

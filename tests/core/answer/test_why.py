@@ -138,7 +138,7 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     load(driver.shard, FLEET, 0, {"device/d-pocket": msgspec.structs.replace(device, os=TAB_OS, link=link)})
     driver.submit(plan(task("a", tool="t.never")), name="c2")
     begun = explain(driver.shard, "c1", "a")
-    assert begun.sentence == "a is on pocket, which is asleep - open it; it goes on there where it was."
+    assert begun.sentence == "a is on pocket, which is asleep - open it; it continues there where it was."
     assert (begun.asleep, begun.actions) == (["d-pocket"], ["open"])
     waits = explain(driver.shard, "c2", "a")
     assert waits.reason is Reason.DEVICE_AWAY

@@ -100,7 +100,7 @@ def test_skip_leaves_out_what_comes_while_the_one_before_goes_on() -> None:
     clock.save(overlap=Overlap.SKIP)
     clock.turn_to("2026-06-01T03:10")
     assert (len(clock.firings()), clock.schedule().skipped) == (1, 2)
-    assert clock.notes("schedule_due")[-1] == "left out: the one before still goes on"
+    assert clock.notes("schedule_due")[-1] == "left out: the one before still runs"
     clock.run(clock.firings()[0])
     clock.turn_to("2026-06-01T04:00")
     assert len(clock.firings()) == 2
@@ -169,7 +169,7 @@ def test_the_last_is_not_made_up_for_when_the_next_is_due_anyway() -> None:
     clock.save(catch_up=CatchUp.LAST)
     clock.wake_at("2026-06-01T03:00:10")
     assert clock.firings() == [f"c-one-{at('2026-06-01T03:00') // 1000}"]
-    says = "2 firings were missed while the hub was off; the one that is due now stands for them"
+    says = "2 firings were missed while the hub was off; the one that is due now takes their place"
     assert clock.notes("schedule_due") == [says]
 
 

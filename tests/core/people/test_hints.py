@@ -46,7 +46,7 @@ def test_it_has_words_and_not_too_many(words: str) -> None:
 
 def test_nobody_would_read_it() -> None:
     (fault,) = at_work("t.pure").control("hint", "mend", reason="faster").faults
-    assert "no work of an agent of others" in fault.reason
+    assert "not the work of an agent of others" in fault.reason
     driver = at_work()
     driver.control("cancel", "mend")
     (fault,) = driver.control("hint", "mend", reason="faster").faults

@@ -64,7 +64,7 @@ def test_a_hold_ends_after_the_time_of_its_endpoint() -> None:
 def test_a_hold_has_a_least_and_a_most(takes_s: int, held_ms: int) -> None:
     driver, made = failed()
     claim(driver, takes_s)
-    assert review.latest_ms(made.jobs["review-1"]) == made.jobs["review-1"].opened_ms + held_ms
+    assert review.latest_end_ms(made.jobs["review-1"]) == made.jobs["review-1"].opened_ms + held_ms
 
 
 def test_a_worker_that_is_silent_does_not_hold_until_the_end() -> None:

@@ -1,6 +1,6 @@
 """The phases of a run's time, folded from its log: when each task was on a device, and when and why it waited.
 
-Owns the fold and nothing of its figures, which `report` makes. A moment is hub time here. The page folds new events in
+Owns the fold, and not the figures, which `report` computes. A moment is hub time here. The page folds new events in
 the same way (`frontend/src/model/run/spans.ts`); `tests/core/answer/spans.json` holds both to the same result.
 """
 
@@ -25,7 +25,7 @@ _TICKS_MOST: Final = 1_000
 
 @dataclass(slots=True)
 class Span:
-    """One phase of a task, or of the run. `to_ms` is 0 while it goes on. `began`: nothing of the task precedes it."""
+    """One phase of a task, or of the run. `to_ms` is 0 until it ends. `began`: no phase of the task precedes it."""
 
     task: str
     phase: Phase
@@ -38,8 +38,8 @@ class Span:
 
 
 @dataclass(slots=True)
-class Record:
-    """The result of a fold: the spans in the order in which they began, and the entities at its end."""
+class RunLog:
+    """The log of a run, folded: the spans in the order in which they began, and the entities at its end."""
 
     spans: list[Span] = field(default_factory=list)
     ticks: list[Tick] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Fold:
     """Takes events one by one. An event puts whole entities, so that each is compared with the one before it alone."""
 
     def __init__(self) -> None:
-        self.record = Record()
+        self.log = RunLog()
         self._open: dict[str, Span] = {}
         self._run = ConstellationState.PLANNING
         self._takers: dict[str, Callable[[str, Any, Any, int], None]] = {
@@ -78,18 +78,18 @@ class Fold:
 
     def add(self, event: Event) -> None:
         """Fold the next event."""
-        record = self.record
-        record.seq, record.at_ms = event.seq, event.at_ms
-        record.kinds[event.kind] = record.kinds.get(event.kind, 0) + 1
+        log = self.log
+        log.seq, log.at_ms = event.seq, event.at_ms
+        log.kinds[event.kind] = log.kinds.get(event.kind, 0) + 1
         if event.kind == EventKind.TASK_RETRIED and event.by.startswith("person:"):
-            record.by_person += 1
+            log.by_person += 1
         if event.kind in (EventKind.FAULT_INJECTED, EventKind.FAULT_ENDED):
             self._tick(event.at_ms, "fault", event.note)
         for key, raw in event.puts.items():
             kind, _, name = key.partition("/")
             if kind not in _READ:
                 continue
-            table = record.table(kind)
+            table = log.table(kind)
             before = table.get(name)
             if raw is None:
                 table.pop(name, None)
@@ -108,7 +108,7 @@ class Fold:
         self._run = head.state
         self._to(RUN, OF_RUN.get(head.state), "", 0, at_ms)
         for task, span in list(self._open.items()):
-            record = self.record.table("task").get(task)
+            record = self.log.table("task").get(task)
             if record is not None and record.state is TaskState.READY:
                 self._to(task, phase_of(record, head.state), span.device, span.attempt, at_ms)
         if head.state in FINAL_CONSTELLATION_STATES:
@@ -128,7 +128,7 @@ class Fold:
         if attempt.end in _GIVEN_UP and (before is None or before.end is None):
             self._tick(at_ms, "lost", task)
         if attempt.hedge:
-            self.record.hedges.add(name)
+            self.log.hedges.add(name)
         if attempt.end is not None or not attempt.hedge:
             # One that took over is the attempt of the task from now on, and in the task's own spans.
             self._close(name, at_ms)
@@ -157,12 +157,12 @@ class Fold:
         if before is not None:
             return
         self._tick(at_ms, "version", f"v{version.number}: {version.reason or version.trigger}")
-        cause = self.record.table("task").get(version.trigger)
-        person = version.author.startswith("person:")
-        if not person and isinstance(cause, TaskRecord) and cause.state is TaskState.FAILED:
-            self.record.edits_after_failure += 1
-        elif person and any(one.state is TaskState.FAILED for one in self.record.table("task").values()):
-            self.record.by_person += 1
+        cause = self.log.table("task").get(version.trigger)
+        by_person = version.author.startswith("person:")
+        if not by_person and isinstance(cause, TaskRecord) and cause.state is TaskState.FAILED:
+            self.log.edits_after_failure += 1
+        elif by_person and any(one.state is TaskState.FAILED for one in self.log.table("task").values()):
+            self.log.by_person += 1
 
     def _to(
         self,
@@ -175,18 +175,18 @@ class Fold:
         task: str = "",
         hedge: bool = False,
     ) -> None:
-        """Continue what stands under a key in a phase; a phase that stays, on the same device, is one span."""
+        """Continue the task or job of a key in a phase; one that keeps its phase and device keeps its span."""
         span = self._open.get(key)
         if span is not None and (span.phase, span.device, span.attempt) == (phase, device, attempt):
             return
-        goes_on = span is not None and not span.hedge
+        continues = span is not None and not span.hedge
         self._close(key, at_ms)
         if phase is None:
             return
-        own = task if task or key.startswith(("job/", "question/")) else key
-        span = Span(own, phase, device, attempt, at_ms, began=not goes_on, hedge=hedge)
+        name = task if task or key.startswith(("job/", "question/")) else key
+        span = Span(name, phase, device, attempt, at_ms, began=not continues, hedge=hedge)
         self._open[key] = span
-        self.record.spans.append(span)
+        self.log.spans.append(span)
 
     def _close(self, key: str, at_ms: int) -> None:
         span = self._open.pop(key, None)
@@ -194,13 +194,13 @@ class Fold:
             span.to_ms = at_ms
 
     def _tick(self, at_ms: int, kind: str, text: str) -> None:
-        if len(self.record.ticks) < _TICKS_MOST:
-            self.record.ticks.append(Tick(at_ms=at_ms, kind=kind, text=text))
+        if len(self.log.ticks) < _TICKS_MOST:
+            self.log.ticks.append(Tick(at_ms=at_ms, kind=kind, text=text))
 
 
-def folded(events: Iterable[Event]) -> Record:
-    """Return the record of a whole log."""
+def fold_log(events: Iterable[Event]) -> RunLog:
+    """Return the spans and entities of a whole log."""
     fold = Fold()
     for event in events:
         fold.add(event)
-    return fold.record
+    return fold.log

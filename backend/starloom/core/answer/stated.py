@@ -27,7 +27,13 @@ _NUMBER_MOST: Final = 2**53
 _QUOTES: Final = "'`´‘‚‛′‵‹›ʹʻʼʽʾʿˈˊˋ՚׳᾽᾿῾❛❜ꞌ＇｀"
 _APOSTROPHE: Final = re.compile(rf"(?<=[^\W_])[{_QUOTES}’](?=[^\W_])")
 _QUOTE: Final = re.compile(rf"[{_QUOTES}]|(?<![^\W_])’|’(?![^\W_])")
-"""A sign of a device's own would look like the end of its quotation; one within a word does not."""
+"""A quotation mark in a text of a device would look like the end of the quotation around it.
+
+An apostrophe within a word does not and stays.
+"""
+_HOURS_IN_MINUTES_BELOW: Final = 2
+_HOURS_MOST: Final = 48
+"""A time below two hours is shown in minutes, one of more than two days in days."""
 
 
 def stated(constellation: Constellation, fleet: Fleet) -> str | None:
@@ -44,8 +50,8 @@ def stated(constellation: Constellation, fleet: Fleet) -> str | None:
 def tells_of_trouble(constellation: Constellation, fleet: Fleet) -> bool:
     """Tell whether the first sentence that fits is an alarm.
 
-    One whose own condition holds is an alarm also where its values cannot be told: a device that sends a value of
-    another kind cannot take away what is said of all devices.
+    One whose own condition holds is an alarm also where its values cannot be shown: a device that sends a value of
+    another kind cannot suppress a sentence about all devices.
     """
     if _edited_by_model(constellation):
         return False
@@ -64,22 +70,22 @@ def _edited_by_model(constellation: Constellation) -> bool:
 def _filled(constellation: Constellation, fleet: Fleet, sentence: SentenceSpec) -> str | None:
     if not _holds(constellation, sentence):
         return None
-    shown: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in sentence.values.items():
-        text = _shown(constellation, fleet, value)
+        text = _value_text(constellation, fleet, value)
         if text is None:
             return None
-        shown[name] = text
+        texts[name] = text
     # One pass: a value that looks like a placeholder stays as it is.
-    return PLACEHOLDER.sub(lambda match: shown[match[1]], sentence.text)
+    return PLACEHOLDER.sub(lambda match: texts[match[1]], sentence.text)
 
 
 def _holds(constellation: Constellation, sentence: SentenceSpec) -> bool:
     if sentence.condition is None:
         return True
-    found = _value(constellation, sentence.source or "", sentence.condition.output)
+    value = _value(constellation, sentence.source or "", sentence.condition.output)
     wanted = sentence.condition.value
-    return holds(sentence.condition.op, found, None if wanted is None else parse(wanted))
+    return holds(sentence.condition.op, value, None if wanted is None else parse(wanted))
 
 
 def _tasks(constellation: Constellation, source: str) -> list[str]:
@@ -94,34 +100,34 @@ def _value(constellation: Constellation, source: str, output: str) -> Any:
     return fact(constellation, tasks[-1], output) if tasks else MISSING
 
 
-def _shown(constellation: Constellation, fleet: Fleet, value: SentenceValue) -> str | None:
-    """Return a value in words; None where it is not there or of another kind."""
-    if value.show == "device":
-        return _devices(constellation, fleet, value.source)
-    if value.show == "count" and not value.output and value.source in constellation.groups:
-        return _with_noun(len(_tasks(constellation, value.source)), value.noun)
-    found = _value(constellation, value.source, value.output)
-    match value.show:
+def _value_text(constellation: Constellation, fleet: Fleet, spec: SentenceValue) -> str | None:
+    """Return a value in words; None where it is missing or of another kind."""
+    if spec.show == "device":
+        return _devices(constellation, fleet, spec.source)
+    if spec.show == "count" and not spec.output and spec.source in constellation.groups:
+        return _with_noun(len(_tasks(constellation, spec.source)), spec.noun)
+    value = _value(constellation, spec.source, spec.output)
+    match spec.show:
         case "count":
-            return _with_noun(len(found), value.noun) if isinstance(found, list) else None
+            return _with_noun(len(value), spec.noun) if isinstance(value, list) else None
         case "bytes":
-            return size_words(int(found)) if _is_number(found) else None
+            return size_words(int(value)) if _is_number(value) else None
         case "percent":
-            return f"{found:g} %" if _is_number(found) else None
+            return f"{value:g} %" if _is_number(value) else None
         case "duration":
-            return _lasting(int(found)) if _is_number(found) else None
-        case _ if value.noun:
-            return _with_noun(found, value.noun) if isinstance(found, int) and _is_number(found) else None
+            return _duration(int(value)) if _is_number(value) else None
+        case _ if spec.noun:
+            return _with_noun(value, spec.noun) if isinstance(value, int) and _is_number(value) else None
         case _:
-            return _plain(fleet, found)
+            return _plain(fleet, value)
 
 
-def _lasting(seconds: int) -> str:
+def _duration(seconds: int) -> str:
     """Return a time in seconds as whole minutes, hours or days."""
     hours = seconds / 3600
-    if hours < 2:
+    if hours < _HOURS_IN_MINUTES_BELOW:
         return _with_noun(round(seconds / 60), "minute")
-    return _with_noun(round(hours), "hour") if hours <= 48 else _with_noun(round(hours / 24), "day")
+    return _with_noun(round(hours), "hour") if hours <= _HOURS_MOST else _with_noun(round(hours / 24), "day")
 
 
 def _with_noun(count: int, noun: str) -> str:
@@ -129,24 +135,24 @@ def _with_noun(count: int, noun: str) -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}" if noun else f"{count:,}"
 
 
-def _plain(fleet: Fleet, found: Any) -> str | None:
-    if _is_number(found):
-        return f"{found:,}" if isinstance(found, int) else f"{found:,.6g}"
-    if not isinstance(found, str) or not found:
+def _plain(fleet: Fleet, value: Any) -> str | None:
+    if _is_number(value):
+        return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+    if not isinstance(value, str) or not value:
         return None
-    if any(device.name == found for device in fleet.devices.values()):
-        return found
-    cut = found if len(found) <= _TEXT_CHARS_MOST else found[: _TEXT_CHARS_MOST - 1] + "…"
-    return quoted(_QUOTE.sub('"', _APOSTROPHE.sub("’", cut)))
+    if any(device.name == value for device in fleet.devices.values()):
+        return value
+    text = value if len(value) <= _TEXT_CHARS_MOST else value[: _TEXT_CHARS_MOST - 1] + "…"
+    return quoted(_QUOTE.sub('"', _APOSTROPHE.sub("’", text)))
 
 
-def _is_number(found: Any) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool) and abs(found) <= _NUMBER_MOST
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= _NUMBER_MOST
 
 
 def _devices(constellation: Constellation, fleet: Fleet, source: str) -> str | None:
-    places = (constellation.tasks[task].device for task in _tasks(constellation, source))
-    names = list(dict.fromkeys(fleet.name_of(device) for device in places if device is not None))
+    devices = (constellation.tasks[task].device for task in _tasks(constellation, source))
+    names = list(dict.fromkeys(fleet.name_of(device) for device in devices if device is not None))
     if not names:
         return None
     return listed(names) if len(names) <= _DEVICES_MOST else f"{len(names)} devices"

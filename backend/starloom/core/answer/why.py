@@ -138,23 +138,23 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         doubted = [child for child in constellation.leaves(task) if child in constellation.unknown]
         if doubted:
             return explain_doubted(shard, name, task, doubted)
-        told = _group(constellation, task, group)
-        return replace(told, sentence=told.sentence + _done_by(shard, constellation, task))
+        why = _explain_group(constellation, task, group)
+        return replace(why, sentence=why.sentence + _done_by(shard, constellation, task))
     record = constellation.tasks[task]
     reason = _joined_reason(shard, constellation, spec)
     if queued is not None and reason is None and record.state is TaskState.READY:
         reason = Reason.BUSY
     if record.state is TaskState.WAITING:
-        said = _waiting(shard, constellation, task)
+        explanation = _waiting(shard, constellation, task)
     elif record.state is TaskState.READY:
-        said = _ready(shard, constellation, spec, reason, queued)
+        explanation = _ready(shard, constellation, spec, reason, queued)
     elif record.state in FINAL_TASK_STATES:
         sentence, actions = _ended(constellation, shard.fleet, task)
-        said = _Said(sentence, actions=actions)
+        explanation = _Explanation(sentence, actions=actions)
     else:
-        said = _at_work(shard, constellation, spec)
-    offered = controls.possible(constellation, task)
-    actions = [action for action in said.actions if action not in _CONTROLS or action in offered]
+        explanation = _at_work(shard, constellation, spec)
+    possible, has_failed = controls.possible(constellation, task), record.state is TaskState.FAILED
+    actions = [action for action in explanation.actions if action not in _CONTROLS or action in possible]
     return Why(
         task=task,
         state=str(record.state),
@@ -162,20 +162,18 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         shown=presentation(
             record.state, reason, attempt=record.attempt, checked=record.checked, until=utc_words(record.not_before_ms)
         ),
-        sentence=said.sentence.replace(task, called(constellation, shard.fleet, task), 1)
+        sentence=explanation.sentence
         + _instead(spec)
         + _done_by(shard, constellation, task)
         + _findings(shard, constellation, spec),
-        candidates=said.candidates,
-        waits_for=said.waits_for,
+        candidates=explanation.candidates,
+        waits_for=explanation.waits_for,
         actions=actions,
-        asleep=said.asleep,
-        possible=offered,
+        asleep=explanation.asleep,
+        possible=possible,
         warning=absent_devices.move_warning(shard.fleet, spec) if "reassign" in actions else "",
         confirm=controls.confirmed_by_retry(constellation, task) if "retry" in actions else [],
-        brought_by=[one.task for one in brought_files.to_read_again(constellation, task)]
-        if record.state is TaskState.FAILED
-        else [],
+        brought_by=[one.task for one in brought_files.to_read_again(constellation, task)] if has_failed else [],
     )
 
 
@@ -192,17 +190,18 @@ def _instead(spec: TaskSpec) -> str:
 
 def _findings(shard: Shard, constellation: Constellation, spec: TaskSpec) -> str:
     """Return what a task took by topic, where each finding came from and how old it was then."""
-    told = []
+    sentences = []
     if spec.again_of is not None:
-        told.append(f"It looks again, since the finding of {spec.again_of} had grown too old.")
+        sentences.append(f"It looks again, since the finding of {spec.again_of} had grown too old.")
     for name, topic, finding in taken(constellation, spec.id):
         if finding is None:
-            told.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
+            sentences.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
         else:
             device = shard.fleet.name_of(finding.device)
             source = found_by(finding.task, finding.by, device, stranger=bool(finding.stranger))
-            told.append(f"{name} is the finding “{topic}” of {source}, {_age_then(constellation, spec.id, finding)}.")
-    return "".join(f" {sentence}" for sentence in told)
+            age = _age_then(constellation, spec.id, finding)
+            sentences.append(f"{name} is the finding “{topic}” of {source}, {age}.")
+    return "".join(f" {sentence}" for sentence in sentences)
 
 
 def _age_then(constellation: Constellation, task: str, finding: Finding) -> str:
@@ -218,11 +217,11 @@ def explain_doubted(shard: Shard, name: str, group: str, doubted: list[str]) -> 
     attempts = (constellation.attempt(task, constellation.tasks[task].attempt) for task in doubted)
     devices = {attempt.device: shard.fleet.devices.get(attempt.device) for attempt in attempts}
     names = [device.name if device is not None else key for key, device in devices.items()]
-    gone = all(device is None or device.revoked for device in devices.values())
+    all_gone = all(device is None or device.revoked for device in devices.values())
     calls = counted(len(doubted), "call")
     them = "it" if len(doubted) == 1 else "them"
     is_not = "it is not" if len(doubted) == 1 else "none is"
-    look = _GONE_FOR_GOOD if gone else "Look there"
+    look = _GONE_FOR_GOOD if all_gone else "Look there"
     return Why(
         task=group,
         state=str(TaskState.UNKNOWN),
@@ -242,8 +241,8 @@ def _listed(names: list[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """The explanation of a task in one state, before its controls are known."""
+class _Explanation:
+    """The part of an explanation that the state of a task gives; its possible controls are not yet considered."""
 
     sentence: str
     candidates: list[Candidate] = field(default_factory=list)
@@ -252,60 +251,74 @@ class _Said:
     asleep: list[str] = field(default_factory=list)
 
 
-def _group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
+def _explain_group(constellation: Constellation, task: str, group: GroupRecord) -> Why:
     children = len(constellation.children.get(task, ()))
     tally = constellation.tally.get(task)
-    done = tally.succeeded if tally else 0
-    waits = _waits(constellation, task)
+    succeeded = tally.succeeded if tally else 0
+    sources = _undecided_sources(constellation, task)
     if constellation.specs[task].goal is not None:
-        told = goal_story.sentence(constellation, task, _for(waits))
-        possible = tuple(goal_story.actions(constellation, task))
         return Why(
-            task, str(group.state), group.reason, presentation(_AS_TASK[group.state]), told, [], waits, [], [], possible
+            task=task,
+            state=str(group.state),
+            reason=group.reason,
+            shown=presentation(_AS_TASK[group.state]),
+            sentence=goal_story.sentence(constellation, task, _for(sources)),
+            waits_for=sources,
+            possible=tuple(goal_story.actions(constellation, task)),
         )
     sentence = (
-        f"{task} is a group of {children}; {done} are done."
+        f"{task} is a group of {children}; {succeeded} are done."
         if children
-        else f"{task} is a group that waits for its list{_for(waits)}."
+        else f"{task} is a group that waits for its list{_for(sources)}."
     )
     repeat = each.repeat if (each := constellation.specs[task].for_each) is not None else None
     if children and repeat is not None:
         sentence = _turns(constellation, task, group, repeat)
     if group.review is not None:
-        sentence = f"{sentence[:-1]}; it {_reviewed(constellation, group.review)}."
-    return Why(task, str(group.state), group.reason, presentation(TaskState.WAITING), sentence, [], waits, [])
+        sentence = f"{sentence[:-1]}; it {_waits_for_review(constellation, group.review)}."
+    return Why(
+        task=task,
+        state=str(group.state),
+        reason=group.reason,
+        shown=presentation(TaskState.WAITING),
+        sentence=sentence,
+        waits_for=sources,
+    )
 
 
-def _waiting(shard: Shard, constellation: Constellation, task: str) -> _Said:
-    waits = _waits(constellation, task)
-    held = constellation.tasks[task].review
+def _waiting(shard: Shard, constellation: Constellation, task: str) -> _Explanation:
+    name = called(constellation, shard.fleet, task)
+    sources = _undecided_sources(constellation, task)
+    review_job = constellation.tasks[task].review
     sentence = (
-        f"{task} waits{_for([called(constellation, shard.fleet, one) for one in waits])}."
-        if held is None
-        else f"{task} {_reviewed(constellation, held)}."
+        f"{name} waits{_for([called(constellation, shard.fleet, source) for source in sources])}."
+        if review_job is None
+        else f"{name} {_waits_for_review(constellation, review_job)}."
     )
     if constellation.head.state is ConstellationState.PAUSED:
-        return _Said(f"{sentence[:-1]}, and the constellation is paused.", [], waits, ["resume"])
-    return _Said(sentence, [], waits)
+        sentence = f"{sentence[:-1]}, and the constellation is paused."
+        return _Explanation(sentence, waits_for=sources, actions=["resume"])
+    return _Explanation(sentence, waits_for=sources)
 
 
 def _ready(
     shard: Shard, constellation: Constellation, spec: TaskSpec, reason: Reason | None, queued: Position | None
-) -> _Said:
+) -> _Explanation:
     # A question and the answer of a goal are done on no device.
     candidates = candidates_of(shard, constellation, spec) if spec.tool else []
     if reason is Reason.MISSING_GRANT:
         candidates = [_as_refused(shard.fleet, constellation, spec, item) for item in candidates]
     if queued is not None:
         candidates = [_as_used(item, queued) for item in candidates]
-    sentence, actions = _held_back(_Ready(shard, constellation, spec, reason, candidates))
+    name = called(constellation, shard.fleet, spec.id)
+    sentence, actions = _held_back(_Ready(shard, constellation, spec, name, reason, candidates))
     if queued is not None and reason is Reason.BUSY:
-        sentence += _place(queued)
+        sentence += _place_in_queue(queued)
     asleep: list[str] = []
     if reason is Reason.DEVICE_AWAY:
         asleep = [item.device for item in candidates if _sleeps(shard, item.device) and item.reason is reason]
         actions = ["open", *actions] if asleep else actions
-    return _Said(sentence, candidates, [], actions, asleep)
+    return _Explanation(sentence, candidates, actions=actions, asleep=asleep)
 
 
 def _as_refused(fleet: Fleet, constellation: Constellation, spec: TaskSpec, candidate: Candidate) -> Candidate:
@@ -323,70 +336,71 @@ def _as_refused(fleet: Fleet, constellation: Constellation, spec: TaskSpec, cand
     return Candidate(candidate.device, False, Reason.MISSING_GRANT, words)
 
 
-def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Said:
+def _at_work(shard: Shard, constellation: Constellation, spec: TaskSpec) -> _Explanation:
     """Explain a task with an open attempt, and the second one beside it."""
     task, record = spec.id, constellation.tasks[spec.id]
+    name = called(constellation, shard.fleet, task)
     attempt = constellation.attempt(task, record.attempt)
     device = shard.fleet.devices.get(attempt.device)
     where = device.name if device else attempt.device
     actions: list[str] = []
     asleep: list[str] = []
     if record.state is TaskState.UNKNOWN:
-        gone = device is None or device.revoked
-        tap = tap_reason(device, constellation.name, task, record.attempt) is not None
-        sentence, actions = _doubted(constellation, task, where, gone=gone, tap=tap), ["mark", "retry"]
-        # The other devices do not matter before a person has spoken.
+        is_gone = device is None or device.revoked
+        needs_tap = tap_reason(device, constellation.name, task, record.attempt) is not None
+        sentence = _doubt(constellation, task, name, where, is_gone=is_gone, needs_tap=needs_tap)
+        # The other devices do not matter before a person has decided.
         words = "has begun it: no other device may take it until you mark or retry it"
-        had = [] if device is None else [Candidate(device.id, False, Reason.MAY_HAVE_HAPPENED, words)]
-        return _Said(sentence, had, [], actions, asleep)
+        candidates = [] if device is None else [Candidate(device.id, False, Reason.MAY_HAVE_HAPPENED, words)]
+        return _Explanation(sentence, candidates, actions=["mark", "retry"])
     if _sleeps(shard, attempt.device):
-        sentence = f"{task} is on {where}, which {_ASLEEP}; it goes on there where it was."
+        sentence = f"{name} is on {where}, which {_ASLEEP}; it continues there where it was."
         asleep, actions = [attempt.device], ["open"]
     else:
-        sentence = _on_device(shard.settings, spec, record, attempt, device)
+        sentence = _on_device(shard.settings, spec, name, record, attempt, device)
     second = hedging.open_hedge(constellation, task, record)
     if second is not None:
-        beside = shard.fleet.devices.get(second.device)
-        name = beside.name if beside else second.device
-        sentence = f"{sentence} It takes long, so a second attempt runs on {name}; the first result counts."
+        second_device = shard.fleet.name_of(second.device)
+        sentence = f"{sentence} It takes long, so a second attempt runs on {second_device}; the first result counts."
     candidates = candidates_of(shard, constellation, spec)
     if not actions:
         # A task at work lacks nothing: that a device takes no new work, or cannot do this, explains nothing of it.
         candidates = [item for item in candidates if item.fits]
-    return _Said(sentence, candidates, [], actions, asleep)
+    return _Explanation(sentence, candidates, actions=actions, asleep=asleep)
 
 
-def _doubted(constellation: Constellation, task: str, where: str, *, gone: bool, tap: bool) -> str:
-    looked = verification.sentence(constellation, task, where)
-    told = constellation.attempt(task, constellation.tasks[task].attempt).detail
-    cause = next((words for words in ENDED_THERE if told.endswith(words)), "")
+def _doubt(constellation: Constellation, task: str, name: str, where: str, *, is_gone: bool, needs_tap: bool) -> str:
+    """Return the sentence about a task that may have happened on a device, which may be gone for good."""
+    verification_words = verification.sentence(constellation, task, where)
+    detail = constellation.attempt(task, constellation.tasks[task].attempt).detail
+    cause = next((words for words in ENDED_THERE if detail.endswith(words)), "")
     cut = f": it was ended there before it was done, because {cause}" if cause else ""
-    begun = f"{task} was started on {where} and may have happened{cut}"
-    if tap:
-        begun = f"{task} waited for a tap on {where} when that was last heard of, and happened only if one came since"
-    if looked:
-        return f"{begun}; {looked} You can mark it, too."
-    way = f"{_GONE_FOR_GOOD}: mark it as you know it" if gone else "Look there, then mark it"
-    return f"{begun}; it is not run twice without your word. {way}, or retry it with confirm."
+    start = f"{name} was started on {where} and may have happened{cut}"
+    if needs_tap:
+        start = f"{name} waited for a tap on {where} when that was last heard of, and happened only if one came since"
+    if verification_words:
+        return f"{start}; {verification_words} You can mark it, too."
+    way = f"{_GONE_FOR_GOOD}: mark it as you know it" if is_gone else "Look there, then mark it"
+    return f"{start}; it is not run twice without your word. {way}, or retry it with confirm."
 
 
 def _on_device(
-    settings: ShardSettings, spec: TaskSpec, record: TaskRecord, attempt: Attempt, device: Device | None
+    settings: ShardSettings, spec: TaskSpec, task: str, record: TaskRecord, attempt: Attempt, device: Device | None
 ) -> str:
-    task, where = spec.id, device.name if device else attempt.device
+    where = device.name if device else attempt.device
     after_ms, then = absence_of(settings, spec, attempt, record.absent_since_ms)
     # Only a device that is off can say that work has stopped which no fence of its own ends there.
     if record.state is TaskState.CANCELLING and device is not None and is_off(device) and then == "wait":
         return (
             f"{task} was asked to stop on {where}, which is off; it counts as cancelled once {where} is back and "
-            f"confirms. If {where} does not come back, revoke it: then you decide whether {task} has happened."
+            f"confirms. If {where} does not come back, revoke it: then you decide whether {spec.id} has happened."
         )
     if record.absent_since_ms:
         return f"{task} is on {where}, which does not answer{_absence_words(after_ms, then)}."
     if device is not None and has_full_disk(device):
         return (
             f"{task} is on {where}, which {full_disk_words(device)}: nothing begins there and no result leaves "
-            "until there is room. Free some space there; it then goes on without a restart."
+            "until there is room. Free some space there; it then continues without a restart."
         )
     if record.reason is Reason.MOVING:
         return f"{task} is moved away from {where}, which drains, to another device once it has stopped there."
@@ -411,7 +425,7 @@ def _as_used(candidate: Candidate, queued: Position) -> Candidate:
     return Candidate(candidate.device, False, Reason.BUSY, f"is busy ({used} of {slots} slots)")
 
 
-def _place(queued: Position) -> str:
+def _place_in_queue(queued: Position) -> str:
     if not queued.tasks:
         return f" It is next, after work of {' and '.join(queued.running)}." if queued.running else " It is next."
     count = f"{queued.tasks} tasks go" if queued.tasks > 1 else "1 task goes"
@@ -424,8 +438,8 @@ def sleeps(device: Device) -> bool:
 
 
 def _sleeps(shard: Shard, device: str) -> bool:
-    known = shard.fleet.devices.get(device)
-    return known is not None and sleeps(known)
+    record = shard.fleet.devices.get(device)
+    return record is not None and sleeps(record)
 
 
 def _absence_words(after_ms: int, then: str) -> str:
@@ -434,18 +448,19 @@ def _absence_words(after_ms: int, then: str) -> str:
     return f"; its work {'begins anew' if then == 'reassign' else 'is given up'} after {after_ms // 1000} s of that"
 
 
-def _for(waits: list[str]) -> str:
-    if not waits:
+def _for(names: list[str]) -> str:
+    if not names:
         return ""
-    return " for " + (waits[0] if len(waits) == 1 else ", ".join(waits[:-1]) + " and " + waits[-1])
+    return " for " + (names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1])
 
 
-def _waits(constellation: Constellation, task: str) -> list[str]:
-    found: dict[str, None] = {}
+def _undecided_sources(constellation: Constellation, task: str) -> list[str]:
+    """Return the tasks that a task waits for: the sources of its gates that are not decided yet."""
+    sources: dict[str, None] = {}
     for key, dependency in constellation.incoming.get(task, {}).items():
         if constellation.gate[key] is GateState.UNDECIDED:
-            found[dependency.source] = None
-    return list(found)
+            sources[dependency.source] = None
+    return list(sources)
 
 
 def _joined_reason(shard: Shard, constellation: Constellation, spec: TaskSpec) -> Reason | None:
@@ -465,43 +480,46 @@ def candidates_of(shard: Shard, constellation: Constellation, spec: TaskSpec) ->
     """Return every device as a candidate with its reason, the fitting ones first."""
     selector = spec.device or Selector()
     needs = needs_in(shard.access, constellation, spec)
-    found = [
+    candidates = [
         judge_device(shard.fleet, device, spec.tool or "", selector, needs)
         for device in shard.fleet.devices.values()
         if not device.revoked
     ]
-    found = [
+    candidates = [
         replace(item, words=_ASLEEP) if item.reason is Reason.DEVICE_AWAY and _sleeps(shard, item.device) else item
-        for item in found
+        for item in candidates
     ]
     index = index_of(shard.fleet)
     tool, tools = spec.tool or "", shard.fleet.tools
-    offered = [tools[item.device].get(tool) if item.device in tools else None for item in found]
-    found = [
-        _weighed(item, index, shard.fleet.devices[item.device], tool, offer)
-        for item, offer in zip(found, offered, strict=True)
+    offers = [tools[item.device].get(tool) if item.device in tools else None for item in candidates]
+    candidates = [
+        _with_drawbacks(item, index, shard.fleet.devices[item.device], tool, offer)
+        for item, offer in zip(candidates, offers, strict=True)
     ]
-    return sorted(found, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
+    return sorted(candidates, key=lambda candidate: (not candidate.fits, shard.fleet.devices[candidate.device].name))
 
 
-def _weighed(candidate: Candidate, index: PaceIndex, device: Device, tool: str, offer: ToolOffer | None) -> Candidate:
+def _with_drawbacks(
+    candidate: Candidate, index: PaceIndex, device: Device, tool: str, offer: ToolOffer | None
+) -> Candidate:
     """Return a candidate with what speaks against it and does not exclude it: its owner's needs, and past runs."""
     if candidate.reason not in (None, Reason.BUSY):
         return candidate
     courtesy = spared_words(device)
     tenths = slow_at(index, tool, device.id) if offer is not None and is_comparable(offer) else 0
-    said = [f"is taken last, because {courtesy}"] if courtesy else []
-    said += [slow_words(tenths, tool)] if tenths else []
-    return replace(candidate, words=", ".join([candidate.words, *said])) if said else candidate
+    drawbacks = [f"is taken last, because {courtesy}"] if courtesy else []
+    drawbacks += [slow_words(tenths, tool)] if tenths else []
+    return replace(candidate, words=", ".join([candidate.words, *drawbacks])) if drawbacks else candidate
 
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A ready task that runs nowhere yet, with its reason and every device as a candidate."""
+    """A ready task that runs nowhere yet, with its display name, its reason and every device as a candidate."""
 
     shard: Shard
     constellation: Constellation
     spec: TaskSpec
+    name: str
     reason: Reason | None
     candidates: list[Candidate]
 
@@ -514,15 +532,15 @@ class _Ready:
         """The devices that the task's reason speaks of."""
         return [item for item in self.candidates if item.reason is self.reason]
 
-    def named(self, candidates: list[Candidate]) -> str:
-        """Return how it is with each device; those that the plan leaves out are a count where they are many."""
+    def device_words(self, candidates: list[Candidate]) -> str:
+        """Return the words about each device; those that the plan leaves out are a count where they are many."""
         outside = [item for item in candidates if item.words == OUTSIDE]
-        counted = outside if len(outside) > NAMED_MOST else []
-        said = [f"{self.device(item).name} {item.words}" for item in candidates if item not in counted]
-        if counted:
-            others = "other devices" if said else "devices"
-            said.append(f"{len(counted)} {others} are not what the plan asks for")
-        return "; ".join(said)
+        unnamed = outside if len(outside) > NAMED_MOST else []
+        clauses = [f"{self.device(item).name} {item.words}" for item in candidates if item not in unnamed]
+        if unnamed:
+            others = "other devices" if clauses else "devices"
+            clauses.append(f"{len(unnamed)} {others} are not what the plan asks for")
+        return "; ".join(clauses)
 
     def device(self, candidate: Candidate) -> Device:
         return self.shard.fleet.devices[candidate.device]
@@ -535,96 +553,96 @@ def _held_back(ready: _Ready) -> tuple[str, list[str]]:
         case Reason.JUDGE:
             question = spec.judge.question if spec.judge is not None else ""
             if spec.person is not None:
-                return f"{spec.id} waits for its judge to choose a result: {question}", []
-            return f"{spec.id} has its result and waits for its judge: {question}", []
+                return f"{ready.name} waits for its judge to choose a result: {question}", []
+            return f"{ready.name} has its result and waits for its judge: {question}", []
         case Reason.PERSON:
-            return _asks_person(spec, record), ["answer"]
+            return _asks_person(spec, ready.name, record), ["answer"]
         case Reason.REVIEW if record.review is not None:
-            return f"{spec.id} {_reviewed(ready.constellation, record.review)}.", []
+            return f"{ready.name} {_waits_for_review(ready.constellation, record.review)}.", []
         case Reason.HELD:
-            return f"{spec.id} is held by a person.", ["release"]
+            return f"{ready.name} is held by a person.", ["release"]
         case Reason.BACKOFF:
-            return f"{spec.id} is tried again soon, after attempt {record.attempt} did not succeed.", []
+            return f"{ready.name} is tried again soon, after attempt {record.attempt} did not succeed.", []
         case Reason.MOMENT:
-            return f"{spec.id} waits for its time: it begins at {utc_words(record.not_before_ms)}.", []
+            return f"{ready.name} waits for its time: it begins at {utc_words(record.not_before_ms)}.", []
         case Reason.PAUSED:
-            return f"{spec.id} is ready, but the constellation is paused.", ["resume"]
+            return f"{ready.name} is ready, but the constellation is paused.", ["resume"]
         case Reason.APPROVAL:
-            return f"{spec.id} waits until the plan is approved.", ["approve"]
+            return f"{ready.name} waits until the plan is approved.", ["approve"]
         case Reason.QUOTA:
-            return f"{spec.id} waits because its group runs as many at once as it may.", []
+            return f"{ready.name} waits because its group runs as many at once as it may.", []
         case _:
             return _without_device(ready)
 
 
-def _asks_person(spec: TaskSpec, record: TaskRecord) -> str:
+def _asks_person(spec: TaskSpec, name: str, record: TaskRecord) -> str:
     if spec.judge is not None and record.code is None:
-        return f"{spec.id} waits for a person, since its judge did not say: {spec.judge.question}"
+        return f"{name} waits for a person, since its judge did not say: {spec.judge.question}"
     if spec.person is None:
         title = CODES[record.code].title if record.code else "it failed"
-        return f"{spec.id} failed ({title}) and waits for a person to say what becomes of it."
+        return f"{name} failed ({title}) and waits for a person to say what becomes of it."
     whom = f"the answer of {_listed(spec.ask)}, which alone counts" if spec.ask else "a person"
-    return f"{spec.id} waits for {whom}: {spec.person}"
+    return f"{name} waits for {whom}: {spec.person}"
 
 
 def _without_device(ready: _Ready) -> tuple[str, list[str]]:
     """Return what the devices lack for a task, with the ways out."""
     spec, fleet, concerned = ready.spec, ready.shard.fleet, ready.concerned
-    near = ready.named(concerned)
+    concerned_words = ready.device_words(concerned)
     match ready.reason:
         case Reason.MISSING_GRANT:
             lacks = "; ".join(f"on {ready.device(item).name}, {item.words}" for item in concerned)
-            return f"{spec.id} waits for a grant: {lacks}.", [item.words for item in concerned]
+            return f"{ready.name} waits for a grant: {lacks}.", [item.words for item in concerned]
         case Reason.MISSING_SECRET:
             unset = missing(needs_in(ready.shard.access, ready.constellation, spec))
             lines = [set_line(name) for name in unset]
-            return f"{spec.id} waits for a secret that is not set: {', '.join(unset)}.", lines
+            return f"{ready.name} waits for a secret that is not set: {', '.join(unset)}.", lines
         case Reason.OWNER_ASKED:
-            asked = ready.constellation.attempt(spec.id, ready.record.attempt)
-            return f"{spec.id} waits for the owner of {fleet.devices[asked.device].name}: {asked.detail}.", []
+            attempt = ready.constellation.attempt(spec.id, ready.record.attempt)
+            return f"{ready.name} waits for the owner of {fleet.devices[attempt.device].name}: {attempt.detail}.", []
         case Reason.DEVICE_AWAY:
             away = [f"{ready.device(item).name} {absent_devices.away_words(fleet, item)}" for item in concerned]
             ways = [*absent_devices.switch_on(fleet, concerned), "reassign"]
-            return f"{spec.id} waits for a device that is away: {'; '.join(away)}.", ways
+            return f"{ready.name} waits for a device that is away: {'; '.join(away)}.", ways
         case Reason.DEVICE_ASIDE:
             aside = [ready.device(item) for item in concerned]
             draining = [device for device in aside if device.draining]
             lines = [f"starloom device resume {quote(device.name)}" for device in draining]
             lines += [f"starloom device share {quote(device.name)}" for device in aside if device.reserved]
-            return f"{spec.id} waits for a device that takes no work now: {near}.", [*lines, "reassign"]
+            return f"{ready.name} waits for a device that takes no work now: {concerned_words}.", [*lines, "reassign"]
         case Reason.NO_CAPABLE_DEVICE:
             return _incapable(ready)
         case Reason.BUSY:
-            return f"{spec.id} waits for a free slot: {near}.", []
+            return f"{ready.name} waits for a free slot: {concerned_words}.", []
         case _:
             free = [item.device for item in ready.candidates if item.fits]
             if free and all(is_strange(fleet, ready.constellation, spec, device) for device in free):
                 until = utc_words(ready.record.since_ms + HOLD_MS)
                 others = listed([fleet.name_of(device) for device in free])
                 owner = "a busy device of the person whose values it takes"
-                return f"{spec.id} waits for {owner}, until {until} at the latest; then another may: {others}.", []
-            return f"{spec.id} is about to start: {ready.named(ready.candidates)}.", []
+                return f"{ready.name} waits for {owner}, until {until} at the latest; then another may: {others}.", []
+            return f"{ready.name} is about to start: {ready.device_words(ready.candidates)}.", []
 
 
 def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     spec, fleet = ready.spec, ready.shard.fleet
-    if left := absent_devices.gone(fleet, spec):
-        told = " and for ".join(absent_devices.gone_words(device) for device in left)
-        return f"{spec.id} waits for {told}.", ["reassign", "edit", "cancel"]
+    if gone := absent_devices.gone(fleet, spec):
+        devices = " and for ".join(absent_devices.gone_words(device) for device in gone)
+        return f"{ready.name} waits for {devices}.", ["reassign", "edit", "cancel"]
     unknown, known = unknown_labels(spec.device or Selector(), fleet.devices.values())
     if unknown:
-        there = f"labels that there are: {few(known, NAMED_MOST)}" if known else "no device has any"
+        hint = f"labels that there are: {few(known, NAMED_MOST)}" if known else "no device has any"
         lines = [f"starloom device label DEVICE {quote(label)}" for label in unknown]
         word = "label" if len(unknown) == 1 else "labels"
-        return f"{spec.id} waits for a device with the {word} {listed(unknown)}; {there}.", [*lines, "edit", "cancel"]
-    said = ready.named(ready.candidates)
-    if lines := _allowing(ready.shard, ready.constellation, spec):
-        return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
+        return f"{ready.name} waits for a device with the {word} {listed(unknown)}; {hint}.", [*lines, "edit", "cancel"]
+    words = ready.device_words(ready.candidates)
+    if lines := _lines_that_give_secret(ready.shard, ready.constellation, spec):
+        return f"{ready.name} waits because no device may have its secret: {words}.", [*lines, "edit", "skip"]
     ways = ["reassign", "edit", "cancel"] if absent_devices.names_devices(spec.device) else ["enroll"]
-    return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ways
+    return f"{ready.name} waits because no device can do {spec.tool}: {words or 'there are none'}.", ways
 
 
-def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:
+def _lines_that_give_secret(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the lines that give a task's secret to devices which lack nothing else."""
     needs = needs_in(shard.access, constellation, spec)
     if needs is None:
@@ -639,44 +657,44 @@ def _allowing(shard: Shard, constellation: Constellation, spec: TaskSpec) -> lis
     return list(dict.fromkeys(line for line in lines if line is not None))[:NAMED_MOST]
 
 
-def _reviewed(constellation: Constellation, name: str) -> str:
+def _waits_for_review(constellation: Constellation, name: str) -> str:
     """Return what a held task waits for, with the moment at which its review ends at the latest."""
     job = constellation.jobs[name]
-    ended = ", ".join(dict.fromkeys(called.rpartition("/")[0] for called in job.tasks[:NAMED_MOST]))
+    tasks = ", ".join(dict.fromkeys(key.rpartition("/")[0] for key in job.tasks[:NAMED_MOST]))
     if any(question.id.endswith(job.id) for question in escalations.open_wishes(constellation)):
-        return f"waits until a person decides what the review of {ended} asks for"
-    until = utc_words(review.latest_ms(job))
-    return f"waits for a review of {ended} by the model until {until} at the latest"
+        return f"waits until a person decides what the review of {tasks} asks for"
+    until = utc_words(review.latest_end_ms(job))
+    return f"waits for a review of {tasks} by the model until {until} at the latest"
 
 
-def _of_a_choice(constellation: Constellation, task: str, record: TaskRecord) -> str:
+def _words_of_judge(constellation: Constellation, task: str, record: TaskRecord) -> str:
     """Return why a vote took no result, in the words of its judge or of a person; empty for any other task."""
     if constellation.specs[task].judge is None or record.code is not Code.NO_WINNER or record.marked is None:
         return ""
     return str(parse(record.marked)["text"])
 
 
-def _no_time(constellation: Constellation, task: str, record: TaskRecord) -> str:
+def _wrong_time(constellation: Constellation, task: str, record: TaskRecord) -> str:
     moment = constellation.specs[task].not_before
     try:
-        found = named_ms(constellation, moment, record.since_ms) if moment is not None else 0
+        at_ms = named_ms(constellation, moment, record.since_ms) if moment is not None else 0
     except NoMoment as error:
         return f": {error}"
-    return f": the time was {utc_words(found)}" if found else ""
+    return f": the time was {utc_words(at_ms)}" if at_ms else ""
 
 
 def _turns(constellation: Constellation, task: str, group: GroupRecord, repeat: Repeat) -> str:
-    made = len(constellation.children.get(task, ()))
-    told = f"{task} has had {made} of at most {repeat.most} turns"
+    count = len(constellation.children.get(task, ()))
+    words = f"{task} has had {count} of at most {repeat.most} turns"
     if group.code is Code.CONDITION_UNMET:
-        return f"{task} failed: its condition is not met after {made} turns. {CODES[group.code].hint}"
+        return f"{task} failed: its condition is not met after {count} turns. {CODES[group.code].hint}"
     if group.state is GroupState.SUCCEEDED:
-        return f"{told} and is done{', since its condition is met' if repeat.until is not None else ''}."
+        return f"{words} and is done{', since its condition is met' if repeat.until is not None else ''}."
     if group.state is not GroupState.EXPANDED:
-        return f"{told} and is {group.state}."
+        return f"{words} and is {group.state}."
     last = turns_of(constellation, task)[-1]
     due_ms = constellation.tasks[last].not_before_ms
-    return f"{told}; {last} begins at {utc_words(due_ms)}." if due_ms else f"{told}; {last} is the present one."
+    return f"{words}; {last} begins at {utc_words(due_ms)}." if due_ms else f"{words}; {last} is the present one."
 
 
 def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
@@ -689,67 +707,66 @@ def _ways_of_a_skipped(constellation: Constellation, task: str) -> list[str]:
     return [controls.retry_line(constellation, cause)]
 
 
-def _hint(code: Code | None, said: str) -> str:
+def _hint(code: Code | None, detail: str) -> str:
     """Return the way out of a failure; a refusal whose words offer no line has none that could be typed.
 
-    A device that says why a tool cannot be used has said what to mend.
+    A device that says why a tool cannot be used has said what to fix.
     """
-    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in said) or (code is Code.TOOL_UNAVAILABLE and said):
+    if code is None or (code is Code.POLICY_REFUSED and NO_LINE in detail):
         return ""
-    return CODES[code].hint
+    return "" if code is Code.TOOL_UNAVAILABLE and detail else CODES[code].hint
 
 
-def _without(constellation: Constellation, task: str) -> str:
-    """Return what a constellation leaves out if it goes on without a failed task; empty if nothing waits for that."""
+def _left_out_by_skip(constellation: Constellation, task: str) -> str:
+    """Return what a constellation leaves out if it continues without a failed task; empty if nothing waits for that."""
     if has_successor(constellation, task) or "skip" not in controls.possible(constellation, task):
         return ""
     group = constellation.specs[task].group
     if group is not None and group in constellation.groups:
         children = constellation.children.get(group, {})
-        done = sum(constellation.record(child).state == "succeeded" for child in children)
-        return (
-            f" Going on without it leaves out its part; {done} of {len(children)} of {group} are done." if done else ""
-        )
-    after = [
-        one.target
-        for one in constellation.outgoing.get(task, {}).values()
-        if constellation.record(one.target).state == "skipped"
+        count = sum(constellation.record(child).state == "succeeded" for child in children)
+        part = f" Going on without it leaves out its part; {count} of {len(children)} of {group} are done."
+        return part if count else ""
+    skipped = [
+        dependency.target
+        for dependency in constellation.outgoing.get(task, {}).values()
+        if constellation.record(dependency.target).state == "skipped"
     ]
-    if not after:
+    if not skipped:
         return ""
-    return f" Going on without it leaves out {few(list(dict.fromkeys(after)), NAMED_MOST)}, too."
+    return f" Going on without it leaves out {few(list(dict.fromkeys(skipped)), NAMED_MOST)}, too."
 
 
 def _ended(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str, list[str]]:
-    record = constellation.tasks[task]
+    record, name = constellation.tasks[task], called(constellation, fleet, task)
     attempt = constellation.last_attempt(task)
     match record.state:
         case TaskState.SKIPPED if record.reason is Reason.LEFT_OUT:
             ways = _ways_of_a_skipped(constellation, task)
-            return f"{task} was left out, because the chance to end in time had become small.", ways
+            return f"{name} was left out, because the chance to end in time had become small.", ways
         case TaskState.SKIPPED if record.reason is Reason.NO_CAPABLE_DEVICE:
             ways = _ways_of_a_skipped(constellation, task)
             unable = unable_words(fleet, constellation.specs[task]) or "no device could do it"
-            return f"{task} was skipped: it is optional, and {unable}.", ways
+            return f"{name} was skipped: it is optional, and {unable}.", ways
         case TaskState.SKIPPED if record.reason is Reason.SKIPPED_BY_PERSON:
-            return f"{task} was skipped by a person.", _ways_of_a_skipped(constellation, task)
+            return f"{name} was skipped by a person.", _ways_of_a_skipped(constellation, task)
         case TaskState.SKIPPED:
             cause = record.cause or "not_chosen"
-            before = skipped_by_person(constellation, task) if cause == "not_chosen" else ""
-            needless = f"a person skipped {before}" if before else "it was not needed"
+            source = skipped_by_person(constellation, task) if cause == "not_chosen" else ""
+            needless = f"a person skipped {source}" if source else "it was not needed"
             words = needless if cause == "not_chosen" else f"{cause} did not succeed"
-            return f"{task} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
+            return f"{name} was skipped because {words}.", _ways_of_a_skipped(constellation, task)
         case TaskState.FAILED:
             return _failed(constellation, fleet, task, record, attempt)
         case TaskState.CANCELLED if record.reason is Reason.HOPELESS:
             rule = constellation.specs[task].stop_when
             last = attempt.progress.points[-1] if attempt is not None and attempt.progress is not None else None
-            told = f": {rule.name} was {last.value} after {last.lines} reports" if rule and last else ""
-            return f"{task} was stopped as hopeless by its plan{told}.", ["retry"]
+            figures = f": {rule.name} was {last.value} after {last.lines} reports" if rule and last else ""
+            return f"{name} was stopped as hopeless by its plan{figures}.", ["retry"]
         case TaskState.CANCELLED:
-            return f"{task} was cancelled.", ["retry"]
+            return f"{name} was cancelled.", ["retry"]
         case _:
-            return f"{task} is done{', and its result was checked' if record.checked else ''}.", []
+            return f"{name} is done{', and its result was checked' if record.checked else ''}.", []
 
 
 def _failed(
@@ -757,16 +774,16 @@ def _failed(
 ) -> tuple[str, list[str]]:
     """Return why a task failed, with its ways out."""
     title = CODES[record.code].title if record.code else "it failed"
-    said = (attempt.detail if attempt is not None else "") or _of_a_choice(constellation, task, record)
-    hint = _hint(record.code, said)
-    detail = f": {said.rstrip().removesuffix('.')}" if said else ""
+    words = (attempt.detail if attempt is not None else "") or _words_of_judge(constellation, task, record)
+    hint = _hint(record.code, words)
+    detail = f": {words.rstrip().removesuffix('.')}" if words else ""
     if record.code is Code.MOMENT_OUTSIDE:
-        detail = _no_time(constellation, task, record)
-    says = any(check.says for check in constellation.specs[task].checks)
-    needs_retry = record.code in _NOTHING_DONE or (record.code is Code.CHECK_FAILED and says)
+        detail = _wrong_time(constellation, task, record)
+    has_check_words = any(check.says for check in constellation.specs[task].checks)
+    needs_retry = record.code in _NOTHING_DONE or (record.code is Code.CHECK_FAILED and has_check_words)
     ways = ["retry"] if needs_retry else ["retry", "mark"]
-    read, again = brought_files.way_out(constellation, fleet, task)
-    ways[1:1] = again
+    read_again_words, read_again_ways = brought_files.way_out(constellation, fleet, task)
+    ways[1:1] = read_again_ways
     can_retry = "retry" in controls.possible(constellation, task)
     if record.code is Code.FILE_NOT_FOUND and can_retry and constellation.specs[task].group is None:
         # A retry of the same path helps only somebody who has put the file there.
@@ -775,8 +792,8 @@ def _failed(
         longer_s = 2 * constellation.specs[task].timeouts.start_to_close_s
         ways.insert(0, f"{controls.retry_line(constellation, task)} --timeout {longer_s}s")
     cause = detail.removeprefix(": ") if controls.says_all(record, attempt) and detail else title + detail
-    without = _without(constellation, task)
-    ways += ["skip"] if without else []
-    file = brought_files.file_of(constellation, task)
-    of_file = f" ({file})" if file else ""
-    return f"{task}{of_file} failed: {cause}. {hint}".rstrip() + read + without, ways
+    left_out_words = _left_out_by_skip(constellation, task)
+    ways += ["skip"] if left_out_words else []
+    of_file = f" ({file})" if (file := brought_files.file_of(constellation, task)) else ""
+    name = called(constellation, fleet, task)
+    return f"{name}{of_file} failed: {cause}. {hint}".rstrip() + read_again_words + left_out_words, ways

@@ -1,12 +1,12 @@
 """Alarms of a schedule: the end of a firing raises one, ends it, or could not see whether the trouble lasts.
 
 Only a look that found it well ends an alarm, and each device that looked when it was raised must have looked since. A
-device that was removed, or that the schedule asks no longer, holds none. Decides no notice; `schedules` does.
+device that was removed, or that the schedule no longer asks, keeps no alarm going. Decides no notice; `schedules` does.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final, NamedTuple
 
 from starloom.core.placement.device_groups.left_out import looks, nobody_asked
 from starloom.core.placement.device_groups.off_devices import since_words
@@ -19,33 +19,45 @@ from starloom_protocol.vocabulary import ConstellationState
 _NAMED_MOST = 4
 
 
+class AlarmState(NamedTuple):
+    """The fields of a firing that tell of its alarm."""
+
+    alarm: bool
+    """There is trouble, or it is not known whether the trouble of an earlier firing is over."""
+    blind: bool
+    """This firing could not tell."""
+    looked: list[str]
+    """The looks, as GROUP/DEVICE, that must find it well before the alarm ends."""
+    seen_ms: int
+    """The end of the last firing that could tell."""
+
+
+NO_ALARM: Final = AlarmState(alarm=False, blind=False, looked=[], seen_ms=0)
+
+
 def is_watch(constellation: Constellation) -> bool:
     """Whether the plan of a firing has a sentence that tells of trouble."""
     return any(one.alarm for one in constellation.head.sentences)
 
 
-def judged(before: Firing | None, constellation: Constellation, fleet: Fleet) -> dict[str, Any]:
-    """Return the fields of a firing that tell of its alarm, by those of the firing before it."""
-    alarm, looked = (before.alarm, before.looked) if before is not None else (False, [])
-    blind, seen_ms = (before.blind, before.seen_ms) if before is not None else (False, 0)
+def alarm_after(last: Firing | None, constellation: Constellation, fleet: Fleet) -> AlarmState:
+    """Return the alarm after the end of a firing, given the `last` firing before it."""
+    before = AlarmState(last.alarm, last.blind, last.looked, last.seen_ms) if last is not None else NO_ALARM
     answer: Answer | None = constellation.tables["answer"].get("")
     if constellation.head.state is not ConstellationState.SUCCEEDED or answer is None:
-        return {"alarm": alarm, "blind": blind, "looked": looked, "seen_ms": seen_ms}
+        return before
     if not is_watch(constellation):
-        return {}
-    saw_nothing = nobody_asked(constellation)
+        return NO_ALARM
     seen, unseen = looks(constellation, fleet)
-    if not answer.alarm and (saw_nothing or _says_nothing(constellation, answer)):
-        return {"alarm": alarm, "blind": True, "looked": looked, "seen_ms": seen_ms}
-    still = [one for one in looked if one in unseen]
-    holds = sorted({*seen, *still}) if answer.alarm else still
-    waits = bool(still) and not answer.alarm
-    return {
-        "alarm": answer.alarm or (alarm and waits),
-        "blind": alarm and waits,
-        "looked": holds if answer.alarm or alarm else [],
-        "seen_ms": seen_ms if alarm and waits else constellation.head.ended_ms,
-    }
+    if not answer.alarm and (nobody_asked(constellation) or _says_nothing(constellation, answer)):
+        return before._replace(blind=True)
+    unconfirmed = [look for look in before.looked if look in unseen]
+    if answer.alarm:
+        looked = sorted({*seen, *unconfirmed})
+        return AlarmState(alarm=True, blind=False, looked=looked, seen_ms=constellation.head.ended_ms)
+    if before.alarm and unconfirmed:
+        return before._replace(blind=True, looked=unconfirmed)
+    return NO_ALARM._replace(seen_ms=constellation.head.ended_ms)
 
 
 def _says_nothing(constellation: Constellation, answer: Answer) -> bool:
@@ -58,5 +70,5 @@ def not_known(now: Firing, constellation: Constellation, fleet: Fleet, at_ms: in
     since = since_words(now.seen_ms, at_ms) if now.seen_ms else "yet"
     if nobody_asked(constellation) or not now.looked:
         return f"not known: nobody could look {since}. "
-    names = sorted({fleet.name_of(one.partition("/")[2]) for one in now.looked})
+    names = sorted({fleet.name_of(look.partition("/")[2]) for look in now.looked})
     return f"not known whether it is well again: {few(names, _NAMED_MOST)} could not look {since}. "

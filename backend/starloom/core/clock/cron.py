@@ -76,8 +76,8 @@ def _fields(cron: str) -> str:
 
 def _beyond_a_day(fields: str) -> str:
     """Return the first time of words that no day has, such as 25:00."""
-    times = (found for found in _TIME.finditer(fields) if int(found[1]) > 23 or int(found[2]) > 59)
-    return next((found[0] for found in times), "")
+    times = (time for time in _TIME.finditer(fields) if int(time[1]) > 23 or int(time[2]) > 59)
+    return next((time[0] for time in times), "")
 
 
 def moments_after(cron: str, zone: str, at_ms: int, *, back: bool = False) -> Iterator[int]:
@@ -96,31 +96,35 @@ def moments_after(cron: str, zone: str, at_ms: int, *, back: bool = False) -> It
         step = _STEP.fullmatch(fields)
         most, whole = (24, "a day") if step is not None and step[2].lower() == "hour" else (60, "an hour")
         if step is not None and (not int(step[1]) or most % int(step[1])):
-            said = f"{quoted(cron)} has no even steps: {step[1]} does not divide {whole}"
             raise BadClock(
-                "cron", said, "Take a number that does, or write the five fields, as in `0,7,14,21 * * * *`."
+                "cron",
+                f"{quoted(cron)} has no even steps: {step[1]} does not divide {whole}",
+                "Take a number that does, or write the five fields, as in `0,7,14,21 * * * *`.",
             )
-        five = "minute, hour, day, month and weekday are five"
-        said = f"{quoted(cron)} has {count} fields; {five}, or words that say how often replace them"
-        raise BadClock("cron", said, "" if _ONE_TIME.isdisjoint(fields.lower().split()) else _ONCE)
-    there = zone_of(zone)
+        raise BadClock(
+            "cron",
+            f"{quoted(cron)} has {count} fields; minute, hour, day, month and weekday are five, "
+            "or words that say how often replace them",
+            "" if _ONE_TIME.isdisjoint(fields.lower().split()) else _ONCE,
+        )
+    time_zone = zone_of(zone)
     try:
-        moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(there)
+        moment = datetime.fromtimestamp(at_ms / 1000, tz=UTC).astimezone(time_zone)
     except (OverflowError, ValueError) as error:
         raise BadClock("cron", "the calendar ends with the year 9999") from error
     try:
         clock = CronSim(fields, moment, reverse=back)
     except CronSimError as error:
-        wrong = str(error).removeprefix("Bad ").removeprefix("bad ")
-        raise BadClock("cron", f"{quoted(cron)} is not a schedule: its {wrong} is not valid") from error
+        field = str(error).removeprefix("Bad ").removeprefix("bad ")
+        raise BadClock("cron", f"{quoted(cron)} is not a schedule: its {field} is not valid") from error
     return _in_calendar(_with_half_hours(fields, clock, moment, back=back))
 
 
 def _in_calendar(clock: Iterator[datetime]) -> Iterator[int]:
     """Yield moments as long as there are dates: a date has a year of four digits."""
     with suppress(OverflowError):
-        for found in clock:
-            yield round(found.timestamp()) * 1000
+        for moment in clock:
+            yield round(moment.timestamp()) * 1000
 
 
 def _with_half_hours(fields: str, clock: Iterator[datetime], before: datetime, *, back: bool) -> Iterator[datetime]:
@@ -128,16 +132,17 @@ def _with_half_hours(fields: str, clock: Iterator[datetime], before: datetime, *
 
     The library goes by whole hours of elapsed time, and so steps over half of an hour; from the other side, over none.
     """
-    for found in clock:
-        if _past_hour(found) != _past_hour(before):
+    for moment in clock:
+        if _past_hour(moment) != _past_hour(before):
             last = before.astimezone(UTC)
-            between = takewhile(last.__gt__ if back else last.__lt__, CronSim(fields, found, reverse=not back))
+            between = takewhile(last.__gt__ if back else last.__lt__, CronSim(fields, moment, reverse=not back))
             yield from reversed([*between])
-        yield found
-        before = found
+        yield moment
+        before = moment
 
 
 def _past_hour(at: datetime) -> timedelta:
+    """Return by how much the offset of a zone is beyond whole hours."""
     return (at.utcoffset() or timedelta()) % timedelta(hours=1)
 
 
@@ -147,10 +152,10 @@ def following(cron: str, zone: str, after_ms: int, count: int = 1) -> list[int]:
     Raises:
         BadClock: the expression or zone is invalid, or there is no such moment.
     """
-    found = list(islice(moments_after(cron, zone, after_ms), count))
-    if not found:
+    moments = list(islice(moments_after(cron, zone, after_ms), count))
+    if not moments:
         raise BadClock("cron", f"{quoted(cron)} has no further time")
-    return found
+    return moments
 
 
 def passed(cron: str, zone: str, from_ms: int, until_ms: int, most: int) -> list[int]:
@@ -181,12 +186,12 @@ def words_for(cron: str, zone: str, ahead: Sequence[int]) -> str:
     Raises:
         BadClock: as `following`.
     """
-    said, (minute, hour, *_) = in_words(cron), _fields(cron).split()
+    words, (minute, hour, *_) = in_words(cron), _fields(cron).split()
     if not (minute.isdecimal() and hour.isdecimal()):
-        return said
-    meant, there = time(int(hour), int(minute)), zone_of(zone)
+        return words
+    due, time_zone = time(int(hour), int(minute)), zone_of(zone)
     for moment in ahead:
-        at = datetime.fromtimestamp(moment / 1000, tz=there)
-        if at.time() != meant:
-            return f"{said}; {meant:%H:%M} does not exist on {at.day} {at:%B %Y}, so it fires at {at:%H:%M} then"
-    return said
+        at = datetime.fromtimestamp(moment / 1000, tz=time_zone)
+        if at.time() != due:
+            return f"{words}; {due:%H:%M} does not exist on {at.day} {at:%B %Y}, so it fires at {at:%H:%M} then"
+    return words

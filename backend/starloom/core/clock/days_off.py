@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
 from starloom.core.clock.cron import BadClock, moments_after, zone_of
@@ -35,6 +35,7 @@ _ISO: Final = re.compile(r"(?:(\d{4})-)?(\d\d)-(\d\d)")
 _DAY_FIRST: Final = re.compile(r"(\d{1,2})(?:st|nd|rd|th|\.)? (?:of )?([A-Za-z]{3,9})\.?(?: (\d{4}))?")
 _MONTH_FIRST: Final = re.compile(r"([A-Za-z]{3,9})\.? (\d{1,2})(?:st|nd|rd|th)?(?: (\d{4}))?")
 _SPAN: Final = re.compile(r" (?:to|until|till|through|bis) | ?[/\u2013] ?| - ")
+"""The words between two days. *bis* is German: requests in words may be, and calendars that people copy from are."""
 _BETWEEN: Final = re.compile(r"[,;] ?(?:and )?| and ")
 _FIXED: Final = {
     "christmas day": (12, 25),
@@ -64,6 +65,21 @@ _ZONE: Final = re.compile(r';TZID="?([^";]+)')
 _EXAMPLE: Final = "Write 25 December, 2026-12-31, or 24 December to 2 January; commas between several."
 
 _Day = tuple[int | None, int, int]
+"""Year, month and day of the month; no year if the day counts in each year."""
+
+
+class LeftOut(NamedTuple):
+    """A moment at which a schedule does not fire, and the day or span of days that leaves it out, in words."""
+
+    at_ms: int
+    days: str
+
+
+class NextFirings(NamedTuple):
+    """The next moments of a schedule, and those left out before the last of them: the first of each span."""
+
+    moments: list[int]
+    left_out: list[LeftOut]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +94,7 @@ class _Span:
         return first if first == last else f"{first}/{last}"
 
     def end_from(self, day: date) -> date | None:
-        """Return its last day, if it has this day."""
+        """Return its last day if it has this day, None otherwise."""
         if self.first[0] is not None:
             first, last = date(*_whole(self.first)), date(*_whole(self.last))
             return last if first <= day <= last else None
@@ -97,27 +113,27 @@ def days_in(text: str, zone: str = "UTC") -> list[str]:
     before.
 
     Raises:
-        BadClock: naming the first that is no day.
+        BadClock: naming the first that is not a day.
     """
     if len(text) > TEXT_MOST:
         raise BadClock(PLACE, f"the days have {len(text)} characters, and at most {TEXT_MOST} are read")
     if text.lstrip().startswith(_CALENDAR):
-        found = list(dict.fromkeys(_of_calendar(text, zone_of(zone))))
+        entries = list(dict.fromkeys(_days_of_calendar(text, zone_of(zone))))
     else:
         # One blank between words: no pattern tries each blank of a long run.
         plain = " ".join(text.replace("\n", " , ").split()).replace(" ,", ",")
         parts = (part.strip(" .") for part in _BETWEEN.split(plain))
-        found = list(dict.fromkeys(_span(part).text() for part in parts if part))
-    if len(found) > ENTRIES_MOST:
-        raise BadClock(PLACE, f"{len(found)} days or spans are named, and at most {ENTRIES_MOST} are kept")
-    return found
+        entries = list(dict.fromkeys(_span(part).text() for part in parts if part))
+    if len(entries) > ENTRIES_MOST:
+        raise BadClock(PLACE, f"{len(entries)} days or spans are named, and at most {ENTRIES_MOST} are kept")
+    return entries
 
 
-def without_days(words: str) -> tuple[str, str]:
+def split_exception_at_end(words: str) -> tuple[str, str]:
     """Return the words before an *except* or *not* at their end, and the days behind it; no days where it has none."""
     words = " ".join(words.split())
-    for one in [*_EXCEPT.finditer(words)][-_EXCEPTS_MOST:]:
-        before, days = words[: one.start()], words[one.end() :]
+    for exception in [*_EXCEPT.finditer(words)][-_EXCEPTS_MOST:]:
+        before, days = words[: exception.start()], words[exception.end() :]
         if _HOLIDAYS.fullmatch(days.strip(" .")):
             return before, days
         try:
@@ -128,18 +144,18 @@ def without_days(words: str) -> tuple[str, str]:
     return words, ""
 
 
-def days_first(words: str) -> tuple[str, str]:
+def split_exception_at_start(words: str) -> tuple[str, str]:
     """Return the days of an *except* with which words begin, and the words behind them; no days where it has none."""
     words = words.strip()
     words = f"{words} " if words.startswith(",") else f" {words} "
-    one = _EXCEPT.match(words)
-    if one is not None and (holidays := _HOLIDAYS_FIRST.match(words, one.end())):
+    exception = _EXCEPT.match(words)
+    if exception is not None and (holidays := _HOLIDAYS_FIRST.match(words, exception.end())):
         return holidays[0], words[holidays.end() :].strip()
-    said = words[one.end() :].split() if one is not None else []
-    for count in range(min(len(said), _DAY_WORDS_MOST), 0, -1):
+    behind = words[exception.end() :].split() if exception is not None else []
+    for count in range(min(len(behind), _DAY_WORDS_MOST), 0, -1):
         try:
-            if days_in(days := " ".join(said[:count]).rstrip(",")):
-                return days, " ".join(said[count:])
+            if days_in(days := " ".join(behind[:count]).rstrip(",")):
+                return days, " ".join(behind[count:])
         except BadClock:
             continue
     return "", words.strip()
@@ -150,54 +166,52 @@ def in_words(days: Iterable[str]) -> str:
     return ", ".join(_words(_span(text)) for text in days)
 
 
-def firing(
-    cron: str, zone: str, after_ms: int, days: Sequence[str], count: int = 1
-) -> tuple[list[int], list[tuple[int, str]]]:
-    """Return the next moments, and those left out before the last of them: the first of each span, with its words.
+def next_firings(cron: str, zone: str, after_ms: int, days: Sequence[str], count: int = 1) -> NextFirings:
+    """Return the next `count` moments that are on none of the days, and those that are left out before the last.
 
     Raises:
         BadClock: the clock or a day is invalid, or no moment remains.
     """
     spans = [_span(text) for text in days]
-    there = zone_of(zone)
-    found: list[int] = []
-    left_out: list[tuple[int, str]] = []
+    time_zone = zone_of(zone)
+    firings = NextFirings(moments=[], left_out=[])
     start = after_ms
     for _ in range(_SKIPS_MOST if spans else 1):
         resume = None
         for moment in moments_after(cron, zone, start):
-            day = datetime.fromtimestamp(moment / 1000, tz=there).date()
+            day = datetime.fromtimestamp(moment / 1000, tz=time_zone).date()
             span, end = _covering(spans, day)
             if span is not None and end is not None:
-                left_out.append((moment, _words(span)))
+                firings.left_out.append(LeftOut(moment, _words(span)))
                 # Of a day that ends twice, as its clock goes back at midnight, the second end.
-                resume = datetime.combine(end, time.max.replace(fold=1), there)
+                resume = datetime.combine(end, time.max.replace(fold=1), time_zone)
                 break
-            found.append(moment)
-            if len(found) == count:
-                return found, left_out
+            firings.moments.append(moment)
+            if len(firings.moments) == count:
+                return firings
         if resume is None:
             break
         start = int(resume.astimezone(UTC).timestamp() * 1000)
         if start > after_ms + _AHEAD_MOST_MS:
             break
-    if not found:
-        why = ", since all are left out" if left_out else ""
-        raise BadClock(PLACE if left_out else "cron", f"{quoted(cron)} has no further time{why}")
-    return found, left_out
+    if not firings.moments:
+        why = ", since all are left out" if firings.left_out else ""
+        raise BadClock(PLACE if firings.left_out else "cron", f"{quoted(cron)} has no further time{why}")
+    return firings
 
 
 def fires_on(moments: Iterable[int], zone: str, days: Sequence[str]) -> list[int]:
     """Return the moments that are on none of the days."""
-    spans, there = [_span(text) for text in days], zone_of(zone)
+    spans, time_zone = [_span(text) for text in days], zone_of(zone)
     return [
         moment
         for moment in moments
-        if _covering(spans, datetime.fromtimestamp(moment / 1000, tz=there).date())[0] is None
+        if _covering(spans, datetime.fromtimestamp(moment / 1000, tz=time_zone).date())[0] is None
     ]
 
 
 def _covering(spans: Iterable[_Span], day: date) -> tuple[_Span | None, date | None]:
+    """Return the first span that has this day, with its last day; None and None if the day is in none of them."""
     for span in spans:
         if (end := span.end_from(day)) is not None:
             return span, end
@@ -208,19 +222,19 @@ def _span(text: str) -> _Span:
     parts = _SPAN.split(_BEGIN.sub("", text, count=1))
     if _HOLIDAYS.fullmatch(text):
         hint = "Name their days, such as 24 December to 26 December, or give a calendar file that has them "
-        named = "holidays" if "holiday" in text.casefold() else text
+        feast = "holidays" if "holiday" in text.casefold() else text
         raise BadClock(
-            PLACE, f"this hub does not know which days are {named} where you live", f"{hint}(`--except-file FILE.ics`)."
+            PLACE, f"this hub does not know which days are {feast} where you live", f"{hint}(`--except-file FILE.ics`)."
         )
     if len(parts) > 2:
-        raise BadClock(PLACE, f"{quoted(text[:80])} is no day and no span of days", _EXAMPLE)
+        raise BadClock(PLACE, f"{quoted(text[:80])} is not a day or a span of days", _EXAMPLE)
     first, last = _day(parts[0]), _day(parts[-1])
     if first[0] is None and last[0] is not None:
         first = (last[0] - (first[1:] > last[1:]), *first[1:])
     elif last[0] is None and first[0] is not None:
         last = (first[0] + (first[1:] > last[1:]), *last[1:])
     for day in (first, last):
-        _check(day, text)
+        _check_date(day, text)
     if first[0] is not None and _whole(last) < _whole(first):
         raise BadClock(PLACE, f"{quoted(text[:80])} ends before it begins", _EXAMPLE)
     return _Span(first, last)
@@ -232,35 +246,35 @@ def _day(text: str) -> _Day:
         return (None, *fixed)
     if iso := _ISO.fullmatch(text):
         return (int(iso[1]) if iso[1] else None, int(iso[2]), int(iso[3]))
-    if said := _DAY_FIRST.fullmatch(text):
-        day, month, year = said[1], said[2], said[3]
-    elif said := _MONTH_FIRST.fullmatch(text):
-        month, day, year = said[1], said[2], said[3]
+    if match := _DAY_FIRST.fullmatch(text):
+        day, month, year = match[1], match[2], match[3]
+    elif match := _MONTH_FIRST.fullmatch(text):
+        month, day, year = match[1], match[2], match[3]
     elif _OF_THE_WEEK.fullmatch(text):
         raise BadClock(
             PLACE,
-            f"{quoted(text)} is of the week, and these are dates; the rhythm says on which days of the week it fires, "
-            "such as Monday to Friday",
+            f"{quoted(text)} is a day of the week, and these are dates; the rhythm says on which days of the week it "
+            "fires, such as Monday to Friday",
             'Write `--cron "every weekday at 8"`, `--cron "0 8 * * 1-5"`, or `every day at 8 except Sundays`.',
         )
     else:
-        raise BadClock(PLACE, f"{quoted(text[:80])} is no day", _EXAMPLE)
+        raise BadClock(PLACE, f"{quoted(text[:80])} is not a day", _EXAMPLE)
     number = next((at for at, name in enumerate(_MONTHS, 1) if name.casefold().startswith(month.casefold())), 0)
     if not number:
-        raise BadClock(PLACE, f"{quoted(month)} is no month", _EXAMPLE)
+        raise BadClock(PLACE, f"{quoted(month)} is not a month", _EXAMPLE)
     return (int(year) if year else None, number, int(day))
 
 
-def _check(day: _Day, text: str) -> None:
+def _check_date(day: _Day, text: str) -> None:
     try:
         date(*_whole(day))
     except ValueError:
         raise BadClock(PLACE, f"{quoted(text[:80])} names a day that no calendar has", _EXAMPLE) from None
 
 
-def _of_calendar(text: str, zone: ZoneInfo) -> Iterator[str]:
+def _days_of_calendar(text: str, zone: ZoneInfo) -> Iterator[str]:
     for event in _UNFOLDED.sub("", text).split(_BEGINS)[1:]:
-        fields = {found[1]: found for found in _FIELD.finditer(event.partition(_ENDS)[0])}
+        fields = {field[1]: field for field in _FIELD.finditer(event.partition(_ENDS)[0])}
         name = quoted(fields["SUMMARY"][3][:80] if "SUMMARY" in fields else "an event")
         begins, ends = (_calendar_moment(fields.get(part), zone) for part in ("DTSTART", "DTEND"))
         if begins is None:
@@ -278,16 +292,18 @@ def _calendar_moment(field: re.Match[str] | None, zone: ZoneInfo) -> datetime | 
     """Return a moment of a calendar in a schedule's zone; a day alone begins at midnight there."""
     if field is None:
         return None
-    text, home = field[3], zone
+    text, event_zone = field[3], zone
     with suppress(BadClock):  # of a program's own zone, only the wall clock is known
-        of = _ZONE.match(field[2])
-        home = zone_of(of[1]) if of else zone
+        zone_field = _ZONE.match(field[2])
+        event_zone = zone_of(zone_field[1]) if zone_field else zone
     form = "%Y%m%dT%H%M%S" if "T" in text else "%Y%m%d"
     try:
-        said = datetime.strptime(text.removesuffix("Z"), form).replace(tzinfo=UTC if text.endswith("Z") else home)
+        moment = datetime.strptime(text.removesuffix("Z"), form).replace(
+            tzinfo=UTC if text.endswith("Z") else event_zone
+        )
     except ValueError:
         return None
-    return said.astimezone(zone)
+    return moment.astimezone(zone)
 
 
 def _iso(day: _Day) -> str:
@@ -310,5 +326,5 @@ def _in_year(year: int, day: tuple[int, int]) -> date:
 
 def _words(span: _Span) -> str:
     days = (span.first, span.last)
-    said = [f"{day} {_MONTHS[month - 1]}{'' if year is None else f' {year}'}" for year, month, day in days]
-    return said[0] if span.first == span.last else " to ".join(said)
+    words = [f"{day} {_MONTHS[month - 1]}{'' if year is None else f' {year}'}" for year, month, day in days]
+    return words[0] if span.first == span.last else " to ".join(words)

@@ -1,7 +1,7 @@
 """Optional parts that are left out so that a constellation ends in time, where its plan declares that.
 
 Owns which parts may be left out, and their skip. A part that has begun stays, and so does one whose result a part that
-is not optional needs. The chance is that of the forecast that the hub plays; the core only holds it to the policy.
+is not optional needs. The chance comes from the hub's forecast; the core only compares it with the policy.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from starloom_protocol.vocabulary import Code, ConstellationState, GroupState, R
 def parts_to_leave_out(constellation: Constellation) -> list[str]:
     """Return the optional parts that may be left out now, those first after which the least other work comes."""
     optional = (part for part, spec in constellation.specs.items() if is_optional_part(spec))
-    found = [part for part in optional if _may_go(constellation, part)]
-    return sorted(found, key=lambda part: (constellation.rank.get(part, 0), part))
+    parts = [part for part in optional if _can_be_skipped(constellation, part)]
+    return sorted(parts, key=lambda part: (constellation.rank.get(part, 0), part))
 
 
-def _may_go(constellation: Constellation, part: str) -> bool:
+def _can_be_skipped(constellation: Constellation, part: str) -> bool:
     if part in constellation.tasks:
-        begun = not is_unbegun(constellation.tasks[part])
+        has_begun = not is_unbegun(constellation.tasks[part])
     else:
         group = constellation.groups[part]
-        begun = group.state is not GroupState.WAITING or group.round > 1 or bool(constellation.children.get(part))
-    return not begun and not is_needed(constellation, part)
+        has_begun = group.state is not GroupState.WAITING or group.round > 1 or bool(constellation.children.get(part))
+    return not has_begun and not is_needed(constellation, part)
 
 
 def on_left_out(work: Work, item: PartLeftOut) -> None:

@@ -66,19 +66,19 @@ def needed(shard: Shard) -> set[str]:
     It holds those that are live, have something open, or were used recently. It names firings in schedules, sources of
     standing approvals, those made under idempotency keys, and origins of live forks.
     """
-    found = set(shard.constellations)
+    names = set(shard.constellations)
     for schedule in shard.fleet.schedules.values():
-        found.update(schedule.running)
-        found.update(constellation_of(schedule.id, moment) for moment in schedule.queued)
+        names.update(schedule.running)
+        names.update(constellation_of(schedule.id, moment) for moment in schedule.queued)
         if schedule.last is not None:
-            found.add(schedule.last.constellation)
-    found.update(standing.constellation for standing in shard.fleet.standing.values())
-    found.update(used.made for used in shard.access.idempotency.values())
+            names.add(schedule.last.constellation)
+    names.update(standing.constellation for standing in shard.fleet.standing.values())
+    names.update(key.made for key in shard.access.idempotency.values())
     for name in shard.live:
         constellation = shard.constellations[name]
         if constellation.head.origin is not None:
-            found.add(constellation.head.origin.constellation)
-    return found
+            names.add(constellation.head.origin.constellation)
+    return names
 
 
 def away_since(shard: Shard) -> dict[str, int]:
@@ -108,22 +108,22 @@ def leaving(
     `items` are in the order of their ends, `held` are those that live state needs (`needed`), `with_files` those whose
     artifacts still exist. `away` is `away_since`.
     """
-    found: list[tuple[F, str]] = []
+    chosen: list[tuple[F, str]] = []
     for item in items:
-        why = _why(item, limits, now_ms, size_bytes)
-        if why is None or item.ended_ms <= 0 or item.id in held:
+        limit = _limit_passed(item, limits, now_ms, size_bytes)
+        if limit is None or item.ended_ms <= 0 or item.id in held:
             continue
         if item.id in with_files and item.ended_ms > now_ms - limits.files_ms:
             continue
         if any(away.get(device, item.ended_ms + 1) <= item.ended_ms for device in item.devices):
             continue
         size_bytes -= item.bytes
-        found.append((item, why))
-    return found
+        chosen.append((item, limit))
+    return chosen
 
 
-def _why(item: Past, limits: HistoryLimits, now_ms: int, size_bytes: int) -> str | None:
+def _limit_passed(item: Past, limits: HistoryLimits, now_ms: int, size_bytes: int) -> str | None:
     if limits.age_ms is not None and item.ended_ms <= now_ms - limits.age_ms:
         return BY_AGE
-    over = limits.bytes_most is not None and size_bytes > limits.bytes_most
-    return BY_SIZE if over and item.ended_ms <= now_ms - limits.least_ms else None
+    is_too_large = limits.bytes_most is not None and size_bytes > limits.bytes_most
+    return BY_SIZE if is_too_large and item.ended_ms <= now_ms - limits.least_ms else None

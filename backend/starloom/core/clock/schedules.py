@@ -59,15 +59,15 @@ TIMERS = (DUE, TURN, TELL)
 _FAILED = (ConstellationState.FAILED, ConstellationState.PARTIAL)
 
 ON_TIME_MS = 60_000
-"""A moment that passed within it is not missed: the hub was busy."""
+"""A moment that passed so recently is not missed: the hub was busy."""
 QUEUED_MOST = 24
 """A day of an hourly schedule."""
 COUNTED_MOST = 1_000
-"""The moments of a long absence are counted so far; more are shown as *or more*."""
+"""The most moments of a long absence that are counted; more are shown as *or more*."""
 TELLING_DEADLINE_S = 6 * 3600
 """A notice that could not be sent for so long is too old to be of use."""
 PLAN_BYTES_MOST = 64 * 1024
-"""The plan of a schedule stands in the state of the fleet."""
+"""The state of the fleet holds the plan of each schedule."""
 _LOOKED_AT = 48
 """The number of coming moments that are compared to find the shortest time between two."""
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)
@@ -121,36 +121,36 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     if not schedule.due_ms or schedule.due_ms > work.at_ms:
         work.ignore("the schedule is not due")
         return
-    lost = lost_rights(work.shard.access, schedule, work.at_ms)
-    if lost is not None:
-        stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
+    loss = lost_rights(work.shard.access, schedule, work.at_ms)
+    if loss is not None:
+        stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
         return
     moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST)
     moments = days_off.fires_on(moments, schedule.zone, schedule.except_days) or [schedule.due_ms]
     on_time = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
     missed = moments if on_time is None else moments[:-1]
-    made_up = _made_up(schedule, missed, on_time)
-    changed = _with_next_moment(schedule, work.at_ms)
-    changed = replace(changed, skipped=schedule.skipped + len(missed) - len(made_up))
-    notes = [_missed_words(schedule, missed, made_up)] if missed else []
+    catch_up = _moments_to_catch_up(schedule, missed, on_time)
+    after = _with_next_moment(schedule, work.at_ms)
+    after = replace(after, skipped=schedule.skipped + len(missed) - len(catch_up))
+    notes = [_missed_words(schedule, missed, catch_up)] if missed else []
     if missed and schedule.notify is not NotifyWhen.NEVER:
-        changed = noticed(changed, notes[0], work.at_ms)
-    if not changed.due_ms:
-        changed = noticed(replace(changed, state=_STATE.STOPPED, stopped=_ENDED), _ENDED.reason, work.at_ms)
+        after = with_notice(after, notes[0], work.at_ms)
+    if not after.due_ms:
+        after = with_notice(replace(after, state=_STATE.STOPPED, stopped=_ENDED), _ENDED.reason, work.at_ms)
         notes.append(_ENDED.reason)
-    stops: list[str] = []
-    for moment in made_up if on_time is None else [*made_up, on_time]:
-        changed, note, cancels = _line_up(changed, moment)
+    firings_to_cancel: list[str] = []
+    for moment in catch_up if on_time is None else [*catch_up, on_time]:
+        after, note, firings = _line_up(after, moment)
         notes += [note] if note else []
-        stops += cancels
-    keep(work, changed, EventKind.SCHEDULE_DUE, note="; ".join(notes), by=ENGINE)
-    _arm(work, changed)
-    for name in stops:
+        firings_to_cancel += firings
+    keep(work, after, EventKind.SCHEDULE_DUE, note="; ".join(notes), by=ENGINE)
+    _arm(work, after)
+    for name in firings_to_cancel:
         _cancel(work, name)
 
 
-def _made_up(schedule: Schedule, missed: list[int], on_time: int | None) -> list[int]:
-    """Return the missed moments whose firings still run; with `on_time`, one is due now as well."""
+def _moments_to_catch_up(schedule: Schedule, missed: list[int], on_time: int | None) -> list[int]:
+    """Return the missed moments whose firings are made up for now; with `on_time`, one is due now as well."""
     match schedule.catch_up:
         case CatchUp.ALL:
             return missed[-QUEUED_MOST:]
@@ -160,15 +160,15 @@ def _made_up(schedule: Schedule, missed: list[int], on_time: int | None) -> list
             return []
 
 
-def _missed_words(schedule: Schedule, missed: list[int], made_up: list[int]) -> str:
+def _missed_words(schedule: Schedule, missed: list[int], catch_up: list[int]) -> str:
     count = f"{COUNTED_MOST} or more" if len(missed) >= COUNTED_MOST - 1 else str(len(missed))
     firings = "1 firing was" if len(missed) == 1 else f"{count} firings were"
-    if len(made_up) == 1:
+    if len(catch_up) == 1:
         then = "it runs now" if len(missed) == 1 else "the last of them runs now"
-    elif made_up:
-        then = f"the last {len(made_up)} of them run now"
+    elif catch_up:
+        then = f"the last {len(catch_up)} of them run now"
     elif schedule.catch_up is CatchUp.LAST:
-        then = "the one that is due now stands for them"
+        then = "the one that is due now takes their place"
     else:
         then = "none is made up for"
     return f"{firings} missed while the hub was off; {then}"
@@ -183,10 +183,10 @@ def _line_up(schedule: Schedule, moment: int) -> tuple[Schedule, str, list[str]]
             return replace(schedule, queued=[*schedule.queued, moment]), "it waits for the one before", []
         case Overlap.CANCEL_PREVIOUS:
             left_out = schedule.skipped + len(schedule.queued)
-            changed = replace(schedule, queued=[moment], skipped=left_out)
-            return changed, "the one before is cancelled for it", list(schedule.running)
+            after = replace(schedule, queued=[moment], skipped=left_out)
+            return after, "the one before is cancelled for it", list(schedule.running)
         case _:
-            why = "the one before still goes on" if schedule.overlap is Overlap.SKIP else "too many wait already"
+            why = "the one before still runs" if schedule.overlap is Overlap.SKIP else "too many wait already"
             return replace(schedule, skipped=schedule.skipped + 1), f"left out: {why}", []
 
 
@@ -247,14 +247,14 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
         open_request(work, request, author=schedule.author, schedule=schedule.id)
     except Refusal as refusal:
         work.undo_part(part)
-        said = refusal.faults[0].reason
+        reason = refusal.faults[0].reason
         failed = replace(schedule, queued=others, skipped=schedule.skipped + 1)
         if schedule.notify is not NotifyWhen.NEVER:
-            failed = noticed(failed, f"a firing could not start: {said}", work.at_ms)
-        keep(work, failed, EventKind.SCHEDULE_REFUSED, note=said, by=ENGINE)
+            failed = with_notice(failed, f"a firing could not start: {reason}", work.at_ms)
+        keep(work, failed, EventKind.SCHEDULE_REFUSED, note=reason, by=ENGINE)
 
 
-def ended(work: Work, name: str) -> None:
+def note_end(work: Work, name: str) -> None:
     """Note that a firing has ended, with a notice if the schedule wants one, and let the next one start."""
     constellation = work.shard.constellations.get(name)
     if constellation is None or constellation.head.schedule is None:
@@ -265,17 +265,18 @@ def ended(work: Work, name: str) -> None:
         return
     running = dict(schedule.running)
     moment = running.pop(name)
-    seen = alarms.judged(schedule.last, constellation, work.shard.fleet)
-    known = schedule.last.digest if schedule.last is not None and seen.get("blind") else _digest(constellation)
-    now = Firing(constellation=name, digest=known, due_ms=moment, ended_ms=work.at_ms, state=head.state, **seen)
+    alarm = alarms.alarm_after(schedule.last, constellation, work.shard.fleet)
+    digest = schedule.last.digest if schedule.last is not None and alarm.blind else _digest(constellation)
+    fields = alarm._asdict()
+    firing = Firing(constellation=name, digest=digest, due_ms=moment, ended_ms=work.at_ms, state=head.state, **fields)
     # Words and recipes may name a device for the first time, and earlier releases bound none.
     devices = named_devices(work.shard.fleet, constellation.specs.values()) | schedule.devices
-    changed = replace(schedule, devices=devices, running=running, last=now)
-    said = _worth_telling(schedule, now, constellation, work.shard.fleet)
-    if said:
+    after = replace(schedule, devices=devices, running=running, last=firing)
+    sentence = _sentence_for_notice(schedule, firing, constellation, work.shard.fleet)
+    if sentence:
         unseen = _unseen_in(constellation, schedule.notice, work.at_ms) if head.state in _FAILED else None
-        changed = noticed(changed, said, work.at_ms, name, unseen)
-    keep(work, changed, EventKind.SCHEDULE_ENDED, note=said, by=ENGINE)
+        after = with_notice(after, sentence, work.at_ms, name, unseen)
+    keep(work, after, EventKind.SCHEDULE_ENDED, note=sentence, by=ENGINE)
 
 
 def _unseen_in(constellation: Constellation, before: Notice | None, at_ms: int) -> Unseen | None:
@@ -289,38 +290,42 @@ def _unseen_in(constellation: Constellation, before: Notice | None, at_ms: int) 
     last = [constellation.last_attempt(task) for task in failed]
     causes = {(attempt.device, attempt.code) if attempt is not None else None for attempt in last}
     cause = causes.pop()
-    if causes or cause is None or cause[1] is None:
+    if causes or cause is None:
         return None
-    known = before.unseen if before is not None else None
-    same = known is not None and (known.device, known.code) == cause
-    return Unseen(code=cause[1], device=cause[0], since_ms=known.since_ms if known is not None and same else at_ms)
+    device, code = cause
+    if code is None:
+        return None
+    unseen = before.unseen if before is not None else None
+    is_same = unseen is not None and (unseen.device, unseen.code) == cause
+    return Unseen(code=code, device=device, since_ms=unseen.since_ms if unseen is not None and is_same else at_ms)
 
 
 def _digest(constellation: Constellation) -> str:
     """Return the hash of a firing's answer, without times, attempts and devices, or of its compared parts."""
     answer = constellation.tables["answer"].get("")
     items = answer.items if answer is not None else []
-    told: object = [[item.title, item.value or "", item.artifact or ""] for item in items]
+    compared: object = [[item.title, item.value or "", item.artifact or ""] for item in items]
     if answer is not None and answer.compared:
-        told = [answer.compared, answer.alarm]
-    return hashlib.sha256(canonical([str(constellation.head.state), told]).encode()).hexdigest()
+        compared = [answer.compared, answer.alarm]
+    return hashlib.sha256(canonical([str(constellation.head.state), compared]).encode()).hexdigest()
 
 
-def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation, fleet: Fleet) -> str:
+def _sentence_for_notice(schedule: Schedule, now: Firing, constellation: Constellation, fleet: Fleet) -> str:
     """Return the sentence for a person, or "" if the schedule gives no notice of such an end."""
     failed = now.state in _FAILED
     before = schedule.last
-    other = before is not None and before.digest != now.digest
-    well = before is not None and before.alarm and not now.alarm
+    answer_changed = before is not None and before.digest != now.digest
+    is_well_again = before is not None and before.alarm and not now.alarm
     was_blind = before is not None and before.blind
-    blind = now.blind and not was_blind
-    turned = blind or well or (now.alarm and not now.blind and (before is None or was_blind or not before.alarm))
+    is_newly_blind = now.blind and not was_blind
+    is_new_alarm = now.alarm and not now.blind and (before is None or was_blind or not before.alarm)
+    alarm_changed = is_newly_blind or is_well_again or is_new_alarm
     match schedule.notify:
         case NotifyWhen.NEVER:
             return ""
-        case NotifyWhen.FAILURE if not (failed or turned):
+        case NotifyWhen.FAILURE if not (failed or alarm_changed):
             return ""
-        case NotifyWhen.CHANGE if not (other or turned or (failed and schedule.last is None)):
+        case NotifyWhen.CHANGE if not (answer_changed or alarm_changed or (failed and before is None)):
             return ""
         case _:
             head = constellation.head
@@ -328,17 +333,17 @@ def _worth_telling(schedule: Schedule, now: Firing, constellation: Constellation
             sentence = answer.sentence if answer is not None else ""
             if not sentence and head.fault is not None:
                 sentence = head.fault.reason
-            changed = ""
+            change = ""
             if now.blind and not failed:
-                changed = alarms.not_known(now, constellation, fleet, now.ended_ms)
-            elif well and alarms.is_watch(constellation):
-                changed = "it is well again. "
-            elif schedule.notify is NotifyWhen.CHANGE and not failed and not turned:
-                changed = "the answer has changed. "
-            return changed + (sentence or f"it ended {head.state}")
+                change = alarms.not_known(now, constellation, fleet, now.ended_ms)
+            elif is_well_again and alarms.is_watch(constellation):
+                change = "it is well again. "
+            elif schedule.notify is NotifyWhen.CHANGE and not failed and not alarm_changed:
+                change = "the answer has changed. "
+            return change + (sentence or f"it ended {head.state}")
 
 
-def noticed(
+def with_notice(
     schedule: Schedule, text: str, at_ms: int, constellation: str | None = None, unseen: Unseen | None = None
 ) -> Schedule:
     """Return the schedule with a notice, counted on: each person is shown the number of those not seen."""
@@ -359,10 +364,10 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
     if notice is None or not _must_tell(schedule):
         work.ignore("there is nothing to tell")
         return
-    told = replace(schedule, notice=replace(notice, told=True))
+    after = replace(schedule, notice=replace(notice, told=True))
     part = work.part()
     try:
-        keep(work, told, EventKind.SCHEDULE_TOLD, by=ENGINE)
+        keep(work, after, EventKind.SCHEDULE_TOLD, by=ENGINE)
         task = TaskSpec(
             args=canonical({"text": notice.text, "title": schedule.name}),
             changed_in=1,
@@ -389,7 +394,7 @@ def _on_tell(work: Work, schedule: Schedule) -> None:
         open_request(work, request, author=schedule.author)
     except Refusal as refusal:
         work.undo_part(part)
-        keep(work, told, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by=ENGINE)
+        keep(work, after, EventKind.SCHEDULE_TOLD, note=f"not on the device: {refusal.faults[0].reason}", by=ENGINE)
 
 
 def lost_rights(access: Access, schedule: Schedule, at_ms: int) -> str | None:
@@ -423,16 +428,16 @@ def stop(work: Work, schedule: Schedule, why: Fault) -> None:
         state=_STATE.STOPPED,
         stopped=why,
     )
-    told = noticed(stopped, f"stopped: {why.reason}", work.at_ms)
-    keep(work, told, EventKind.SCHEDULE_STOPPED, note=why.reason, by=ENGINE)
+    stopped = with_notice(stopped, f"stopped: {why.reason}", work.at_ms)
+    keep(work, stopped, EventKind.SCHEDULE_STOPPED, note=why.reason, by=ENGINE)
 
 
 def judge_rights(work: Work) -> None:
     """Stop every schedule whose owner or token has just lost the right to run work."""
     for schedule in list(work.shard.fleet.schedules.values()):
-        lost = None if schedule.state is _STATE.STOPPED else lost_rights(work.shard.access, schedule, work.at_ms)
-        if lost is not None:
-            stop(work, schedule, fault(Code.RIGHTS_LOST, lost))
+        loss = None if schedule.state is _STATE.STOPPED else lost_rights(work.shard.access, schedule, work.at_ms)
+        if loss is not None:
+            stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
 
 
 def on_saved(work: Work, item: ScheduleSaved) -> None:
@@ -454,9 +459,9 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if text is not None and len(text) > PLAN_BYTES_MOST:
         reason = f"the plan of a schedule has at most {PLAN_BYTES_MOST} bytes, this one {len(text)}"
         faults.append(fault(Code.PLAN_TOO_BIG, reason, "plan", "Save it as a recipe and schedule the recipe."))
-    lost = lost_rights(work.shard.access, chosen, work.at_ms)
-    if lost is not None:
-        faults.append(fault(Code.RIGHTS_LOST, lost))
+    loss = lost_rights(work.shard.access, chosen, work.at_ms)
+    if loss is not None:
+        faults.append(fault(Code.RIGHTS_LOST, loss))
     if faults:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
@@ -472,21 +477,22 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         chosen = replace(chosen, author=known.author, owner=known.owner, token=known.token)
     elif known is not None:
         _check_may_undo_consent(work, known, chosen.owner, approves=item.approves)
-    made = _made(chosen, known, consent, _bound_devices(work, item, known), work.at_ms)
-    puts: list[Put] = [("schedule", made.id, made)]
+    schedule = _with_course(chosen, known, consent, _bound_devices(work, item, known), work.at_ms)
+    puts: list[Put] = [("schedule", schedule.id, schedule)]
     if text is not None:
-        puts.append(("scheduled_plan", made.id, ScheduledPlan(plan=text)))
-    elif made.id in fleet.scheduled_plans:
-        puts.append(("scheduled_plan", made.id, None))
-    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, made.id, puts)
-    _arm(work, made)
-    work.answer({"id": made.id})
+        puts.append(("scheduled_plan", schedule.id, ScheduledPlan(plan=text)))
+    elif schedule.id in fleet.scheduled_plans:
+        puts.append(("scheduled_plan", schedule.id, None))
+    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, schedule.id, puts)
+    _arm(work, schedule)
+    work.answer({"id": schedule.id})
 
 
-def work_digest(schedule: Schedule, kept: ScheduledPlan | None) -> str:
+def work_digest(schedule: Schedule, scheduled_plan: ScheduledPlan | None) -> str:
     """Return the hash of what a schedule runs: its words, its recipe with values, or its own plan."""
-    runs = [schedule.request, schedule.recipe, schedule.params, kept.plan if kept is not None else None]
-    return hashlib.sha256(canonical(runs).encode()).hexdigest()
+    plan = scheduled_plan.plan if scheduled_plan is not None else None
+    contents = [schedule.request, schedule.recipe, schedule.params, plan]
+    return hashlib.sha256(canonical(contents).encode()).hexdigest()
 
 
 def _merged(work: Work, item: ScheduleSaved, known: Schedule) -> Schedule:
@@ -503,11 +509,11 @@ def _merged(work: Work, item: ScheduleSaved, known: Schedule) -> Schedule:
     return replace(known, **{name: getattr(item.schedule, name) for name in item.given})
 
 
-def _made(
+def _with_course(
     chosen: Schedule, known: Schedule | None, consent: Consent | None, devices: dict[str, str], at_ms: int
 ) -> Schedule:
     """Return a schedule with the choices of a person and, if it is `known`, the course of it until now."""
-    made = replace(
+    schedule = replace(
         chosen,
         consent=consent,
         devices=devices,
@@ -524,7 +530,7 @@ def _made(
         stopped=known.stopped if known else None,
         strict=True,
     )
-    return _with_next_moment(made, at_ms) if made.state is _STATE.ACTIVE else made
+    return _with_next_moment(schedule, at_ms) if schedule.state is _STATE.ACTIVE else schedule
 
 
 def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
@@ -533,45 +539,45 @@ def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> d
     Names that a device of the plan had before are kept: the hash that a person approved is that of a plan with them.
     """
     now = plan_devices(work.shard.fleet, item.plan)
-    if known is None or (item.plan_hash is not None and _decides(work, approves=item.approves)):
+    if known is None or (item.plan_hash is not None and _may_decide(work, approves=item.approves)):
         return now
     before = {name: device for name, device in known.devices.items() if device in now.values()}
     return before | {name: known.devices.get(name, device) for name, device in now.items()}
 
 
 def _takes_over(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule) -> bool:
-    """Return whether a change makes its author the owner: one of what runs, when or who hears of it, or an approval.
+    """Return whether a change makes its author the owner: of what runs, of when, of who hears of it, or an approval.
 
-    A new name does not: the schedule would end with the rights of whoever renamed it.
+    A new name does not: the schedule would end with the rights of the person who renamed it.
     """
-    if item.plan_hash is not None and _decides(work, approves=item.approves):
+    if item.plan_hash is not None and _may_decide(work, approves=item.approves):
         return True
-    kept = work.shard.fleet.scheduled_plans.get(known.id)
-    plan = _plan_decoder.decode(kept.plan) if kept is not None else None
+    scheduled_plan = work.shard.fleet.scheduled_plans.get(known.id)
+    plan = _plan_decoder.decode(scheduled_plan.plan) if scheduled_plan is not None else None
     return _chosen_terms(chosen) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
 
 
 def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]:
     fleet, settings = work.shard.fleet, work.shard.settings
-    found: list[Fault] = []
+    faults: list[Fault] = []
     try:
         ahead = following(chosen.cron, chosen.zone, work.at_ms, _LOOKED_AT)
-        days_off.firing(chosen.cron, chosen.zone, work.at_ms, chosen.except_days)
+        days_off.next_firings(chosen.cron, chosen.zone, work.at_ms, chosen.except_days)
     except BadClock as bad:
-        found.append(fault(Code.BAD_SCHEDULE, bad.reason, bad.place, bad.hint))
+        faults.append(fault(Code.BAD_SCHEDULE, bad.reason, bad.place, bad.hint))
     else:
-        apart = min((after - before for before, after in pairwise(ahead)), default=0)
-        if len(ahead) > 1 and apart < settings.schedule_apart_ms:
+        distance_ms = min((after - before for before, after in pairwise(ahead)), default=0)
+        if len(ahead) > 1 and distance_ms < settings.schedule_apart_ms:
             least_s = settings.schedule_apart_ms // 1000
-            reason = f"it would fire every {apart // 1000} s; firings are at least {least_s} s apart here"
-            found.append(fault(Code.BAD_SCHEDULE, reason, "cron", "Choose a slower clock."))
+            reason = f"it would fire every {distance_ms // 1000} s; firings are at least {least_s} s apart here"
+            faults.append(fault(Code.BAD_SCHEDULE, reason, "cron", "Choose a slower clock."))
     if chosen.catch_up is CatchUp.ALL and chosen.overlap in (Overlap.SKIP, Overlap.CANCEL_PREVIOUS):
         reason = f"making up for all missed firings does not go with overlap {chosen.overlap}: all but one would go"
         hint = "Use overlap queue or allow, or catch_up last."
-        found.append(fault(Code.BAD_SCHEDULE, reason, "catch_up", hint))
+        faults.append(fault(Code.BAD_SCHEDULE, reason, "catch_up", hint))
     device = chosen.notify_device
     if device is not None and (device not in fleet.devices or fleet.devices[device].revoked):
-        found.append(fault(Code.UNKNOWN_DEVICE, f"no device {device} is here", "notify_device"))
+        faults.append(fault(Code.UNKNOWN_DEVICE, f"no device {device} is here", "notify_device"))
     elif (
         device is not None
         and is_blind(fleet, fleet.devices[device])
@@ -580,11 +586,11 @@ def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]
         # A device that was chosen before may have lost its desktop; its other choices can still be changed.
         reason = f"{fleet.name_of(device)} has nothing to show a notice on"
         hint = "Choose a phone, or a computer with a desktop; *Activity* and Home tell of each firing in any case."
-        found.append(fault(Code.TOOL_UNAVAILABLE, reason, "notify_device", hint))
+        faults.append(fault(Code.TOOL_UNAVAILABLE, reason, "notify_device", hint))
     if any(other.id != chosen.id and chosen.name in (other.id, other.name) for other in fleet.schedules.values()):
         reason = f"another schedule is called {quoted(chosen.name)}"
-        found.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))
-    return found
+        faults.append(fault(Code.BAD_SCHEDULE, reason, "name", "Give it a name of its own."))
+    return faults
 
 
 def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule | None) -> Consent | None:
@@ -596,34 +602,34 @@ def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule 
         Refusal: `needs_approval`, or `plan_hash_mismatch`.
     """
     plan, fleet = item.plan, work.shard.fleet
-    seen = item.plan_hash is not None and is_seen(work, plan, item.plan_hash, by=work.by)
+    is_plan_seen = item.plan_hash is not None and is_seen(work, plan, item.plan_hash, by=work.by)
     effects = plan_effects(fleet, plan)
     now = consent_to(fleet, plan.specs, effects, plan_hash=plan.hash, by=work.by, at_ms=work.at_ms)
-    decides = _decides(work, approves=item.approves)
-    waived = plan.policy.approval is Approval.NEVER and not {Effect.READ}.issuperset(effects)
-    if (seen and decides) or waived:
+    may_decide = _may_decide(work, approves=item.approves)
+    is_waived = plan.policy.approval is Approval.NEVER and not {Effect.READ}.issuperset(effects)
+    if (is_plan_seen and may_decide) or is_waived:
         return now
-    # Nobody is there at a firing, so all that does more than read is approved here, however the schedule is made.
+    # No person sees a firing begin, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    given = known.consent if known is not None and (decides or _clock_terms(known) == _clock_terms(chosen)) else None
-    if given is not None and known is not None:
-        same = hash_as_approved(fleet, plan, given.hash, known.devices)
-        if not beyond(given, replace(now, hash=same), fleet):
-            return given
-    names, shown = ", ".join(effects), seen_hash(fleet, plan, by=work.by)
+    if known is not None and known.consent is not None:
+        clock_is_same = _clock_terms(known) == _clock_terms(chosen)
+        approved_hash = hash_as_approved(fleet, plan, known.consent.hash, known.devices)
+        if (may_decide or clock_is_same) and not beyond(known.consent, replace(now, hash=approved_hash), fleet):
+            return known.consent
+    names, plan_hash = ", ".join(effects), seen_hash(fleet, plan, by=work.by)
     raise Refusal(
         fault(
             Code.NEEDS_APPROVAL,
-            f"{plan.name} may {names}, so its schedule is approved once, when it is saved: plan_hash {shown}"
-            f"{OTHER_DEVICES if item.plan_hash is not None and not seen else ''}",
+            f"{plan.name} may {names}, so its schedule is approved once, when it is saved: plan_hash {plan_hash}"
+            f"{OTHER_DEVICES if item.plan_hash is not None and not is_plan_seen else ''}",
             "",
             "Look at the preview, then save it with its plan_hash (`--approve HASH`).",
         )
     )
 
 
-def _decides(work: Work, *, approves: bool) -> bool:
+def _may_decide(work: Work, *, approves: bool) -> bool:
     return approves and not is_model(work.by)
 
 
@@ -647,7 +653,7 @@ def _chosen_terms(schedule: Schedule) -> tuple[object, ...]:
 
 def _with_next_moment(schedule: Schedule, at_ms: int) -> Schedule:
     try:
-        (ahead,), _ = days_off.firing(schedule.cron, schedule.zone, at_ms, schedule.except_days)
+        (ahead,), _ = days_off.next_firings(schedule.cron, schedule.zone, at_ms, schedule.except_days)
     except BadClock:
         ahead = 0  # it has no further moment
     return replace(schedule, due_ms=ahead)
@@ -669,10 +675,10 @@ def pause_restored(work: Work) -> None:
 
 def _could_repeat(fleet: Fleet, schedule: Schedule) -> bool:
     """Tell whether a firing has work that may not be repeated; of words and recipes only their consent is known."""
-    kept = fleet.scheduled_plans.get(schedule.id)
-    if kept is None:
+    scheduled_plan = fleet.scheduled_plans.get(schedule.id)
+    if scheduled_plan is None:
         return schedule.consent is not None
-    plan = msgspec.json.decode(kept.plan, type=LoweredPlan)
+    plan = msgspec.json.decode(scheduled_plan.plan, type=LoweredPlan)
     return any(may_not_repeat(fleet, spec) for spec in plan.specs)
 
 
@@ -724,7 +730,7 @@ def _check_consent(work: Work, schedule: Schedule, item: ScheduleControlled) -> 
     Raises:
         Refusal: `forbidden`.
     """
-    if schedule.consent is None or _decides(work, approves=item.approves):
+    if schedule.consent is None or _may_decide(work, approves=item.approves):
         return
     effects = ", ".join(schedule.consent.effects)
     reason = f"{schedule.name} may {effects}, which {name_of(schedule.consent.by)} approved at its own times"
@@ -737,7 +743,7 @@ def _check_may_undo_consent(work: Work, schedule: Schedule, caller: str, *, appr
     Raises:
         Refusal: `forbidden`.
     """
-    if schedule.consent is None or _decides(work, approves=approves):
+    if schedule.consent is None or _may_decide(work, approves=approves):
         return
     if caller == schedule.owner and not is_model(work.by):
         return
@@ -761,7 +767,7 @@ def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -
 def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
     if schedule.state is _STATE.ACTIVE:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is not paused"))
-    owned = replace(
+    active = replace(
         schedule,
         author=work.by,
         notice=None if schedule.state is _STATE.STOPPED else schedule.notice,
@@ -771,11 +777,11 @@ def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
         stopped=None,
         token=item.token,
     )
-    lost = lost_rights(work.shard.access, owned, work.at_ms)
-    if lost is not None:
-        raise Refusal(fault(Code.RIGHTS_LOST, lost))
+    loss = lost_rights(work.shard.access, active, work.at_ms)
+    if loss is not None:
+        raise Refusal(fault(Code.RIGHTS_LOST, loss))
     # Moments during the pause were not missed: a person paused the schedule.
-    resumed = _with_next_moment(owned, work.at_ms)
+    resumed = _with_next_moment(active, work.at_ms)
     if not resumed.due_ms:
         raise Refusal(_ENDED)
     keep(work, resumed, EventKind.SCHEDULE_RESUMED, note=item.reason)

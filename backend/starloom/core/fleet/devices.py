@@ -7,7 +7,7 @@ decide how work ends that is lost with a device (`core.run.recovery`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -63,17 +63,18 @@ from starloom_protocol.vocabulary import (
 CUTS_NAMED_MOST = 5
 """The parts of an offer that the sentence about its cuts names."""
 FORMER_NAMES_MOST = 8
-"""A device that is renamed more often has nothing left that calls it by its first names."""
+"""Of a device that is renamed more often, the first names are forgotten: no work names it by them any more."""
 
 
 def _device(work: Work, device: str) -> Device:
-    found = work.shard.fleet.devices.get(device)
-    if found is None:
+    record = work.shard.fleet.devices.get(device)
+    if record is None:
         raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {device}"))
-    return found
+    return record
 
 
 def put_device(work: Work, kind: EventKind, device: Device, note: str = "", also: list[Put] | None = None) -> None:
+    """Emit one event with a device's new record, and with the records `also` before it."""
     work.emit(work.shard.fleet, kind, device.id, [*(also or []), ("device", device.id, device)], note=note)
 
 
@@ -122,7 +123,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
                 # Only its ledger can show that the attempt never began.
                 work.order(SendQuery(attempts=[at], device=device.id))
     returning.came_back(work)
-    hub_calls.came_back(work)
+    hub_calls.begin_deferred(work)
     draining.greet(work, online)
     ask_again(work, device.id)
     work.answer(
@@ -169,15 +170,17 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
 
 
 def on_refused(work: Work, item: DeviceRefused) -> None:
-    """Note why the agent of a device is refused. Nothing is proved, so it says nothing of one that is connected; a tab
-    takes its page from this hub, and is newer as soon as it is loaded again.
+    """Note why the hub refuses the agent of a device.
+
+    The refusal is not authenticated, so it says nothing about a device that is connected. A browser tab loads its page
+    from this hub and is up to date after a reload.
     """
     device = work.shard.fleet.devices.get(item.device)
     if device is None or device.revoked or device.link is not DeviceLink.OFFLINE or device.os == TAB_OS:
-        work.ignore("it is not away, or no agent's")
+        work.ignore("the device is connected or not in the fleet, or is a browser tab")
         return
     if device.refused == item.code:
-        work.ignore("it is known")
+        work.ignore("the reason is known")
         return
     put_device(work, EventKind.DEVICE_REFUSED, replace(device, refused=item.code.value), note=item.reason)
 
@@ -194,45 +197,56 @@ def on_offer(work: Work, item: OfferReceived) -> None:
     if device.revoked or device.session != item.session:
         work.ignore("a newer session has taken over")
         return
-    known = work.shard.fleet.offers.get(device.id)
-    profile, offer, over = _within_join_code(device.profile_most, device.name, item.profile, item.offer)
-    if known == offer and (device.os, device.profile, device.over) == (item.os, profile, over):
+    offer_before = work.shard.fleet.offers.get(device.id)
+    profile, offer, cuts_words = _within_join_code(device.profile_most, device.name, item.profile, item.offer)
+    if offer_before == offer and (device.os, device.profile, device.over) == (item.os, profile, cuts_words):
         return
     offer = work.shard.fleet.tool_sets.share(offer)
-    changed = replace(device, os=item.os, over=over, profile=profile)
-    put_device(work, EventKind.DEVICE_OFFER, changed, over, also=[("offer", device.id, offer)])
-    if over and over != device.over:
-        work.refuse(device.id, "offer", over)
+    after = replace(device, os=item.os, over=cuts_words, profile=profile)
+    put_device(work, EventKind.DEVICE_OFFER, after, cuts_words, also=[("offer", device.id, offer)])
+    if cuts_words and cuts_words != device.over:
+        work.refuse(device.id, "offer", cuts_words)
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
         for reason, attention in _WAITS_FOR_OWNER:
             if attention in constellation.head.attention:
-                _look_again(work, constellation, device.id, reason, attention)
+                _place_again(work, constellation, device.id, reason, attention)
 
 
-def _within_join_code(most: Profile, name: str, profile: Profile, offer: Offer) -> tuple[Profile, Offer, str]:
-    """Return profile and offer of a device within `most`, the profile of its join code, and a sentence about the cuts.
+class _CutOffer(NamedTuple):
+    """Profile and offer of a device within the profile of its join code, and a sentence about what was cut."""
 
-    The sentence is empty if nothing was cut but a tool of the profile whose widest call is beyond it. The device's own
-    policy is not changed.
+    profile: Profile
+    offer: Offer
+    cuts_words: str
+
+
+def _within_join_code(most: Profile, name: str, profile: Profile, offer: Offer) -> _CutOffer:
+    """Return profile and offer of a device within `most`, the profile of its join code.
+
+    The sentence about the cuts is empty if nothing was cut. A tool that the profile includes and of which only the
+    widest call is beyond `most` counts as uncut. The device's own policy is not changed.
     """
     if most is Profile.OPERATE:
-        return profile, offer, ""
+        return _CutOffer(profile, offer, "")
     grants = [grant for grant in offer.grants if is_within(grant, most)]
     tools = [
         tool if _fits(tool, most) else replace(tool, unavailable=held_back_words(most, name)) for tool in offer.tools
     ]
-    over = [f"the profile {profile}"] if exceeds(profile, most) else []
-    over += sorted(set(offer.grants) - set(grants))
-    over += [
+    cuts = [f"the profile {profile}"] if exceeds(profile, most) else []
+    cuts += sorted(set(offer.grants) - set(grants))
+    cuts += [
         before.name
         for before, after in zip(offer.tools, tools, strict=True)
         if before is not after and not is_held_back_in_part(before, most)
     ]
-    if not over:
-        return profile, replace(offer, tools=tools), ""
-    held = most if exceeds(profile, most) else profile
-    return held, replace(offer, grants=grants, tools=tools), f"{_listed(over)}: {held_back_words(most, name)}"
+    if not cuts:
+        return _CutOffer(profile, replace(offer, tools=tools), "")
+    return _CutOffer(
+        most if exceeds(profile, most) else profile,
+        replace(offer, grants=grants, tools=tools),
+        f"{_listed(cuts)}: {held_back_words(most, name)}",
+    )
 
 
 def _fits(tool: ToolOffer, most: Profile) -> bool:
@@ -240,22 +254,22 @@ def _fits(tool: ToolOffer, most: Profile) -> bool:
     return tool.unavailable is not None or not is_held_back(tool, most)
 
 
-def _listed(over: Iterable[str]) -> str:
-    return f"not taken over: {few(list(dict.fromkeys(over)), CUTS_NAMED_MOST)}"
+def _listed(cuts: Iterable[str]) -> str:
+    return f"not taken over: {few(list(dict.fromkeys(cuts)), CUTS_NAMED_MOST)}"
 
 
-def _look_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:
+def _place_again(work: Work, constellation: Constellation, device: str, reason: Reason, attention: Attention) -> None:
     """Place tasks that wait for a device's owner again; a grant may have been given on any device."""
-    others = False
+    others_wait = False
     for task, record in list(constellation.tasks.items()):
         if record.reason is not reason:
             continue
         if reason is Reason.OWNER_ASKED and record.device != device:
-            others = True
+            others_wait = True
             continue
-        free = replace(record, reason=Reason.HELD if record.held else None)
-        change_task(work, constellation, task, EventKind.TASK_READY, free, by=ENGINE)
-    if not others:
+        ready = replace(record, reason=Reason.HELD if record.held else None)
+        change_task(work, constellation, task, EventKind.TASK_READY, ready, by=ENGINE)
+    if not others_wait:
         unattend(work, constellation, attention)
 
 
@@ -270,27 +284,27 @@ def on_device_control(work: Work, item: DeviceControlled) -> None:
 
 
 def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
-    """Give a device a new name. Plans and schedules that have its old one go on, until a person gives that away.
+    """Give a device a new name. Plans and schedules with its old name still mean it, until another device gets that.
 
-    The device reads its name when it connects, so its connection begins again; its attempts go on.
+    The device reads its name when it connects, so its connection begins again; its attempts continue.
     """
-    wrong = called_fault(item.value, most=63)
-    if wrong is not None:
-        raise Refusal(fault(Code.BAD_REQUEST, wrong, "name"))
+    name_fault = called_fault(item.value, most=63)
+    if name_fault is not None:
+        raise Refusal(fault(Code.BAD_REQUEST, name_fault, "name"))
     labels = device.labels if item.labels is None else checked_labels(item.labels)
     fleet, look = work.shard.fleet, look_of(item.value)
     if item.value in fleet.devices and item.value != device.id:
-        # Who asks for a device by this text means the one whose id it is.
+        # A person who writes this text means the device whose id it is.
         reason = f"the name is taken: {item.value} is the id of {fleet.name_of(item.value)}"
         raise Refusal(fault(Code.CONFLICT, reason, "name", "Choose another name."))
-    own = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
-    if fleet.looks.get(look, 0) > own:
-        others = (known for known in fleet.by_name if known != device.name and look_of(known) == look)
+    looks_as_before = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
+    if fleet.looks.get(look, 0) > looks_as_before:
+        others = (name for name in fleet.by_name if name != device.name and look_of(name) == look)
         alike = next(others, item.value)
-        looks = f", and {item.value} looks like it" if alike != item.value else ""
+        likeness = f", and {item.value} looks like it" if alike != item.value else ""
         holder = fleet.by_name[alike]
         hint = f"Choose another name, or first give that device another one: `starloom device rename {holder} NAME`."
-        reason = f"the name is taken: the device {holder} is called {alike}{looks}"
+        reason = f"the name is taken: the device {holder} is called {alike}{likeness}"
         raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
     former = [old for old in dict.fromkeys((device.name, *device.former_names)) if old != item.value]
     also: list[Put] = []
@@ -299,8 +313,8 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         if not other.revoked and waiting.is_awaited(work, item.value):
             reason = f"work that has not ended means {other.name} by {item.value}, as it was asked for and approved"
             raise Refusal(fault(Code.CONFLICT, reason, "name", "Wait for its end, or cancel it, then rename."))
-        kept = [old for old in other.former_names if old != item.value]
-        also.append(("device", other.id, replace(other, former_names=kept)))
+        other_names = [old for old in other.former_names if old != item.value]
+        also.append(("device", other.id, replace(other, former_names=other_names)))
     renamed = replace(device, name=item.value, former_names=former[:FORMER_NAMES_MOST])
     put_device(work, EventKind.DEVICE_RENAMED, renamed, also=also)
     if labels != renamed.labels:
@@ -385,19 +399,19 @@ def _parsed_labels(value: str) -> list[str]:
         raise Refusal(fault(Code.BAD_REQUEST, str(error), "labels")) from error
 
 
-def checked_labels(found: Any) -> list[str]:
+def checked_labels(value: Any) -> list[str]:
     """Return labels from a decoded value: short names, each once and sorted."""
-    if not isinstance(found, list) or len(found) > 32:
+    if not isinstance(value, list) or len(value) > 32:
         raise Refusal(fault(Code.BAD_REQUEST, "labels are a list of at most 32 names", "labels"))
-    for position, label in enumerate(found):
-        wrong = name_fault(label, most=63) if isinstance(label, str) else "a label is a text"
-        if wrong is not None:
-            raise Refusal(fault(Code.BAD_REQUEST, wrong, f"labels[{position}]"))
-    return sorted(dict.fromkeys(found))
+    for position, label in enumerate(value):
+        reason = name_fault(label, most=63) if isinstance(label, str) else "a label is a text"
+        if reason is not None:
+            raise Refusal(fault(Code.BAD_REQUEST, reason, f"labels[{position}]"))
+    return sorted(dict.fromkeys(value))
 
 
 def reserve(work: Work, device: Device, *, note: str = "") -> None:
-    """Give a device only work that names it from now on; what it has goes on."""
+    """Give a device only work that names it from now on; the work that it has continues."""
     if not device.reserved:
         put_device(work, EventKind.DEVICE_RESERVED, replace(device, reserved=True), note)
 
@@ -405,9 +419,9 @@ def reserve(work: Work, device: Device, *, note: str = "") -> None:
 def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> None:
     """Take a device out of the fleet: its key is refused from now on, and its open work goes elsewhere."""
     revoked = replace(device, left=left, revoked=True, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
-    known: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    known += pace.forget_device(work, device.id)
-    put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=known)
+    removals: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
+    removals += pace.forget_device(work, device.id)
+    put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=removals)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
     hedging.revoked(work, device.id)
@@ -418,11 +432,11 @@ def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> No
         if case.attempt.repeatability not in REPEATABLE:
             recovery.uncertain(case)
         elif case.record.state is TaskState.CANCELLING:
-            ended = case.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
-            if hedging.take_over(ended):
+            ended_case = case.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=EffectSeen.MAYBE)
+            if hedging.take_over(ended_case):
                 continue
-            kept = Reason.HOPELESS if case.record.reason is Reason.HOPELESS else None
-            ended.emit(EventKind.TASK_CANCELLED, case.moved(TaskState.CANCELLED, reason=kept), by=ENGINE)
+            reason_kept = Reason.HOPELESS if case.record.reason is Reason.HOPELESS else None
+            ended_case.emit(EventKind.TASK_CANCELLED, case.moved(TaskState.CANCELLED, reason=reason_kept), by=ENGINE)
         else:
             recovery.lost(case, "reassign")
     waiting.device_gone(work, revoked)

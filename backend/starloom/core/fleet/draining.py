@@ -7,6 +7,7 @@ the device to stop and waits for its receipt, so that nothing runs twice; a move
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,19 +27,28 @@ TIMER = "drain"
 DEADLINE_MOST_S = 7 * 86_400
 
 
-Moved = tuple[str, str]
-"""A task on its way to another device: its constellation and its name."""
+class TaskName(NamedTuple):
+    """A task on a draining device."""
+
+    constellation: str
+    task: str
 
 
-def drain(
-    work: Work, device: Device, *, deadline_s: int, reason: str, by: str | None = None
-) -> tuple[list[Moved], list[Moved]]:
-    """Stop giving a device new work; move its repeatable work away, at once or at a deadline.
+class WorkOfDevice(NamedTuple):
+    """The tasks of a draining device: those that are moved now, and those that continue there."""
 
-    Return the tasks that are moved now, and those that go on there.
+    moving: list[TaskName]
+    staying: list[TaskName]
+
+
+def drain(work: Work, device: Device, *, deadline_s: int, reason: str, by: str | None = None) -> WorkOfDevice:
+    """Stop giving a device new work; move its repeatable work away at the deadline.
+
+    `deadline_s`: 0 moves it at once, -1 never.
     """
     if deadline_s > DEADLINE_MOST_S or deadline_s < -1:
-        raise Refusal(fault(Code.BAD_REQUEST, f"a drain takes at most {DEADLINE_MOST_S} s", "deadline_s"))
+        words = f"a drain takes 0 to {DEADLINE_MOST_S} s, or -1 for no deadline"
+        raise Refusal(fault(Code.BAD_REQUEST, words, "deadline_s"))
     due_ms = work.at_ms + deadline_s * 1000 if deadline_s > 0 else 0
     draining = replace(device, draining=True, drain_due_ms=due_ms, drain_reason=reason[:500])
     puts: list[Put] = [("device", device.id, draining)]
@@ -48,14 +58,17 @@ def drain(
         return _move_away(work, draining)
     if due_ms:
         work.order(_timer(draining))
-    return [], list(work.shard.fleet.holders.get(device.id, {}))
+    holders = work.shard.fleet.holders.get(device.id, {})
+    return WorkOfDevice(moving=[], staying=[TaskName(name, task) for name, task in holders])
 
 
 def resume(work: Work, device: Device, *, reason: str, by: str | None = None) -> None:
     """Give a device work again after it drained or was set aside."""
-    again = replace(device, draining=False, drain_due_ms=0, drain_reason="", quarantined=False, aside="", probing=False)
-    cleared: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
-    puts: list[Put] = [*cleared, ("device", device.id, again)]
+    resumed = replace(
+        device, draining=False, drain_due_ms=0, drain_reason="", quarantined=False, aside="", probing=False
+    )
+    health: list[Put] = [("health", device.id, None)] if device.id in work.shard.fleet.health else []
+    puts: list[Put] = [*health, ("device", device.id, resumed)]
     work.emit(work.shard.fleet, EventKind.DEVICE_RESUME, device.id, puts, note=reason, by=by)
     work.order(SendDrain(device=device.id, draining=False, reason=reason[:500]))
 
@@ -86,17 +99,17 @@ def _timer(device: Device) -> ArmTimer:
     return ArmTimer(constellation=FLEET, due_ms=device.drain_due_ms, entity=device.id, kind=TIMER)
 
 
-def _move_away(work: Work, device: Device) -> tuple[list[Moved], list[Moved]]:
-    moving: list[Moved] = []
-    staying: list[Moved] = []
+def _move_away(work: Work, device: Device) -> WorkOfDevice:
+    tasks = WorkOfDevice(moving=[], staying=[])
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
         moves = _move(work, work.shard.constellations[name], task)
-        (moving if moves else staying).append((name, task))
+        (tasks.moving if moves else tasks.staying).append(TaskName(name, task))
     note = (
-        f"{len(moving)} moved to other devices; {len(staying)} must not be cut or fit no other and go on to their end"
+        f"{len(tasks.moving)} moved to other devices; {len(tasks.staying)} must not be cut or fit no other and "
+        "continue to their end"
     )
     work.emit(work.shard.fleet, EventKind.DEVICE_DRAIN_DUE, device.id, [], note=note, by=ENGINE)
-    return moving, staying
+    return tasks
 
 
 def _move(work: Work, constellation: Constellation, task: str) -> bool:

@@ -1,8 +1,8 @@
 """Calls of the hub's own tools: carried out in the step in which they would be leased, as a result in the log.
 
-Owns what `fleet.devices`, `device.drain` and `device.resume` give and do, and judges again, when the time has come,
-whether the author of the plan may control devices. No device is asked, and no slot is held. The result is a value of
-the task itself, without an attempt, as that of a question to a person.
+Owns what `fleet.devices`, `device.drain` and `device.resume` give and do, and decides again at the call whether the
+author of the plan may control devices. No device is asked, and no slot is held. The result is a value of the task
+itself, without an attempt, as that of a question to a person.
 """
 
 from __future__ import annotations
@@ -50,27 +50,27 @@ _OWN_PLAN = "Submit a plan of its own for it."
 
 def carry_out(work: Work, demands: Iterable[Demand]) -> bool:
     """Carry out every ready call in these demands for the hub's own tools; True if there was one."""
-    shard, done = work.shard, False
+    shard, any_call = work.shard, False
     for demand in demands:
         for name in list(demand.lines):
-            for task in _taken(shard, demand, name):
-                done = True
+            for task in _take_from_queue(shard, demand, name):
+                any_call = True
                 _call(work, shard.constellations[name], task)
-    return done
+    return any_call
 
 
-def _taken(shard: Shard, demand: Demand, name: str) -> list[str]:
+def _take_from_queue(shard: Shard, demand: Demand, name: str) -> list[str]:
     """Remove a constellation's tasks from the queue of a demand and return those that may run, highest rank first."""
-    working = shard.constellations[name].head.state in WORKING_CONSTELLATION_STATES
-    found = []
+    is_working = shard.constellations[name].head.state in WORKING_CONSTELLATION_STATES
+    tasks = []
     for _rank, _order, task in sorted(demand.lines[name]):
         if shard.queued.get((name, task)) == demand.key:
             del shard.queued[name, task]
-            found.append(task)
+            tasks.append(task)
     demand.lines[name].clear()
     queues.leave(shard, demand, name)
-    # A paused constellation queues its tasks again when it goes on.
-    return found if working else []
+    # A paused constellation queues its tasks again when it continues.
+    return tasks if is_working else []
 
 
 def _call(work: Work, constellation: Constellation, task: str) -> None:
@@ -81,17 +81,17 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
             return
         value = _CALLS[spec.tool or ""](work, constellation, spec)
     except Refusal as refusal:
-        why = refusal.faults[0]
-        failed = moved(work, record, TaskState.FAILED, code=why.code, checked=False, started=record.started + 1)
-        change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=why.reason, by=ENGINE)
+        cause = refusal.faults[0]
+        failed = moved(work, record, TaskState.FAILED, code=cause.code, checked=False, started=record.started + 1)
+        change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=cause.reason, by=ENGINE)
         work.rules_due.append((constellation.name, task, "failed"))
         return
-    done = moved(work, record, TaskState.SUCCEEDED, marked=canonical(value), started=record.started + 1)
-    change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, note="the hub carried it out", by=ENGINE)
+    ended = moved(work, record, TaskState.SUCCEEDED, marked=canonical(value), started=record.started + 1)
+    change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, ended, note="the hub carried it out", by=ENGINE)
     work.rules_due.append((constellation.name, task, "succeeded"))
 
 
-def came_back(work: Work) -> None:
+def begin_deferred(work: Work) -> None:
     """Let each call begin that waited for devices, once none of them is expected any more."""
     for name in list(work.shard.live):
         constellation = work.shard.constellations[name]
@@ -112,7 +112,10 @@ def _may_begin(work: Work, constellation: Constellation, spec: TaskSpec) -> bool
 
 
 def _away(work: Work, spec: TaskSpec) -> list[Device]:
-    """Return the devices for which a call waits: those that it names, or all; wrong arguments are refused later."""
+    """Return the expected devices for which a call waits: of those that it names, or of all.
+
+    Wrong arguments are refused later.
+    """
     names: list[str] = []
     if spec.tool == DEVICES:
         with contextlib.suppress(Refusal):
@@ -121,7 +124,10 @@ def _away(work: Work, spec: TaskSpec) -> list[Device]:
 
 
 def _defer(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
-    """Let a call wait for devices that its hub lost by its own end: they are not down, and work may move to them."""
+    """Let a call wait for devices that this hub lost when it ended itself: they are not down, and may take work.
+
+    Return False where it need not wait.
+    """
     if spec.tool == RESUME:
         return False
     away = _away(work, spec)
@@ -140,8 +146,8 @@ def _check_may_call(work: Work, constellation: Constellation, spec: TaskSpec, re
         raise Refusal(fault(Code.FORBIDDEN, f"no look and no step of a goal calls {spec.tool}", spec.id, _OWN_PLAN))
     if not controls_devices(spec.tool):
         return
-    added = spec.changed_in != 1 or spec.key is not None or spec.undoes is not None or spec.verifies is not None
-    if added or spec.inputs or record.round > 1:
+    is_added = spec.changed_in != 1 or spec.key is not None or spec.undoes is not None or spec.verifies is not None
+    if is_added or spec.inputs or record.round > 1:
         reason = f"{spec.tool} is called once, with the arguments of the plan that a person approved"
         raise Refusal(fault(Code.FORBIDDEN, reason, spec.id, _OWN_PLAN))
     head = constellation.head
@@ -162,20 +168,20 @@ def _args(spec: TaskSpec, kind: type[T]) -> T:
 
 
 def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
-    """Return a row for each device, those that are down first; only so many as the log can bear."""
-    asked = _args(spec, DevicesArgs)
+    """Return a row for each device, those that are down first; at most `ROWS_MOST`, which the log can bear."""
+    args = _args(spec, DevicesArgs)
     fleet = work.shard.fleet
-    if not 0 <= asked.for_s <= SECONDS_MOST or len(asked.names) > ROWS_MOST:
+    if not 0 <= args.for_s <= SECONDS_MOST or len(args.names) > ROWS_MOST:
         raise Refusal(fault(Code.BAD_REQUEST, f"{spec.tool} takes {ROWS_MOST} names and {SECONDS_MOST} s", spec.id))
-    here = [device for device in fleet.devices.values() if not device.revoked]
-    if asked.names:
-        wanted = set(asked.names)
-        here = [device for device in here if device.name in wanted or device.id in wanted]
-    chosen = sorted(here, key=lambda device: (device.name, device.id))
-    down = [device for device in chosen if _is_down(device, work.at_ms, asked.for_s)]
-    gone = {device.id for device in down}
-    listed = [*down, *(device for device in chosen if device.id not in gone)][:ROWS_MOST]
-    known = {name for device in chosen for name in (device.name, device.id)}
+    devices = [device for device in fleet.devices.values() if not device.revoked]
+    if args.names:
+        wanted = set(args.names)
+        devices = [device for device in devices if device.name in wanted or device.id in wanted]
+    chosen = sorted(devices, key=lambda device: (device.name, device.id))
+    down = [device for device in chosen if _is_down(device, work.at_ms, args.for_s)]
+    down_ids = {device.id for device in down}
+    listed = [*down, *(device for device in chosen if device.id not in down_ids)][:ROWS_MOST]
+    names = {name for device in chosen for name in (device.name, device.id)}
     rows = [_row(fleet, device, work.at_ms) for device in listed]
     return {
         "at": _iso_time(work.at_ms),
@@ -184,7 +190,7 @@ def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[
         "left_out": len(chosen) - len(listed),
         "off": rows[: min(len(down), ROWS_MOST)],
         "rows": sorted(rows, key=lambda row: str(row["device"])),
-        "unknown": [name[:128] for name in asked.names if name not in known],
+        "unknown": [name[:128] for name in args.names if name not in names],
     }
 
 
@@ -193,11 +199,11 @@ def _is_down(device: Device, now_ms: int, for_s: int) -> bool:
 
 
 def _row(fleet: Fleet, device: Device, now_ms: int) -> dict[str, Any]:
-    on = device.link is DeviceLink.ONLINE
+    is_online = device.link is DeviceLink.ONLINE
     return {
         "device": device.name,
         "draining": device.draining,
-        "last_seen": _iso_time(now_ms if on else device.link_since_ms),
+        "last_seen": _iso_time(now_ms if is_online else device.link_since_ms),
         "os": device.os,
         "running": fleet.used.get(device.id, 0),
         "set_aside": device.quarantined,
@@ -210,45 +216,45 @@ def _iso_time(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _device(work: Work, spec: TaskSpec, asked: str) -> Device:
+def _device(work: Work, spec: TaskSpec, name: str) -> Device:
     fleet = work.shard.fleet
     # An id is compared first: no device takes the place of another one by its name.
-    found = fleet.devices.get(asked) or fleet.named(asked)
-    if found is None or found.revoked:
-        reason = f"{spec.tool} names {asked[:80]}, and no device here is called so"
+    device = fleet.devices.get(name) or fleet.named(name)
+    if device is None or device.revoked:
+        reason = f"{spec.tool} names {name[:80]}, and no device here is called so"
         raise Refusal(fault(Code.UNKNOWN_DEVICE, reason, spec.id))
-    return found
+    return device
 
 
-def _reason(constellation: Constellation, given: str) -> str:
-    return given or f"by {constellation.head.name}"
+def _reason(constellation: Constellation, reason: str) -> str:
+    return reason or f"by {constellation.head.name}"
 
 
 def _drain(work: Work, constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
-    asked = _args(spec, DrainArgs)
-    device = _device(work, spec, asked.device)
-    if asked.deadline_s < 0:
+    args = _args(spec, DrainArgs)
+    device = _device(work, spec, args.device)
+    if args.deadline_s < 0:
         raise Refusal(fault(Code.BAD_REQUEST, "a drain has no deadline before now", spec.id))
-    by, reason = constellation.head.author, _reason(constellation, asked.reason)
-    moving, staying = draining.drain(work, device, deadline_s=asked.deadline_s, reason=reason, by=by)
+    by, reason = constellation.head.author, _reason(constellation, args.reason)
+    moving, staying = draining.drain(work, device, deadline_s=args.deadline_s, reason=reason, by=by)
     return {
         "device": device.name,
         "draining": True,
         "moved": len(moving),
-        "moving": _moved_rows(moving),
+        "moving": _task_rows(moving),
         "stayed": len(staying),
-        "staying": _moved_rows(staying),
+        "staying": _task_rows(staying),
     }
 
 
-def _moved_rows(found: list[draining.Moved]) -> list[dict[str, str]]:
-    return [{"constellation": name, "task": task} for name, task in found[:NAMED_MOST]]
+def _task_rows(tasks: list[draining.TaskName]) -> list[dict[str, str]]:
+    return [{"constellation": one.constellation, "task": one.task} for one in tasks[:NAMED_MOST]]
 
 
 def _resume(work: Work, constellation: Constellation, spec: TaskSpec) -> dict[str, Any]:
-    asked = _args(spec, ResumeArgs)
-    device = _device(work, spec, asked.device)
-    draining.resume(work, device, reason=_reason(constellation, asked.reason), by=constellation.head.author)
+    args = _args(spec, ResumeArgs)
+    device = _device(work, spec, args.device)
+    draining.resume(work, device, reason=_reason(constellation, args.reason), by=constellation.head.author)
     return {"device": device.name, "draining": False}
 
 

@@ -22,10 +22,11 @@ from starloom_protocol.vocabulary import Code
 
 TIMER: Final = "lab_fault"
 OPEN_MOST: Final = 8
-"""So many faults may last at the same time."""
+"""The most faults that may last at the same time."""
 KEPT_MOST: Final = 50
+"""The most records of faults; of more, the oldest that are over are removed."""
 TOLD_MOST: Final = 20
-"""The constellations whose logs name a fault of their device."""
+"""The most constellations whose logs name a fault of their device."""
 TAKEN_WITHIN_MS: Final = 10_000
 """The time in which a program of the lab takes up a request; the request has failed then."""
 REPORTED_WITHIN_MS: Final = 30_000
@@ -59,7 +60,7 @@ def on_asked(work: Work, item: LabFaultAsked) -> None:
         raise Refusal(fault(Code.FAULT_IMPOSSIBLE, reason, "kind", "Heal it first, or wait until it is over."))
     if len(lasting) >= OPEN_MOST:
         raise Refusal(fault(Code.FAULT_IMPOSSIBLE, f"{len(lasting)} faults last already, which is the most"))
-    made = LabFault(
+    lab_fault = LabFault(
         asked_ms=work.at_ms,
         by=work.by,
         device=device.id,
@@ -69,11 +70,10 @@ def on_asked(work: Work, item: LabFaultAsked) -> None:
         size_ms=item.size_ms,
         target=item.target,
     )
-    _put(
-        work, EventKind.FAULT_ASKED, made, _forgotten(fleet), f"{item.target} {item.kind}, for {item.for_ms / 1000:g} s"
-    )
-    work.order(_timer(made))
-    work.answer({"id": made.id})
+    note = f"{item.target} {item.kind}, for {item.for_ms / 1000:g} s"
+    _put(work, EventKind.FAULT_ASKED, lab_fault, _removals(fleet), note)
+    work.order(_timer(lab_fault))
+    work.answer({"id": lab_fault.id})
 
 
 def on_heal_asked(work: Work, item: LabFaultHealAsked) -> None:
@@ -82,10 +82,10 @@ def on_heal_asked(work: Work, item: LabFaultHealAsked) -> None:
     Raises:
         Refusal: the fault is not known.
     """
-    known = _known(work, item.fault)
-    if known.state in OPEN_FAULT_STATES and not known.healing:
-        _put(work, EventKind.FAULT_HEAL_ASKED, replace(known, healing=True))
-    work.answer({"id": known.id})
+    lab_fault = _lab_fault(work, item.fault)
+    if lab_fault.state in OPEN_FAULT_STATES and not lab_fault.healing:
+        _put(work, EventKind.FAULT_HEAL_ASKED, replace(lab_fault, healing=True))
+    work.answer({"id": lab_fault.id})
 
 
 def on_began(work: Work, item: LabFaultBegan) -> None:
@@ -94,18 +94,18 @@ def on_began(work: Work, item: LabFaultBegan) -> None:
     Raises:
         Refusal: the fault is not known.
     """
-    known = _known(work, item.fault)
-    if known.state is not FaultState.ASKED:
+    lab_fault = _lab_fault(work, item.fault)
+    if lab_fault.state is not FaultState.ASKED:
         work.ignore("the beginning of this fault was reported before, or too late")
-        work.answer({"state": known.state})
+        work.answer({"state": lab_fault.state})
         return
     shard, note = work.shard, item.note[:NOTE_CHARS]
-    at_work = list(shard.fleet.holders.get(known.device, {})) + list(shard.fleet.hedges.get(known.device, {}))
-    told = list(dict.fromkeys(name for name, _task in at_work))[:TOLD_MOST]
-    for name in told:
+    tasks = list(shard.fleet.holders.get(lab_fault.device, {})) + list(shard.fleet.hedges.get(lab_fault.device, {}))
+    names = list(dict.fromkeys(name for name, _task in tasks))[:TOLD_MOST]
+    for name in names:
         constellation = shard.constellations[name]
         work.emit(constellation, EventKind.FAULT_INJECTED, "", [("head", "", constellation.head)], note=note)
-    active = replace(known, state=FaultState.ACTIVE, began_ms=work.at_ms, constellations=told, note=note)
+    active = replace(lab_fault, state=FaultState.ACTIVE, began_ms=work.at_ms, constellations=names, note=note)
     _put(work, EventKind.FAULT_INJECTED, active, note=note)
     work.order(_timer(active))
     work.answer({"state": active.state})
@@ -117,72 +117,74 @@ def on_ended(work: Work, item: LabFaultEnded) -> None:
     Raises:
         Refusal: the fault is not known.
     """
-    known = _known(work, item.fault)
-    if known.state in OPEN_FAULT_STATES:
-        _end(work, known, item.note, failed=item.failed)
+    lab_fault = _lab_fault(work, item.fault)
+    if lab_fault.state in OPEN_FAULT_STATES:
+        _end(work, lab_fault, item.note, failed=item.failed)
     else:
         work.ignore("the end of this fault is known already")
-    work.answer({"state": work.shard.fleet.lab_faults[known.id].state})
+    work.answer({"state": work.shard.fleet.lab_faults[lab_fault.id].state})
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Close a fault that the lab did not start, or whose end it did not report."""
-    known = work.shard.fleet.lab_faults.get(item.entity)
-    if known is None or known.state not in OPEN_FAULT_STATES or work.at_ms < _due_ms(known):
+    lab_fault = work.shard.fleet.lab_faults.get(item.entity)
+    if lab_fault is None or lab_fault.state not in OPEN_FAULT_STATES or work.at_ms < _due_ms(lab_fault):
         work.ignore("the timer is stale")
-    elif known.state is FaultState.ASKED:
-        _end(work, known, "no program of the lab took it up", failed=True)
+    elif lab_fault.state is FaultState.ASKED:
+        _end(work, lab_fault, "no program of the lab took it up", failed=True)
     else:
-        _end(work, known, "the lab's program was not heard of again; what it broke ends with it", failed=False)
+        _end(work, lab_fault, "the lab's program was not heard of again; what it broke ends with it", failed=False)
 
 
 def due_moments(shard: Shard) -> Iterator[ArmTimer]:
     """Yield the timer of each fault that is not over."""
-    for known in shard.fleet.lab_faults.values():
-        if known.state in OPEN_FAULT_STATES:
-            yield _timer(known)
+    for lab_fault in shard.fleet.lab_faults.values():
+        if lab_fault.state in OPEN_FAULT_STATES:
+            yield _timer(lab_fault)
 
 
-def _known(work: Work, name: str) -> LabFault:
-    found = work.shard.fleet.lab_faults.get(name)
-    if found is None:
+def _lab_fault(work: Work, name: str) -> LabFault:
+    lab_fault = work.shard.fleet.lab_faults.get(name)
+    if lab_fault is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no fault {name[:64]}"))
-    return found
+    return lab_fault
 
 
-def _end(work: Work, known: LabFault, note: str, *, failed: bool) -> None:
-    said = note[:NOTE_CHARS]
+def _end(work: Work, lab_fault: LabFault, note: str, *, failed: bool) -> None:
+    note = note[:NOTE_CHARS]
     over = replace(
-        known,
+        lab_fault,
         state=FaultState.FAILED if failed else FaultState.OVER,
         ended_ms=work.at_ms,
         healing=False,
-        note=said if failed else known.note,
+        note=note if failed else lab_fault.note,
     )
     shard = work.shard
-    for name in known.constellations:
+    for name in lab_fault.constellations:
         if name in shard.live:
             constellation = shard.constellations[name]
-            work.emit(constellation, EventKind.FAULT_ENDED, "", [("head", "", constellation.head)], note=said)
-    _put(work, EventKind.FAULT_FAILED if failed else EventKind.FAULT_ENDED, over, note=said)
+            work.emit(constellation, EventKind.FAULT_ENDED, "", [("head", "", constellation.head)], note=note)
+    _put(work, EventKind.FAULT_FAILED if failed else EventKind.FAULT_ENDED, over, note=note)
 
 
-def _forgotten(fleet: Fleet) -> list[Put]:
+def _removals(fleet: Fleet) -> list[Put]:
     """Return the removals that make room for one more: the oldest faults that are over."""
-    over = [known for known in fleet.lab_faults.values() if known.state not in OPEN_FAULT_STATES]
-    over.sort(key=lambda known: (known.asked_ms, known.id))
-    return [("lab_fault", known.id, None) for known in over[: max(0, len(fleet.lab_faults) + 1 - KEPT_MOST)]]
+    over = [one for one in fleet.lab_faults.values() if one.state not in OPEN_FAULT_STATES]
+    over.sort(key=lambda one: (one.asked_ms, one.id))
+    return [("lab_fault", one.id, None) for one in over[: max(0, len(fleet.lab_faults) + 1 - KEPT_MOST)]]
 
 
-def _due_ms(known: LabFault) -> int:
-    if known.state is FaultState.ASKED:
-        return known.asked_ms + TAKEN_WITHIN_MS
-    return known.began_ms + known.for_ms + REPORTED_WITHIN_MS
+def _due_ms(lab_fault: LabFault) -> int:
+    if lab_fault.state is FaultState.ASKED:
+        return lab_fault.asked_ms + TAKEN_WITHIN_MS
+    return lab_fault.began_ms + lab_fault.for_ms + REPORTED_WITHIN_MS
 
 
-def _timer(known: LabFault) -> ArmTimer:
-    return ArmTimer(constellation=FLEET, due_ms=_due_ms(known), entity=known.id, kind=TIMER)
+def _timer(lab_fault: LabFault) -> ArmTimer:
+    return ArmTimer(constellation=FLEET, due_ms=_due_ms(lab_fault), entity=lab_fault.id, kind=TIMER)
 
 
-def _put(work: Work, kind: EventKind, known: LabFault, also: list[Put] | None = None, note: str = "") -> None:
-    work.emit(work.shard.fleet, kind, known.device, [*(also or []), ("lab_fault", known.id, known)], note=note)
+def _put(work: Work, kind: EventKind, lab_fault: LabFault, also: list[Put] | None = None, note: str = "") -> None:
+    work.emit(
+        work.shard.fleet, kind, lab_fault.device, [*(also or []), ("lab_fault", lab_fault.id, lab_fault)], note=note
+    )

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import AsksReceived, OwnerAskAnswered
 from starloom.core.state.orders import DURABLE, SendAnswer
-from starloom.core.state.work import Refusal, Work, fault
+from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.approvals import DeviceAsks, OwnerAsk, PendingAsk
 from starloom_protocol.stream.authors import ENGINE, may_decide
 from starloom_protocol.stream.events import EventKind
@@ -36,15 +36,18 @@ def on_asks(work: Work, item: AsksReceived) -> None:
     if device is None or device.revoked or device.session != item.session:
         work.ignore("a newer session has taken over")
         return
-    known = fleet.asks.get(device.id)
-    before = {ask.action: ask for ask in known.open} if known is not None else {}
-    asked = list(dict.fromkeys(ask.action for ask in item.open))[:OPEN_MOST]
-    told = {ask.action: ask for ask in item.open}
-    pending = [before.get(action) or _pending(told[action], work.at_ms) for action in asked]
+    before = fleet.asks.get(device.id)
+    asks_before = {ask.action: ask for ask in before.open} if before is not None else {}
+    # Of several questions about one action, the order is that of the first and the content that of the last.
+    asks = {ask.action: ask for ask in item.open}
+    pending = [
+        asks_before.get(action) or _pending(asks[action], work.at_ms)
+        for action in list(dict.fromkeys(ask.action for ask in item.open))[:OPEN_MOST]
+    ]
     answers = item.answers if item.answers == HUB else "here"
-    now = DeviceAsks(answers=answers, device=device.id, open=pending) if pending else None
-    if now != known:
-        work.emit(fleet, EventKind.DEVICE_ASKS, device.id, [("asks", device.id, now)], by=f"device:{device.id}")
+    after = DeviceAsks(answers=answers, device=device.id, open=pending) if pending else None
+    if after != before:
+        work.emit(fleet, EventKind.DEVICE_ASKS, device.id, [("asks", device.id, after)], by=f"device:{device.id}")
     for ask in pending:
         if ask.answer and answers == HUB:
             work.order(_order(device.id, ask))
@@ -68,12 +71,12 @@ def on_answered(work: Work, item: OwnerAskAnswered) -> None:
     """Pass a person's answer to a question on to its device, once; the device's own policy must accept it.
 
     Raises:
-        Refusal: the caller is no person, the question is not open, or the device takes answers on itself only.
+        Refusal: the caller is not a person, the question is not open, or the device takes answers on itself only.
     """
     fleet = work.shard.fleet
-    known = fleet.asks.get(item.device)
-    ask = next((ask for ask in known.open if ask.id == item.ask), None) if known is not None else None
-    if known is None or ask is None:
+    asks = fleet.asks.get(item.device)
+    ask = next((ask for ask in asks.open if ask.id == item.ask), None) if asks is not None else None
+    if asks is None or ask is None:
         raise Refusal(fault(Code.NOT_FOUND, f"this device asks nothing that is called {item.ask[:64]}"))
     if not may_decide(work.by):
         raise Refusal(fault(Code.FORBIDDEN, f"only a person answers for a device, not {work.by}"))
@@ -85,18 +88,17 @@ def on_answered(work: Work, item: OwnerAskAnswered) -> None:
             raise Refusal(fault(Code.CONFLICT, f"{ask.id} was answered {ask.answer} by {ask.answered_by}"))
         work.answer({"answer": answer})
         return
-    if known.answers != HUB:
+    if asks.answers != HUB:
         line = f"starloom-agent {'approve' if item.allow else 'deny'} {ask.id}"
         reason = f"this device takes answers only on itself; type there: {line}"
         raise Refusal(fault(Code.ANSWERED_THERE, reason))
     if work.at_ms >= ask.expires_ms:
         raise Refusal(fault(Code.CONFLICT, f"{ask.id} waited too long and counts as denied"))
-    said = replace(ask, answer=answer, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
-    now = replace(known, open=[said if other.id == ask.id else other for other in known.open])
-    work.emit(
-        fleet, EventKind.DEVICE_ASK_ANSWERED, item.device, [("asks", item.device, now)], note=f"{ask.id} {answer}"
-    )
-    work.order(_order(item.device, said))
+    answered = replace(ask, answer=answer, answered_by=work.by, answered_ms=work.at_ms, reason=item.reason)
+    after = replace(asks, open=[answered if other.id == ask.id else other for other in asks.open])
+    puts: list[Put] = [("asks", item.device, after)]
+    work.emit(fleet, EventKind.DEVICE_ASK_ANSWERED, item.device, puts, note=f"{ask.id} {answer}")
+    work.order(_order(item.device, answered))
     work.answer({"answer": answer})
 
 

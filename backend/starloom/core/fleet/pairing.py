@@ -1,6 +1,8 @@
 """Pairing: the codes with which devices join, and the answer of a person to a device that asks.
 
-A code ends with the right of its maker. A device that has joined is in `devices`.
+An `Enrollment` is a join code until a device uses it, and that device's request to join afterwards. A code for several
+devices stays a code: each device that uses it makes an enrollment of its own (`code_of`). A code ends with the right of
+its maker. A device that has joined is in `devices`.
 """
 
 from __future__ import annotations
@@ -24,10 +26,10 @@ def on_enrollment_opened(work: Work, item: EnrollmentOpened) -> None:
     """Keep a join code that a person made, for a further device or to replace one."""
     enrollment = item.enrollment
     _check_maker(work, enrollment)
-    wrong = called_fault(enrollment.label, most=63) if enrollment.label else None
-    if wrong is not None:
-        raise Refusal(fault(Code.BAD_REQUEST, wrong, "label"))
-    before = _replaced(work, enrollment)
+    name_fault = called_fault(enrollment.label, most=63) if enrollment.label else None
+    if name_fault is not None:
+        raise Refusal(fault(Code.BAD_REQUEST, name_fault, "label"))
+    before = _replaced_device(work, enrollment)
     if enrollment.replaces and before is None:
         raise Refusal(fault(Code.UNKNOWN_DEVICE, f"there is no device {enrollment.replaces} to replace", "replaces"))
     if before is not None:
@@ -53,12 +55,12 @@ def _check_maker(work: Work, enrollment: Enrollment) -> None:
 def judge_codes(work: Work) -> None:
     """End the join codes of those whose right to make them was taken."""
     access, codes = work.shard.access, work.shard.fleet.enrollments.values()
-    taken = [one.id for one in codes if access.right_was_taken(access.principals.get(one.owner), one.token)]
-    end_codes(work, taken, "who made the code may add devices no more")
+    without_right = [code.id for code in codes if access.right_was_taken(access.principals.get(code.owner), code.token)]
+    end_codes(work, without_right, "the person who made the code may no longer add devices")
 
 
 def end_codes(work: Work, names: Iterable[str], why: str, *, by: str | None = None) -> None:
-    """End join codes that are open, and the requests of devices that nobody has let in; idempotent."""
+    """End join codes that are open, and the requests of devices that nobody has let in; safe to repeat."""
     for name in names:
         code = work.shard.fleet.enrollments.get(name)
         if code is not None and code.state in ("open", "asking"):
@@ -81,18 +83,18 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
     existing = shard.fleet.devices.get(item.device)
     if existing is not None and existing.revoked:
         # Anyone else who has the key could come back with it.
-        gone = "has left" if existing.left else "was revoked here"
-        why = f"this key {gone}, as {existing.name}; make another: starloom-agent leave, then join again"
+        ending = "has left" if existing.left else "was revoked here"
+        why = f"this key {ending}, as {existing.name}; make another: starloom-agent leave, then join again"
         raise Refusal(fault(Code.DEVICE_REVOKED, why))
     if existing is not None:
         why = f"this key has joined as {existing.name}; type here: starloom-agent leave, then join again"
         raise Refusal(fault(Code.CONFLICT, why))
     _refuse_misleading(item)
     if enrollment.devices > 1:
-        enrollment = _pairing_under(work, enrollment, item)
-    before = _replaced(work, enrollment)
+        enrollment = _request_under_code(work, enrollment, item)
+    before = _replaced_device(work, enrollment)
     name = before.name if before is not None else _free_name(work, enrollment.label or item.name, enrollment.used)
-    asking = replace(
+    request = replace(
         enrollment,
         state="asking",
         device=item.device,
@@ -103,56 +105,57 @@ def on_enrollment_asked(work: Work, item: EnrollmentAsked) -> None:
         words=item.words,
         attempts=enrollment.attempts + 1,
     )
-    puts: list[Put] = [("enrollment", enrollment.id, asking)]
+    puts: list[Put] = [("enrollment", enrollment.id, request)]
     if enrollment.code_of:
         puts.insert(0, ("enrollment", enrollment.code_of, _code_after_use(work, enrollment.code_of)))
     work.emit(shard.fleet, EventKind.ENROLLMENT_ASKED, enrollment.id, puts)
     if enrollment.preapproved:
-        _approve(work, asking, item.profile)
+        _approve(work, request, item.profile)
     work.answer(
-        {"device": item.device, "name": asking.name, "state": "approved" if enrollment.preapproved else "asking"}
+        {"device": item.device, "name": request.name, "state": "approved" if enrollment.preapproved else "asking"}
     )
 
 
 def _labels_at_joining(work: Work, enrollment: Enrollment, item: EnrollmentAsked, name: str) -> list[str]:
     """Return the labels that a device gets if it is let in, for a person to see where one is asked.
 
-    Those of the code and of the device that it replaces, or of the last one of this name that is gone: a person gave
-    these at the hub, and a device that joins again keeps them. Where no person sees the request, the device gets none
-    that it asks for, nor those of a name that it chose itself or that a code for several devices numbered.
+    They are those of the code and of the device that it replaces, or of the last one of this name that is gone: a
+    person gave these at the hub, and a device that joins again keeps them. Where no person sees the request, the device
+    gets no label that it asks for. Nor does it get those of an earlier device of its name, if it chose that name itself
+    or a code for several devices numbered it.
     """
-    given = {*enrollment.labels}
-    before = _replaced(work, enrollment)
+    labels = {*enrollment.labels}
+    before = _replaced_device(work, enrollment)
     if before is not None:
-        return sorted({*given, *before.labels})
-    named = enrollment.label and not enrollment.code_of
-    if named or not enrollment.preapproved:
+        return sorted({*labels, *before.labels})
+    has_name_of_code = enrollment.label and not enrollment.code_of
+    if has_name_of_code or not enrollment.preapproved:
         fleet = work.shard.fleet
         gone = [fleet.devices[device] for device in fleet.gone.get(name, {})]
         last = max(gone, key=lambda device: (device.link_since_ms, device.joined_ms, device.id), default=None)
-        given |= {*last.labels} if last is not None and not last.demo else set()
+        labels |= {*last.labels} if last is not None and not last.demo else set()
     if enrollment.preapproved:
-        return sorted(given)
-    return checked_labels([*checked_labels(item.labels), *given])
+        return sorted(labels)
+    return checked_labels([*checked_labels(item.labels), *labels])
 
 
 def _refuse_misleading(item: EnrollmentAsked) -> None:
-    """Refuse texts of a device that a person would not read as one name: these stand where its request is decided.
+    """Refuse texts of a device that a person would not read as one name: a person decides its request by them.
 
     Raises:
         Refusal: with every such text.
     """
-    told = [(f"labels[{at}]", label) for at, label in enumerate(item.labels)]
-    told += [("os", item.os)] if item.os else []
-    found = [(place, device_name_fault(text, most=64 if place == "os" else 63)) for place, text in told]
-    found = [("name", called_fault(item.name, most=63)), *found]
-    faults = [fault(Code.BAD_REQUEST, wrong, place) for place, wrong in found if wrong is not None]
+    texts = [(f"labels[{at}]", label) for at, label in enumerate(item.labels)]
+    texts += [("os", item.os)] if item.os else []
+    reasons = [("name", called_fault(item.name, most=63))]
+    reasons += [(place, device_name_fault(text, most=64 if place == "os" else 63)) for place, text in texts]
+    faults = [fault(Code.BAD_REQUEST, reason, place) for place, reason in reasons if reason is not None]
     if faults:
         raise Refusal(*faults)
 
 
-def _pairing_under(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
-    """Return the pairing of one device under a code for several, with an id that only the device and the owner know."""
+def _request_under_code(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrollment:
+    """Return the request of one device under a code for several, with an id that only the device and the owner know."""
     if (code.id, item.device) in work.shard.fleet.asking:
         raise Refusal(fault(Code.CONFLICT, "this key has asked with this code already"))
     return replace(
@@ -161,42 +164,44 @@ def _pairing_under(work: Work, code: Enrollment, item: EnrollmentAsked) -> Enrol
 
 
 def _code_after_use(work: Work, code: str) -> Enrollment:
-    """Return the pairing of a code for several devices after one more use; the last use closes it."""
-    found = work.shard.fleet.enrollments[code]
-    used = found.used + 1
-    return replace(found, state="used" if used >= found.devices else "open", used=used)
+    """Return a code for several devices after one more use; the last use closes it."""
+    enrollment = work.shard.fleet.enrollments[code]
+    uses = enrollment.used + 1
+    return replace(enrollment, state="used" if uses >= enrollment.devices else "open", used=uses)
 
 
-def _free_name(work: Work, wanted: str, used: int = 0, same: Collection[str] = ()) -> str:
-    """Return a name that no device has or looks like; `used` is the number of earlier devices of this code, to start
-    from, and `same` are gone devices whose place it takes.
+def _free_name(work: Work, wanted: str, uses: int = 0, predecessors: Collection[str] = ()) -> str:
+    """Return a name that no device has or looks like: `wanted`, or that with a number.
+
+    `uses` is the number of earlier devices of this code, to start from, and `predecessors` are gone devices whose place
+    the device takes.
     """
     fleet = work.shard.fleet
-    name, number = wanted, max(2, used)
+    name, number = wanted, max(2, uses)
     # A former name still means the device that had it: one that joins does not get its work. Nor does it get work that
     # waits for a device which is gone: a person approved it for that one.
     while (
         look_of(name) in fleet.looks
         or name in fleet.devices
         or name in fleet.by_former_name
-        or (not fleet.gone.get(name, {}).keys() <= {*same} and waiting.is_awaited(work, name))
+        or (not fleet.gone.get(name, {}).keys() <= {*predecessors} and waiting.is_awaited(work, name))
     ):
         name, number = f"{wanted}-{number}", number + 1
     return name
 
 
-def _replaced(work: Work, enrollment: Enrollment) -> Device | None:
-    """Return the device that this pairing replaces, if it is still in the fleet."""
-    found = work.shard.fleet.devices.get(enrollment.replaces)
-    return None if found is None or found.revoked else found
+def _replaced_device(work: Work, enrollment: Enrollment) -> Device | None:
+    """Return the device that this enrollment replaces, if it is still in the fleet."""
+    device = work.shard.fleet.devices.get(enrollment.replaces)
+    return None if device is None or device.revoked else device
 
 
 def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSERVE) -> None:
     approved = replace(enrollment, state="approved")
-    before = _replaced(work, enrollment)
+    before = _replaced_device(work, enrollment)
     if before is not None:
         revoke(work, before, "another device took its place")
-    same = {enrollment.device or "", before.id if before is not None else ""}
+    predecessors = {enrollment.device or "", before.id if before is not None else ""}
     device = Device(
         demo=enrollment.demo,
         former_names=before.former_names if before is not None else [],
@@ -207,7 +212,7 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
         labels=enrollment.labels,
         let_in_by=_author_of(work, enrollment),
         link_since_ms=work.at_ms,
-        name=_free_name(work, enrollment.name, enrollment.used, same),
+        name=_free_name(work, enrollment.name, enrollment.used, predecessors),
         os=enrollment.os,
         profile=profile,
         profile_most=enrollment.profile_most,
@@ -217,13 +222,13 @@ def _approve(work: Work, enrollment: Enrollment, profile: Profile = Profile.OBSE
 
 
 def on_enrollment_decided(work: Work, item: EnrollmentDecided) -> None:
-    """Approve or deny a pairing, after a person has compared the words."""
+    """Approve or deny a request to join, after a person has compared the words."""
     enrollment = work.shard.fleet.enrollments.get(item.enrollment)
     if enrollment is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no enrollment {item.enrollment}"))
     if enrollment.state not in ("asking", "open") or (item.allow and enrollment.state != "asking"):
         hint = "`starloom devices` lists what has joined; `starloom enroll` makes another code."
-        raise Refusal(fault(Code.CONFLICT, f"the enrollment is {enrollment.state} already", hint=hint))
+        raise Refusal(fault(Code.CONFLICT, f"this request to join is {enrollment.state} already", hint=hint))
     if item.allow:
         _approve(work, enrollment)
     else:

@@ -10,12 +10,12 @@ from starloom_protocol.stream.events import EventKind
 
 
 def end_rights(work: Work, ended: EndedRights) -> None:
-    """End them by the events that they have at any other time; idempotent."""
+    """End each right by the event that ends it at any other time; safe to repeat."""
     fleet = work.shard.fleet
-    for name, how in ended.devices.items():
+    for name, ending in ended.devices.items():
         device = fleet.devices.get(name)
         if device is not None and not device.revoked:
-            devices.revoke(work, device, ENDED, left=how == "left")
+            devices.revoke(work, device, ENDED, left=ending == "left")
     for name in ended.reserved:
         device = fleet.devices.get(name)
         if device is not None:

@@ -7,6 +7,7 @@ may not be repeated never runs again without a person's `confirm`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from shlex import quote
 
 from msgspec.structs import replace
@@ -79,8 +80,8 @@ _TRIGGERS = {
 def on_control(work: Work, item: ControlRequested) -> None:
     """Carry out one control as a whole, or refuse it."""
     constellation = named_constellation(work, item.constellation)
-    named = [item.task] if item.task is not None else []
-    check_control(work.shard.fleet, constellation, item.action, named, author=work.by, approves=item.approves)
+    tasks = [item.task] if item.task is not None else []
+    check_control(work.shard.fleet, constellation, item.action, tasks, author=work.by, approves=item.approves)
     if item.task is None:
         action = _OF_CONSTELLATION.get(item.action)
         if action is None:
@@ -93,10 +94,10 @@ def on_control(work: Work, item: ControlRequested) -> None:
 
 def on_edit(work: Work, item: EditProposed) -> None:
     """Carry out an edit; the tasks that it retries get their new round in the same step, so none runs as it was."""
-    edits.on_edit(work, item, open_rounds=(lambda found: _retry_all(work, found, item)) if item.retry else None)
+    edits.on_edit(work, item, open_rounds=partial(_retry_all, work, item) if item.retry else None)
 
 
-def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> None:
+def _retry_all(work: Work, item: EditProposed, constellation: Constellation) -> None:
     """Open one round for all tasks that an edit retries, with the checks of a retry of each."""
     check_control(work.shard.fleet, constellation, "retry", item.retry, author=work.by, approves=item.approves)
     starts: dict[str, None] = {}
@@ -105,10 +106,10 @@ def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> 
             raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {name}", "retry"))
         _refuse_shut(constellation, name)
         if name in constellation.groups and constellation.specs[name].goal is None:
-            found = _ended_badly(constellation, name)
-            if not found:
+            failed = _failed_children(constellation, name)
+            if not failed:
                 raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {name} has ended without success", "retry"))
-            starts.update(dict.fromkeys(found))
+            starts.update(dict.fromkeys(failed))
         elif name in constellation.groups:
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{name} is a goal, and no edit retries that", "retry"))
         elif "retry" not in possible(constellation, name) and not _is_closed(constellation):
@@ -130,7 +131,7 @@ def _retry_all(work: Work, constellation: Constellation, item: EditProposed) -> 
     open_round(work, constellation, list(starts), control)
 
 
-def _ended_badly(constellation: Constellation, group: str) -> list[str]:
+def _failed_children(constellation: Constellation, group: str) -> list[str]:
     """Return the children of a group that have ended without success."""
     records = ((child, constellation.tasks[child].state) for child in constellation.leaves(group))
     return [child for child, state in records if state in FINAL_TASK_STATES and state is not TaskState.SUCCEEDED]
@@ -160,7 +161,7 @@ def _cancel(work: Work, constellation: Constellation, item: ControlRequested) ->
         return
     cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=work.by)
     work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=item.reason)
-    stop_all(work, constellation, item.reason or "the constellation was cancelled")
+    cancel_tasks(work, constellation, item.reason or "the constellation was cancelled")
 
 
 def at_deadline(work: Work, constellation: Constellation) -> None:
@@ -172,7 +173,7 @@ def at_deadline(work: Work, constellation: Constellation) -> None:
     note = f"its deadline of {head.deadline_s} s has passed"
     cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=DEADLINE)
     work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by=ENGINE)
-    stop_all(work, constellation, note, cut=False)
+    cancel_tasks(work, constellation, note, cut=False)
 
 
 def judge_rights(work: Work) -> None:
@@ -182,14 +183,14 @@ def judge_rights(work: Work) -> None:
         head = constellation.head
         if head.version or head.state is _STATE.CANCELLING or not shard.access.right_was_taken_from(head.author):
             continue
-        note = "who asked for it may run work no more"
+        note = "the person who asked for it may no longer run work"
         cancelling = replace(head, state=_STATE.CANCELLING, cancelled_by=ENGINE)
         work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=note, by=ENGINE)
-        stop_all(work, constellation, note)
+        cancel_tasks(work, constellation, note)
 
 
-def stop_all(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
-    """Close every question, end every group that has not begun, ask every task to stop.
+def cancel_tasks(work: Work, constellation: Constellation, reason: str, *, cut: bool = True) -> None:
+    """Close every question of a constellation, end every group that has not begun, ask every task to stop.
 
     Without `cut`, running work that may not be repeated runs to its end: halfway it has no safe point to stop.
     """
@@ -218,21 +219,21 @@ _OF_CONSTELLATION: dict[str, Callable[[Work, Constellation, ControlRequested], N
 def possible(constellation: Constellation, task: str) -> tuple[str, ...]:
     """Return the controls of a task that are accepted now."""
     record = constellation.tasks[task]
-    found = CONTROLS[record.state]
-    if _of_a_model(constellation, task) and record.state is not TaskState.UNKNOWN:
-        # It is history of a planning, a review or a goal: it is never done again, and nobody else says what it found.
+    actions = CONTROLS[record.state]
+    if _belongs_to_model(constellation, task) and record.state is not TaskState.UNKNOWN:
+        # It belongs to a planning, a review or a goal that is past: it is never run again, and nobody may mark it.
         open_yet = record.state not in FINAL_TASK_STATES
-        return tuple(action for action in found if open_yet and action in ("cancel", "skip"))
+        return tuple(action for action in actions if open_yet and action in ("cancel", "skip"))
     if _is_closed(constellation):
-        # Nothing is run again: what opens a round is refused.
-        return tuple(action for action in found if action == "cancel" or record.state is TaskState.UNKNOWN)
+        # No task is run again: every control that opens a round is refused.
+        return tuple(action for action in actions if action == "cancel" or record.state is TaskState.UNKNOWN)
     if is_shut(constellation, task):
-        return tuple(action for action in found if not action.startswith("retry"))
-    return tuple(action for action in found if action != ("hold" if record.held else "release"))
+        return tuple(action for action in actions if not action.startswith("retry"))
+    return tuple(action for action in actions if action != ("hold" if record.held else "release"))
 
 
 def is_shut(constellation: Constellation, name: str) -> bool:
-    """Tell whether a skipped task or group would be skipped again at once: a task before it did not open its gate."""
+    """Tell whether a skipped task or group would be skipped again at once: its gate is still shut."""
     return constellation.record(name).state == "skipped" and bool(constellation.shut.get(name))
 
 
@@ -258,14 +259,14 @@ def retry_line(constellation: Constellation, task: str, action: str = "retry") -
     return f"starloom {action} {quote(task)} {constellation.name}{confirm}"
 
 
-def _of_a_model(constellation: Constellation, task: str) -> bool:
+def _belongs_to_model(constellation: Constellation, task: str) -> bool:
     """Tell whether a task is a look, or a step or the answer of a goal."""
     return bool(constellation.specs[task].look) or is_of_goal(constellation, task)
 
 
 def _not_possible(constellation: Constellation, task: str, why: str) -> Refusal:
-    offered = ", ".join(possible(constellation, task)) or "nothing"
-    reason = f"{task} is {constellation.tasks[task].state}: {why}. Possible now: {offered}"
+    actions = ", ".join(possible(constellation, task)) or "nothing"
+    reason = f"{task} is {constellation.tasks[task].state}: {why}. Possible now: {actions}"
     return Refusal(fault(Code.ILLEGAL_CONTROL, reason))
 
 
@@ -276,7 +277,7 @@ def _on_task(work: Work, constellation: Constellation, item: ControlRequested, t
     record = constellation.tasks.get(task)
     if record is None:
         raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {task}", "task"))
-    if _of_a_model(constellation, task) and item.action not in possible(constellation, task):
+    if _belongs_to_model(constellation, task) and item.action not in possible(constellation, task):
         raise _not_possible(constellation, task, "a model made it as a look or as a step of its goal")
     if item.action == "hint":
         _hint(work, constellation, task, record, item.reason)
@@ -304,25 +305,25 @@ def _hint(work: Work, constellation: Constellation, task: str, record: TaskRecor
     """Send a person's words to the agent of others that carries out a task.
 
     Raises:
-        Refusal: it has no words or too many, the caller is no person, or no such agent works on the task now.
+        Refusal: it has no words or too many, the caller is not a person, or no such agent works on the task now.
     """
     if not may_decide(work.by):
         # Its words reach the agent as those of a person.
         raise Refusal(fault(Code.FORBIDDEN, f"only a person gives a hint, not {work.by}"))
-    said = words.strip()
-    if not said or len(said) > asking.HINT_CHARS_MOST:
+    hint = words.strip()
+    if not hint or len(hint) > asking.HINT_CHARS_MOST:
         raise Refusal(fault(Code.BAD_REQUEST, f"a hint has 1 to {asking.HINT_CHARS_MOST} characters", "reason"))
     tool = constellation.specs[task].tool or ""
     if not tool.startswith(_AGENTS):
-        reason = f"{task} is no work of an agent of others and no goal: nobody would read the hint"
+        reason = f"{task} is not the work of an agent of others or a goal: nobody would read the hint"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
     if record.state is not TaskState.RUNNING:
         reason = f"{task} is {record.state}, and a hint is for an agent that works"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason))
-    work.emit(constellation, EventKind.TASK_HINTED, task, [], note=said)
+    work.emit(constellation, EventKind.TASK_HINTED, task, [], note=hint)
     attempt = constellation.attempt(task, record.attempt)
     at = constellation.lease_ref(task, record.attempt, attempt)
-    work.order(SendHint(after=DURABLE, at=at, by=work.by, device=attempt.device, number=constellation.seq, text=said))
+    work.order(SendHint(after=DURABLE, at=at, by=work.by, device=attempt.device, number=constellation.seq, text=hint))
 
 
 def _retry(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
@@ -363,10 +364,8 @@ def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecor
 
 def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     check_word(constellation.specs[task], work.by)
-    wanted = {"succeeded": TaskState.SUCCEEDED, "failed": TaskState.FAILED, "skipped": TaskState.SKIPPED}.get(
-        item.state
-    )
-    if wanted is None:
+    state = {"succeeded": TaskState.SUCCEEDED, "failed": TaskState.FAILED, "skipped": TaskState.SKIPPED}.get(item.state)
+    if state is None:
         raise Refusal(
             fault(Code.BAD_REQUEST, f"a task can be marked succeeded, failed or skipped, not {item.state}", "state")
         )
@@ -377,22 +376,22 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
     also = []
     attempt = constellation.last_attempt(task)
     if attempt is not None and attempt.end is None:
-        # The person's word is why it ended: the answer quotes it.
-        said = _word_of(work, item) if wanted is TaskState.FAILED else item.reason or attempt.detail
-        closed: Attempt = replace(attempt, detail=said, end=AttemptEnd.REVOKED, ended_ms=work.at_ms)
-        also.append(("attempt", f"{task}/{record.attempt}", closed))
+        # The answer quotes the person's words as the reason of the end.
+        detail = _word_of(work, item) if state is TaskState.FAILED else item.reason or attempt.detail
+        closed_attempt: Attempt = replace(attempt, detail=detail, end=AttemptEnd.REVOKED, ended_ms=work.at_ms)
+        also.append(("attempt", f"{task}/{record.attempt}", closed_attempt))
     marked = moved(
         work,
         record,
-        wanted,
-        reason=Reason.MARKED if wanted is not TaskState.SKIPPED else Reason.SKIPPED_BY_PERSON,
-        cause="not_chosen" if wanted is TaskState.SKIPPED else None,
-        marked=value if wanted is TaskState.SUCCEEDED else None,
+        state,
+        reason=Reason.MARKED if state is not TaskState.SKIPPED else Reason.SKIPPED_BY_PERSON,
+        cause="not_chosen" if state is TaskState.SKIPPED else None,
+        marked=value if state is TaskState.SUCCEEDED else None,
         checked=False,
-        code=Code.MARKED_FAILED if wanted is TaskState.FAILED else None,
+        code=Code.MARKED_FAILED if state is TaskState.FAILED else None,
     )
     change_task(work, constellation, task, EventKind.TASK_MARKED, marked, *also, note=item.reason)
-    work.rules_due.append((constellation.name, task, wanted.value))
+    work.rules_due.append((constellation.name, task, state.value))
     _clear_unknown(work, constellation)
 
 
@@ -400,31 +399,31 @@ def _result_of_mark(work: Work, constellation: Constellation, task: str, item: C
     """Return the result that a mark gives a task: for one that a person decides, in the form of a person's answer.
 
     Raises:
-        Refusal: it is no value, or none of those between which the task chooses.
+        Refusal: it is not a value, or not one of those between which the task chooses.
     """
     value = item.value if item.value is not None else "null"
     try:
-        given = parse(value)
+        answer = parse(value)
     except ValueError as error:
         raise Refusal(fault(Code.BAD_REQUEST, str(error), "value")) from error
     spec = constellation.specs[task]
     if spec.person is None or item.state != TaskState.SUCCEEDED:
         return value
-    taken = given.get("value") if isinstance(given, dict) else given
+    choice_value = answer.get("value") if isinstance(answer, dict) else answer
     names = [choice.value for choice in spec.choices if not choice.fails]
     if spec.judge is not None:
         names = branches(constellation, spec)
-    if taken not in names:
+    if choice_value not in names:
         reason = f"{task} chooses between {listed(names)}" if names else f"{task} has no result to choose"
         hint = f"Mark it with the value {canonical(names[0])}, or as failed." if names else "Mark it as failed."
-        raise Refusal(fault(Code.BAD_REQUEST, f"{reason}; {canonical(taken)} is none of them", "value", hint))
-    return canonical({"by": work.by, "text": item.reason, "value": taken})
+        raise Refusal(fault(Code.BAD_REQUEST, f"{reason}; {canonical(choice_value)} is not one of them", "value", hint))
+    return canonical({"by": work.by, "text": item.reason, "value": choice_value})
 
 
 def says_all(record: TaskRecord, attempt: Attempt | None) -> bool:
-    """Tell whether the detail of an attempt says all of a failure, so that the title of its code adds nothing.
+    """Tell whether the detail of an attempt explains a failure alone, so that the title of its code adds nothing.
 
-    It is the word of the person who marked a task in doubt as failed, or that of a device or program about its end.
+    It has the words of the person who marked a task in doubt as failed, or those of a device or program about its end.
     """
     if attempt is None:
         return False
@@ -452,11 +451,11 @@ def _hold(work: Work, constellation: Constellation, task: str, record: TaskRecor
 
 def _release(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     reason = None if record.reason is Reason.HELD else record.reason
-    free = replace(record, held=False, reason=reason)
+    released = replace(record, held=False, reason=reason)
     if record.reason is Reason.HELD and work.shard.settings.restarts_waits:
-        # It could not begin until now, as after a pause.
-        free = replace(free, since_ms=work.at_ms)
-    change_task(work, constellation, task, EventKind.TASK_RELEASED, free, note=item.reason)
+        # Its wait begins now, as after a pause.
+        released = replace(released, since_ms=work.at_ms)
+    change_task(work, constellation, task, EventKind.TASK_RELEASED, released, note=item.reason)
 
 
 _TASK_ACTIONS: dict[str, Callable[[Work, Constellation, str, TaskRecord, ControlRequested], None]] = {
@@ -479,11 +478,11 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
     children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
         _refuse_shut(constellation, group)
-        wanted = _ended_badly(constellation, group)
+        wanted = _failed_children(constellation, group)
         if item.action == "retry_from":
             wanted = [child for child in children if is_over(constellation, child)]
         if not wanted and constellation.groups[group].code is Code.CONDITION_UNMET:
-            # All its turns succeeded and did not meet the condition: the last one looks again.
+            # All its turns succeeded and did not meet the condition: the last one is run again.
             wanted = turns_of(constellation, group)[-1:]
         if not wanted and constellation.groups[group].state not in FINAL_GROUP_STATES:
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} has ended without success"))
@@ -497,24 +496,24 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         if not children:
             why = f"a group is marked for its calls that may have happened, and {group} has none"
             raise Refusal(fault(Code.BAD_REQUEST, why, "action", "Mark its tasks, one by one."))
-    acted = False
+    any_changed = False
     for child in children:
         record = constellation.tasks[child]
         if look_up(record.state, trigger).verdict is Verdict.ACT:
             _TASK_ACTIONS[item.action](work, constellation, child, record, item)
-            acted = True
+            any_changed = True
     for name in (group, *constellation.within(group)) if item.action in ("skip", "cancel") else ():
-        found = constellation.groups.get(name)
-        if found is None or found.state is not GroupState.WAITING:
+        group_record = constellation.groups.get(name)
+        if group_record is None or group_record.state is not GroupState.WAITING:
             continue
         if item.action == "skip":
             check_word(constellation.specs[name], work.by)
         state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
         reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
-        ended = replace(found, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
+        ended = replace(group_record, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
         work.emit(constellation, EventKind(f"group_{state}"), name, [("group", name, ended)], note=item.reason)
-        acted = True
-    if not acted:
+        any_changed = True
+    if not any_changed:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} is in a state where {item.action} is possible"))
 
 
@@ -542,40 +541,42 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     """
     head = constellation.head
     if _is_closed(constellation):
-        asked = ", and nobody has approved its plan" if is_unapproved(constellation) else ""
-        reason = f"the constellation is {head.state}{asked}"
+        approval_words = ", and nobody has approved its plan" if is_unapproved(constellation) else ""
+        reason = f"the constellation is {head.state}{approval_words}"
         fork = f"starloom fork {constellation.name}" + (f" --task {starts[0]}" if starts else "")
         way = f"Start a new one from there, which keeps the results before it: {fork}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", way))
-    part, kept = redone(constellation, starts)
-    busy = [task for task in (*part, *kept) if _under_way(constellation, task, starts)]
-    busy += [name for task, name in _being_undone(constellation) if task in part or task in kept]
+    reopened, undecided = redone(constellation, starts)
+    busy = [task for task in (*reopened, *undecided) if _under_way(constellation, task, starts)]
+    busy += [name for task, name in _being_undone(constellation) if task in reopened or task in undecided]
     if busy:
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {', '.join(busy)}"))
-    again = [
-        task for task in part if task in constellation.tasks and constellation.tasks[task].state in FINAL_TASK_STATES
+    reopened_tasks = [
+        task
+        for task in reopened
+        if task in constellation.tasks and constellation.tasks[task].state in FINAL_TASK_STATES
     ]
     # A marked task does not run, only its dependents do.
-    runs = [task for task in again if item.action != "mark" or task not in starts]
-    _need_confirm(work, constellation, [*runs, *(task for task in kept if is_over(constellation, task))], item)
+    runs = [task for task in reopened_tasks if item.action != "mark" or task not in starts]
+    _need_confirm(work, constellation, [*runs, *(task for task in undecided if is_over(constellation, task))], item)
     confirmed = dict.fromkeys(item.confirm)
-    for task in again:
+    for task in reopened_tasks:
         record = constellation.tasks[task]
         fresh = task_in_next_round(record, work.at_ms, confirmed=task in confirmed)
         change_task(work, constellation, task, EventKind.ROUND_OPENED, fresh, note=item.reason)
-    for task in kept:
+    for task in undecided:
         if task in confirmed and is_over(constellation, task):
             # Its family's new list decides whether it runs again; the person's confirmation is kept until then.
             allowed = replace(constellation.tasks[task], confirmed=True)
             change_task(work, constellation, task, EventKind.TASK_CONFIRMED, allowed, note=item.reason)
-    for group in part:
-        found = constellation.groups.get(group)
-        if found is None or found.state not in FINAL_GROUP_STATES:
+    for group in reopened:
+        group_record = constellation.groups.get(group)
+        if group_record is None or group_record.state not in FINAL_GROUP_STATES:
             continue
-        opened = group_in_next_round(found, work.at_ms, expanded=bool(constellation.children.get(group)))
+        opened = group_in_next_round(group_record, work.at_ms, expanded=bool(constellation.children.get(group)))
         work.emit(constellation, EventKind.ROUND_OPENED, group, [("group", group, opened)], note=item.reason)
     if head.state in FINAL_CONSTELLATION_STATES:
-        # A plan that waits for its approval, or is paused, is no further by it; a new fork is started by its maker.
+        # A plan that waits for its approval, or is paused, keeps its state; the maker of a new fork starts it.
         activate(work, constellation, EventKind.REOPENED, item.reason)
 
 
@@ -612,28 +613,29 @@ def may_have_run(attempt: Attempt) -> bool:
 
 
 def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
-    """Return the tasks that a person names to retry this one: they may have run, and would run again."""
+    """Return the tasks that a person has to confirm to retry this one: they may have run, and would run again."""
     if constellation.tasks[task].state is TaskState.UNKNOWN:
-        return _unsafe(constellation, [task])
-    part, kept = redone(constellation, [task])
-    again = (name for name in (*part, *kept) if name in constellation.tasks and is_over(constellation, name))
-    return _unsafe(constellation, again)
+        return _with_lasting_effect(constellation, [task])
+    reopened, undecided = redone(constellation, [task])
+    tasks = (name for name in (*reopened, *undecided) if name in constellation.tasks and is_over(constellation, name))
+    return _with_lasting_effect(constellation, tasks)
 
 
-def _unsafe(constellation: Constellation, tasks: Iterable[str]) -> list[str]:
-    found = []
+def _with_lasting_effect(constellation: Constellation, tasks: Iterable[str]) -> list[str]:
+    """Return those of the tasks that may have had an effect which must not be repeated."""
+    names = []
     for task in tasks:
         record = constellation.tasks[task]
         # Attempts of any round: work that was marked or skipped since may still have begun.
-        tried = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
-        if any(attempt is not None and may_have_run(attempt) for attempt in tried):
-            found.append(task)
-    return found
+        attempts = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
+        if any(attempt is not None and may_have_run(attempt) for attempt in attempts):
+            names.append(task)
+    return names
 
 
 def _need_confirm(work: Work, constellation: Constellation, tasks: list[str], item: ControlRequested) -> None:
-    unsafe = _unsafe(constellation, (task for task in tasks if task not in item.confirm))
-    if unsafe:
-        raise repeats(unsafe)
+    tasks_to_confirm = _with_lasting_effect(constellation, (task for task in tasks if task not in item.confirm))
+    if tasks_to_confirm:
+        raise repeats(tasks_to_confirm)
     if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))

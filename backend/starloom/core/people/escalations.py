@@ -18,7 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.people.approvals.questions import due_moment
-from starloom.core.people.controls import stop_all
+from starloom.core.people.controls import cancel_tasks
 from starloom.core.plan import review
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_edit
@@ -209,7 +209,7 @@ def give_up(work: Work, constellation: Constellation, job: Job, item: ReviewProp
     head = replace(constellation.head, state=ConstellationState.CANCELLING, cancelled_by=MODEL, given_up=because)
     review.close(work, constellation, job, f"given up: {because}")
     work.emit(constellation, EventKind.CANCELLING, "", [("head", "", head)], note=f"given up: {because}", by=MODEL)
-    stop_all(work, constellation, "the plan was given up", cut=False)
+    cancel_tasks(work, constellation, "the plan was given up", cut=False)
     work.answer({"accepted": True})
 
 

@@ -57,7 +57,7 @@ PLAN_JOB = "plan"
 QUESTIONS_MOST = 3
 """A planner that must ask more often does not understand the request."""
 ANSWER_CHARS_MOST = 2_000
-"""It stands in every later prompt of the request."""
+"""Every later prompt of the request holds the answer."""
 CHOICES_MOST: Final = 4
 """More choices are a list, and a person answers in words."""
 CHOICE_CHARS_MOST: Final = 80
@@ -66,12 +66,12 @@ _BARE = frozenset({"allow", "always", "answer"})
 """Values that a button sends; the answer is the text beside them."""
 TIMER: Final = "looks_over"
 ROUNDS_MOST: Final = 3
-"""Find the place, read its beginning, check one doubt: a planner that knows no more then asks a person."""
+"""Three rounds find a place, read its beginning and check one doubt. A planner that needs more then asks a person."""
 CALLS_MOST: Final = 12
 ARGS_BYTES_MOST: Final = 4096
 WHY_CHARS_MOST: Final = 500
 SHOWN_MOST: Final = 24
-"""The tools asked for by words that the next round is still told of; the context has no room for more."""
+"""The tools asked for by words that the next round still shows; the context has no room for more."""
 ROUND_S: Final = 30
 """A person waits for the plan meanwhile. It is enough for a listing or the head of a file on a slow device, and a
 device that is away is not waited for longer: the planner gets its card and plans without it."""
@@ -90,12 +90,12 @@ def may_ask(constellation: Constellation) -> bool:
 
 def last_answered(constellation: Constellation) -> Question | None:
     """Return the newest question of the planner that a person has answered, or None."""
-    asked = [item for item in constellation.questions.values() if item.kind == KIND and item.answer]
-    return max(asked, key=lambda item: (item.answered_ms, item.id), default=None)
+    questions = [item for item in constellation.questions.values() if item.kind == KIND and item.answer]
+    return max(questions, key=lambda item: (item.answered_ms, item.id), default=None)
 
 
 def ask_person(
-    work: Work, constellation: Constellation, text: str, offered: Sequence[str] = (), usual: str = ""
+    work: Work, constellation: Constellation, text: str, offered: Sequence[str] = (), default: str = ""
 ) -> None:
     """Put the planner's question to a person, durably, with the answers that it offers."""
     answers = list(dict.fromkeys(one for one in offered if one.strip() and len(one) <= CHOICE_CHARS_MOST))
@@ -107,7 +107,7 @@ def ask_person(
         kind=KIND,
         opened_ms=work.at_ms,
         text=text,
-        usual=usual if usual in answers[:CHOICES_MOST] else "",
+        usual=default if default in answers[:CHOICES_MOST] else "",
     )
     work.emit(constellation, EventKind.QUESTION_ASKED, question.id, [("question", question.id, question)], by="planner")
     attend(work, constellation, Attention.QUESTION_OPEN, note=text)
@@ -151,14 +151,14 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
         work.answer({"accepted": False})
         return
     check_claim(job, item.worker)
-    made = rounds(constellation, job)
-    number = 1 + len(made)
+    rounds_before = rounds(constellation, job)
+    number = 1 + len(rounds_before)
     specs, faults = _specs(work, item.calls, number, _first_name(constellation, job, number))
     faults = [
-        *_against_the_round(constellation, item, number),
+        *_round_faults(constellation, item, number),
         *faults,
         *looked_at(work.shard.fleet, constellation, specs),
-        *_against_reads(constellation, item.reads, len(item.calls), made),
+        *_read_faults(constellation, item.reads, len(item.calls), rounds_before),
     ]
     if (
         not faults
@@ -207,8 +207,8 @@ def _first_name(constellation: Constellation, job: Job, number: int) -> str:
 
 
 def _open(work: Work, constellation: Constellation, job: Job, look: Look, specs: list[TaskSpec]) -> None:
-    reviewing = job.kind == review.KIND
-    if reviewing:
+    is_review = job.kind == review.KIND
+    if is_review:
         job = replace(job, state=review.LOOKING, claimed_by=None, expires_ms=0, looks=[*job.looks, look])
     else:
         job = replace(job, state="done", look=look)
@@ -216,12 +216,12 @@ def _open(work: Work, constellation: Constellation, job: Job, look: Look, specs:
     for spec in specs:
         puts.append(("spec", spec.id, spec))
         puts.append(("task", spec.id, TaskRecord(since_ms=work.at_ms, state=TaskState.WAITING)))
-    if not reviewing:
+    if not is_review:
         puts.append(("head", "", replace(constellation.head, state=_STATE.LOOKING)))
     work.emit(constellation, EventKind.LOOKS_OPENED, job.id, puts, note=look.why, by=MODEL)
-    for timer in (*due_moments(constellation), *(review.timers(constellation, job) if reviewing else ())):
+    for timer in (*due_moments(constellation), *(review.timers(constellation, job) if is_review else ())):
         work.order(timer)
-    # A round that only reads has no task whose end would let the review go on.
+    # A round that only reads has no task whose end would let the review continue.
     work.shard.settled[constellation.name] = None
 
 
@@ -234,10 +234,10 @@ def ended(work: Work, constellation: Constellation) -> None:
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
 
 
-def review_goes_on(work: Work, constellation: Constellation) -> None:
-    """Let each review go on whose round of looks has ended; any worker takes it."""
+def resume_reviews(work: Work, constellation: Constellation) -> None:
+    """Let each review continue whose round of looks has ended; any worker takes it."""
     for job in list(review.open_jobs(constellation)):
-        if not review.looks(job) or any(_is_open(constellation, task) for task in job.looks[-1].tasks):
+        if not review.is_looking(job) or any(_is_open(constellation, task) for task in job.looks[-1].tasks):
             continue
         resumed = replace(job, state="open", resumed_ms=work.at_ms)
         work.emit(constellation, EventKind.LOOKS_ENDED, job.id, [("job", job.id, resumed)], by=ENGINE)
@@ -248,8 +248,8 @@ def review_goes_on(work: Work, constellation: Constellation) -> None:
 
 def _open_rounds(constellation: Constellation) -> Iterator[tuple[str, Look]]:
     """Yield each round whose looks have not all ended, with the name of its timer."""
-    made = rounds(constellation)
-    newest = [] if constellation.head.version or not made else [(str(made[-1].round), made[-1])]
+    planning = rounds(constellation)
+    newest = [] if constellation.head.version or not planning else [(str(planning[-1].round), planning[-1])]
     newest += [(f"{job.id}/{len(job.looks)}", job.looks[-1]) for job in constellation.jobs.values() if job.looks]
     for name, look in newest:
         if any(_is_open(constellation, task) for task in look.tasks):
@@ -283,7 +283,7 @@ def _is_open(constellation: Constellation, task: str) -> bool:
     return constellation.tasks[task].state not in FINAL_TASK_STATES
 
 
-def _against_the_round(constellation: Constellation, item: LooksProposed, number: int) -> Iterator[Fault]:
+def _round_faults(constellation: Constellation, item: LooksProposed, number: int) -> Iterator[Fault]:
     if constellation.head.sharing is Sharing.NAMES:
         reason = "the person who asked shares no values with a model, so there is nothing to look at"
         yield fault(Code.FORBIDDEN, reason, "kind", "Answer without a look.")
@@ -311,7 +311,7 @@ def _specs(work: Work, calls: list[LookCall], number: int, name: str) -> tuple[l
             reason = f"{known.name} does not offer {call.tool[:64]}"
             faults.append(fault(Code.UNKNOWN_TOOL, reason, f"{place}.tool"))
             continue
-        made = TaskSpec(
+        spec = TaskSpec(
             args=call.args,
             changed_in=0,
             device=Selector(id=device),
@@ -323,13 +323,12 @@ def _specs(work: Work, calls: list[LookCall], number: int, name: str) -> tuple[l
             timeouts=Timeouts(start_to_close_s=ROUND_S),
             tool=call.tool,
         )
-        found = [*_against_args(call.args, f"{place}.args")] or [*_against_effects(fleet, offer, made, place)]
-        faults.extend(found)
-        specs.append(made)
+        faults.extend([*_args_faults(call.args, f"{place}.args")] or _effect_faults(fleet, offer, spec, place))
+        specs.append(spec)
     return specs, faults
 
 
-def _against_args(text: str, place: str) -> Iterator[Fault]:
+def _args_faults(text: str, place: str) -> Iterator[Fault]:
     if len(text.encode()) > ARGS_BYTES_MOST:
         yield fault(Code.MODEL_ANSWER, f"the arguments of a look have at most {ARGS_BYTES_MOST} bytes", place)
         return
@@ -344,9 +343,9 @@ def _against_args(text: str, place: str) -> Iterator[Fault]:
         yield fault(Code.FORBIDDEN, "a look may not name a secret", place)
 
 
-def _against_effects(fleet: Fleet, offer: ToolOffer, made: TaskSpec, place: str) -> Iterator[Fault]:
+def _effect_faults(fleet: Fleet, offer: ToolOffer, spec: TaskSpec, place: str) -> Iterator[Fault]:
     """Judge a call by the device's own offer: it only reads, and may be repeated at will."""
-    effects = effects_of_call(offer, made, offers_in(fleet))
+    effects = effects_of_call(offer, spec, offers_in(fleet))
     beyond = sorted(effect.value for effect in effects - {Effect.READ})
     if beyond:
         yield fault(Code.FORBIDDEN, f"{offer.name} may {', '.join(beyond)}; a look only reads", f"{place}.tool", _HINT)
@@ -355,18 +354,19 @@ def _against_effects(fleet: Fleet, offer: ToolOffer, made: TaskSpec, place: str)
         yield fault(Code.FORBIDDEN, reason, f"{place}.tool", _HINT)
 
 
-def _against_reads(constellation: Constellation, reads: list[Read], before: int, made: list[Look]) -> Iterator[Fault]:
+def _read_faults(constellation: Constellation, reads: list[Read], calls: int, rounds: list[Look]) -> Iterator[Fault]:
+    """Yield the faults of reads of earlier looks; a proposal lists them behind its `calls`."""
     for at, read in enumerate(reads[: CALLS_MOST + 1]):
-        place = f"calls[{before + at}].read"
+        place = f"calls[{calls + at}].read"
         spec, record = constellation.specs.get(read.task), constellation.tasks.get(read.task)
-        looks = [task for look in made for task in look.tasks]
+        looks = [task for look in rounds for task in look.tasks]
         if spec is None or record is None or read.task not in looks:
-            reason = f"{read.task[:64]} is no look of yours; there is {', '.join(looks) or 'none'}"
+            reason = f"{read.task[:64]} is not a look of yours; there is {', '.join(looks) or 'none'}"
             yield fault(Code.UNKNOWN_TASK, reason, f"{place}.task")
         elif record.state is not TaskState.SUCCEEDED:
             yield fault(Code.BAD_REQUEST, f"{read.task} is {record.state} and has no result", f"{place}.task")
-        wrong = pointer_fault(read.pointer)
-        if wrong is not None:
-            yield fault(Code.BAD_REQUEST, wrong, f"{place}.pointer")
+        pointer_reason = pointer_fault(read.pointer)
+        if pointer_reason is not None:
+            yield fault(Code.BAD_REQUEST, pointer_reason, f"{place}.pointer")
         if read.offset < 0:
             yield fault(Code.BAD_REQUEST, "an offset is 0 or more", f"{place}.offset")

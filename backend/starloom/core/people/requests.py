@@ -21,7 +21,7 @@ from starloom.core.people.approvals.need import (
     plan_effects,
     wide_tasks,
 )
-from starloom.core.people.controls import stop_all
+from starloom.core.people.controls import cancel_tasks
 from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
@@ -70,14 +70,14 @@ def on_request(work: Work, item: RequestReceived) -> None:
     """Accept a request once: its constellation, and a plan or a job to make one."""
     shard = work.shard
     if shard.access.right_was_taken_from(work.by):
-        raise Refusal(fault(Code.FORBIDDEN, f"{name_of(work.by)} may run work no more"))
+        raise Refusal(fault(Code.FORBIDDEN, f"{name_of(work.by)} may no longer run work"))
     if item.idempotency is not None:
         key, body_hash = item.idempotency
-        used = shard.access.idempotency.get(f"{item.caller}/{key}")
-        if used is not None:
-            if used.body_hash != body_hash:
+        key_record = shard.access.idempotency.get(f"{item.caller}/{key}")
+        if key_record is not None:
+            if key_record.body_hash != body_hash:
                 raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {key} was used for another request"))
-            _answer(work, shard.constellations[used.made])
+            _answer(work, shard.constellations[key_record.made])
             return
     _answer(work, open_request(work, item, author=work.by))
 
@@ -162,7 +162,7 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
     constellation, job = named_job(work, item.constellation, item.job)
     if job.state == "done":
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
-    if review.looks(job) or job.state in conversation.UNCLAIMABLE:
+    if review.is_looking(job) or job.state in conversation.UNCLAIMABLE:
         raise Refusal(fault(Code.CONFLICT, f"the job is {job.state}: no model is asked now"))
     if job.kind == conversation.KIND and constellation.head.state is _STATE.PAUSED:
         raise Refusal(fault(Code.CONFLICT, "the constellation is paused"))
@@ -207,12 +207,12 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     check_claim(job, item.worker)
     if item.words:
         answer_words.refuse_from_looks(constellation, item)
-    done = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
-    work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done)])
+    done_job = replace(job, state="done", claimed_by=item.worker, fault=item.fault)
+    work.emit(constellation, EventKind.JOB_DONE, job.id, [("job", job.id, done_job)])
     if item.words:
         answer_words.from_looks(work, constellation, item)
-    elif item.withdrawn and item.plan is None and (asked := inquiries.last_answered(constellation)) is not None:
-        _withdraw(work, constellation, asked)
+    elif item.withdrawn and item.plan is None and (question := inquiries.last_answered(constellation)) is not None:
+        _withdraw(work, constellation, question)
     elif item.question and item.plan is None and inquiries.may_ask(constellation):
         inquiries.ask_person(work, constellation, item.question, item.choices, item.usual)
     elif item.plan is None and item.question:
@@ -240,12 +240,12 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
     work.answer({"accepted": True})
 
 
-def _withdraw(work: Work, constellation: Constellation, asked: Question) -> None:
+def _withdraw(work: Work, constellation: Constellation, question: Question) -> None:
     """End a request that a person took back in the answer to a question."""
-    reason = f"withdrawn by the answer to \u201c{asked.text}\u201d"
-    cancelling = replace(constellation.head, state=_STATE.CANCELLING, cancelled_by=asked.answered_by)
+    reason = f"withdrawn by the answer to \u201c{question.text}\u201d"
+    cancelling = replace(constellation.head, state=_STATE.CANCELLING, cancelled_by=question.answered_by)
     work.emit(constellation, EventKind.CANCELLING, "", [("head", "", cancelling)], note=reason, by=MODEL)
-    stop_all(work, constellation, reason)
+    cancel_tasks(work, constellation, reason)
 
 
 def _planning_failed(work: Work, constellation: Constellation, why: Fault) -> None:
@@ -273,15 +273,15 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
         change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by=ENGINE)
         work.rules_due.append((constellation.name, spec.id, "failed"))
         return
-    identity = name = f"{spec.id}-{record.round}"
+    question_id = name = f"{spec.id}-{record.round}"
     for number in count(2):
         # An answer to what was asked or shown before does not count for what is asked now.
-        if identity not in constellation.questions:
+        if question_id not in constellation.questions:
             break
-        identity = f"{name}-{number}"
+        question_id = f"{name}-{number}"
     question = Question(
         choices=spec.choices,
-        id=identity,
+        id=question_id,
         kind=_PERSON,
         opened_ms=work.at_ms,
         shown=shown,

@@ -25,7 +25,7 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
         Refusal: `forbidden` for an assistant, which stops constellations one by one.
     """
     if is_assistant(work.by):
-        reason = "only a person stops all that everybody asked for"
+        reason = "only a person stops the work of everybody"
         raise Refusal(fault(Code.FORBIDDEN, reason, hint="Cancel what you have asked for, by its id."))
     shard = work.shard
     stopped: list[str] = []
@@ -37,27 +37,27 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
             )
         stopped.append(name)
     work.answers[:] = [answer for answer in work.answers if answer.input_id != item.id]
-    owed = _owed(shard, stopped)
+    attempts_by_device = _open_attempts(shard, stopped)
     fleet = shard.fleet
-    puts: list[Put] = [("stopping", device, None) for device in fleet.stopping if device not in owed]
-    for device, attempts in owed.items():
+    puts: list[Put] = [("stopping", device, None) for device in fleet.stopping if device not in attempts_by_device]
+    for device, attempts in attempts_by_device.items():
         row = Stopping(
             asked=len(attempts), at_ms=work.at_ms, attempts=attempts, by=work.by, device=device, reason=item.reason
         )
         puts.append(("stopping", device, row))
-    note = f"{len(stopped)} constellations, {len(owed)} devices have to confirm"
+    note = f"{len(stopped)} constellations, {len(attempts_by_device)} devices have to confirm"
     work.emit(fleet, EventKind.STOP_ALL, "", puts, note=note)
-    work.answer({"constellations": stopped, "devices": sorted(owed)})
+    work.answer({"constellations": stopped, "devices": sorted(attempts_by_device)})
 
 
-def _owed(shard: Shard, names: list[str]) -> dict[str, list[str]]:
+def _open_attempts(shard: Shard, names: list[str]) -> dict[str, list[str]]:
     """Return the open attempts of these constellations, by device."""
-    owed: dict[str, list[str]] = {}
+    by_device: dict[str, list[str]] = {}
     for name in names:
         constellation = shard.constellations[name]
         for key in constellation.open_attempts:
-            owed.setdefault(constellation.attempts[key].device, []).append(f"{name}/{key}")
-    return owed
+            by_device.setdefault(constellation.attempts[key].device, []).append(f"{name}/{key}")
+    return by_device
 
 
 def note_ended(work: Work) -> None:
@@ -69,7 +69,7 @@ def note_ended(work: Work) -> None:
         if device is None:
             continue
         row = shard.fleet.stopping[device]
-        left = [item for item in row.attempts if item not in ended]
-        now = replace(row, attempts=left, confirmed_ms=0 if left else work.at_ms)
-        kind = EventKind.DEVICE_STOPPING if left else EventKind.DEVICE_STOPPED
-        work.emit(shard.fleet, kind, device, [("stopping", device, now)], by=ENGINE)
+        unconfirmed = [item for item in row.attempts if item not in ended]
+        after = replace(row, attempts=unconfirmed, confirmed_ms=0 if unconfirmed else work.at_ms)
+        kind = EventKind.DEVICE_STOPPING if unconfirmed else EventKind.DEVICE_STOPPED
+        work.emit(shard.fleet, kind, device, [("stopping", device, after)], by=ENGINE)

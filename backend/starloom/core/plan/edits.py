@@ -14,7 +14,7 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.plan.batches.added_items import add_items, notes_of
-from starloom.core.plan.batches.batch import Draft, started
+from starloom.core.plan.batches.batch import EditBatch, started
 from starloom.core.plan.batches.flows import flow_faults
 from starloom.core.plan.batches.superseding import supersede
 from starloom.core.plan.batches.topics import link_topics, may_publish
@@ -66,7 +66,7 @@ from starloom_protocol.vocabulary import (
 )
 
 KEPT_NAMED_MOST = 20
-"""The note of an edit stands in the history and in each list of versions."""
+"""The history and each list of versions hold the note of an edit, so it names no more items that are kept."""
 _NOT_CHANGED = frozenset(
     {
         "again_of",
@@ -109,27 +109,27 @@ def apply_edit(
     Raises:
         Refusal: with every fault; nothing of the batch is applied then.
     """
-    draft = Draft(work, constellation, base_version, author)
+    batch = EditBatch(work, constellation, base_version, author)
     for position, operation in enumerate(operations):
         word = type(operation).__struct_config__.tag
-        _OPERATIONS[type(operation)](draft, operation, f"operations[{position}].{word}")
-        if draft.is_too_big(f"operations[{position}]"):
-            raise Refusal(*draft.faults)
-    link_topics(draft)
-    _check_edges(draft)
-    if proposed and not draft.faults:
-        draft.faults.extend(flow_faults(work.shard.fleet, constellation, draft.specs, draft.deps, operations))
-        people, put = work.shard.access.principals, (draft.specs, draft.deps)
-        draft.faults.extend(asked_faults(constellation, *put, people, author=author, owner=owner))
+        _OPERATIONS[type(operation)](batch, operation, f"operations[{position}].{word}")
+        if batch.refuse_if_too_big(f"operations[{position}]"):
+            raise Refusal(*batch.faults)
+    link_topics(batch)
+    _check_edges(batch)
+    if proposed and not batch.faults:
+        batch.faults.extend(flow_faults(work.shard.fleet, constellation, batch.specs, batch.deps, operations))
+        people, puts = work.shard.access.principals, (batch.specs, batch.deps)
+        batch.faults.extend(asked_faults(constellation, *puts, people, author=author, owner=owner))
     if constellation.drafts:
-        sources = [item.source for item in draft.deps.values() if item is not None]
-        named = [*draft.changed, *draft.removed, *sources]
-        draft.faults.extend(held_back(constellation, author, named, work.at_ms))
-    if draft.faults:
-        raise Refusal(*draft.faults)
-    note = "; ".join([reason, *draft.notes, *notes_of(draft)])
-    _commit(draft, operations, author=author, reason=note, trigger=trigger, also=also)
-    return draft.number
+        sources = [item.source for item in batch.deps.values() if item is not None]
+        tasks = [*batch.changed, *batch.removed, *sources]
+        batch.faults.extend(held_back(constellation, author, tasks, work.at_ms))
+    if batch.faults:
+        raise Refusal(*batch.faults)
+    note = "; ".join([reason, *batch.notes, *notes_of(batch)])
+    _commit(batch, operations, author=author, reason=note, trigger=trigger, also=also)
+    return batch.number
 
 
 def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellation], None] | None = None) -> None:
@@ -140,9 +140,9 @@ def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellat
     """
     constellation = named_constellation(work, item.constellation)
     scope = f"edit/{constellation.name}"
-    made = made_before(work, item.caller, scope, item.idempotency)
-    if made is not None:
-        work.answer({"version": int(made)})
+    version_made = made_before(work, item.caller, scope, item.idempotency)
+    if version_made is not None:
+        work.answer({"version": int(version_made)})
         return
     if open_rounds is not None:
         open_rounds(constellation)
@@ -179,233 +179,234 @@ def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellat
     work.answer({"version": number})
 
 
-def _add_task(draft: Draft, operation: AddTask, place: str) -> None:
+def _add_task(batch: EditBatch, operation: AddTask, place: str) -> None:
     spec = operation.spec
-    if draft.spec(spec.id) is not None:
-        draft.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.id")
+    if batch.spec(spec.id) is not None:
+        batch.refuse(Code.DUPLICATE_ID, f"a task {spec.id} exists", f"{place}.id")
         return
     if spec.goal is not None:
-        # A person approves the envelope of a goal with its plan; nothing that is added later was approved.
+        # A person approves the envelope of a goal with its plan; a goal that is added later would be unapproved.
         reason = f"{spec.id} is a goal, and a goal belongs to the plan that a person approves"
-        draft.refuse(Code.PLAN_INVALID, reason, place, "Start a plan of its own for it.")
+        batch.refuse(Code.PLAN_INVALID, reason, place, "Start a plan of its own for it.")
         return
     family = spec.family
     if spec.for_each is not None:
         family = spec.for_each.same or spec.id
         if spec.for_each.same is not None:
-            other = draft.spec(spec.for_each.same)
+            other = batch.spec(spec.for_each.same)
             if other is None or other.for_each is None:
-                draft.refuse(Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.for_each.same")
+                batch.refuse(Code.UNKNOWN_TASK, f"there is no group {spec.for_each.same}", f"{place}.for_each.same")
                 return
             family = other.family or other.id
-    if not may_publish(draft, spec, place):
+    if not may_publish(batch, spec, place):
         return
-    draft.added[spec.id] = None
-    again_of = spec.again_of if draft.author == ENGINE else None
-    draft.put_spec(replace(spec, again_of=again_of, family=family, instead_of="", look=0))
-    for edge in data_edges(spec, draft.number):
-        draft.put_dep(edge)
+    batch.added[spec.id] = None
+    again_of = spec.again_of if batch.author == ENGINE else None
+    batch.put_spec(replace(spec, again_of=again_of, family=family, instead_of="", look=0))
+    for edge in data_edges(spec, batch.number):
+        batch.put_dep(edge)
 
 
-def _remove_task(draft: Draft, operation: RemoveTask, place: str) -> None:
-    for task in (operation.id, *draft.constellation.within(operation.id)):
-        if draft.editable(task, place) is None:
+def _remove_task(batch: EditBatch, operation: RemoveTask, place: str) -> None:
+    for task in (operation.id, *batch.constellation.within(operation.id)):
+        if batch.editable(task, place) is None:
             return
-        draft.specs[task] = None
-        draft.removed[task] = None
-        for key in draft.constellation.incoming.get(task, {}):
-            draft.deps[key] = None
+        batch.specs[task] = None
+        batch.removed[task] = None
+        for key in batch.constellation.incoming.get(task, {}):
+            batch.deps[key] = None
 
 
-def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
-    spec = draft.editable(operation.id, place)
+def _update_task(batch: EditBatch, operation: UpdateTask, place: str) -> None:
+    spec = batch.editable(operation.id, place)
     if spec is None:
         return
     fields: dict[str, Any] = {}
     for name, raw in operation.changes.items():
         if name not in _FIELD_TYPES:
-            draft.refuse(Code.UNKNOWN_FIELD, f"a task has no field {name} that can be changed", f"{place}.{name}")
+            batch.refuse(Code.UNKNOWN_FIELD, f"a task has no field {name} that can be changed", f"{place}.{name}")
             continue
         try:
             fields[name] = msgspec.json.decode(raw, type=_FIELD_TYPES[name])
         except msgspec.ValidationError as error:
-            draft.refuse(Code.BAD_REQUEST, str(error), f"{place}.{name}")
+            batch.refuse(Code.BAD_REQUEST, str(error), f"{place}.{name}")
     changed = replace(spec, **fields)
     if changed.judge is not None and (changed.verify is not None or changed.for_each is not None):
-        draft.refuse(Code.PLAN_INVALID, f"{spec.id} is judged, so it has no list and no verify", place)
-    alone = changed.undo is not None or changed.verify is not None
-    alone |= changed.repeatability not in (None, *REPEATABLE)
-    if changed.any_of and (changed.tool is None or changed.for_each is not None or alone):
-        draft.refuse(Code.PLAN_INVALID, f"{spec.id} takes other calls, so it is one call without what is of one", place)
+        batch.refuse(Code.PLAN_INVALID, f"{spec.id} is judged, so it has no list and no verify", place)
+    belongs_to_one_call = changed.undo is not None or changed.verify is not None
+    belongs_to_one_call |= changed.repeatability not in (None, *REPEATABLE)
+    if changed.any_of and (changed.tool is None or changed.for_each is not None or belongs_to_one_call):
+        reason = f"{spec.id} has other calls to choose from, so it has no list, undo, verify or repeatability of one"
+        batch.refuse(Code.PLAN_INVALID, reason, place)
         return
-    if _same(changed) != _same(spec):
-        draft.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
+    if _shared_list(changed) != _shared_list(spec):
+        batch.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
         return
     if "inputs" in fields or "for_each" in fields:
-        for edge in data_edges(spec, draft.number):
-            draft.deps[dependency_id(edge)] = None
-        for edge in data_edges(changed, draft.number):
-            draft.put_dep(edge)
-    _put_on_device(draft, changed, f"{place}.device")
+        for edge in data_edges(spec, batch.number):
+            batch.deps[dependency_id(edge)] = None
+        for edge in data_edges(changed, batch.number):
+            batch.put_dep(edge)
+    _put_on_device(batch, changed, f"{place}.device")
 
 
-def _same(spec: TaskSpec) -> str | None:
+def _shared_list(spec: TaskSpec) -> str | None:
     """Return the group whose list a task shares, "" for a list of its own, None without a list."""
     return None if spec.for_each is None else spec.for_each.same or ""
 
 
-def _reassign(draft: Draft, operation: Reassign, place: str) -> None:
-    spec = draft.editable(operation.id, place)
+def _reassign(batch: EditBatch, operation: Reassign, place: str) -> None:
+    spec = batch.editable(operation.id, place)
     if spec is not None:
-        _put_on_device(draft, replace(spec, device=operation.device), f"{place}.device")
+        _put_on_device(batch, replace(spec, device=operation.device), f"{place}.device")
 
 
-def _put_on_device(draft: Draft, spec: TaskSpec, place: str) -> None:
+def _put_on_device(batch: EditBatch, spec: TaskSpec, place: str) -> None:
     """Put a spec whose call or device was changed, if it may have them; the same check as for a plan."""
-    about = spec.undoes or (spec.verifies or "").rpartition("/")[0]
-    if about:
-        # Its result speaks of other work: that it is taken back, or that it may run again.
-        reason = f"{spec.id} is the call by which {about} is {'taken back' if spec.undoes else 'looked at'}"
-        draft.refuse(Code.BAD_REQUEST, f"{reason}, and stays as {about} says", place, "Cancel or remove it.")
+    subject = spec.undoes or (spec.verifies or "").rpartition("/")[0]
+    if subject:
+        # Its result is about other work: that it is taken back, or that it may run again.
+        reason = f"{spec.id} is the call that {'takes back' if spec.undoes else 'verifies'} {subject}"
+        batch.refuse(Code.BAD_REQUEST, f"{reason}, and only {subject} says how", place, "Cancel or remove it.")
         return
     if spec.device is not None and (spec.person is not None or spec.nested):
         what = "a question to a person" if spec.person is not None else "a plan within the plan"
-        draft.refuse(Code.PLAN_INVALID, f"{what} has no device", place)
+        batch.refuse(Code.PLAN_INVALID, f"{what} has no device", place)
         return
-    draft.put_spec(spec)
+    batch.put_spec(spec)
 
 
-def _touch_target(draft: Draft, target: str, place: str) -> bool:
-    spec = draft.editable(target, place)
+def _mark_target_changed(batch: EditBatch, target: str, place: str) -> bool:
+    spec = batch.editable(target, place)
     if spec is None:
         return False
-    draft.put_spec(spec)
+    batch.put_spec(spec)
     return True
 
 
-def _add_dependency(draft: Draft, operation: AddDependency, place: str) -> None:
+def _add_dependency(batch: EditBatch, operation: AddDependency, place: str) -> None:
     dependency = operation.dependency
-    if draft.spec(dependency.source) is None:
-        draft.refuse(Code.UNKNOWN_TASK, f"{dependency.source} does not exist", f"{place}.from")
+    if batch.spec(dependency.source) is None:
+        batch.refuse(Code.UNKNOWN_TASK, f"{dependency.source} does not exist", f"{place}.from")
         return
-    if draft.dep(dependency_id(dependency)) is not None:
-        draft.refuse(Code.DUPLICATE_ID, f"{dependency_id(dependency)} exists", place)
+    if batch.dep(dependency_id(dependency)) is not None:
+        batch.refuse(Code.DUPLICATE_ID, f"{dependency_id(dependency)} exists", place)
         return
-    for target in _reached(draft, dependency.target):
-        if _touch_target(draft, target, f"{place}.to"):
-            draft.put_dep(replace(dependency, target=target))
+    for target in _held_by_gate(batch, dependency.target):
+        if _mark_target_changed(batch, target, f"{place}.to"):
+            batch.put_dep(replace(dependency, target=target))
 
 
-def _reached(draft: Draft, target: str) -> list[str]:
+def _held_by_gate(batch: EditBatch, target: str) -> list[str]:
     """Return the tasks that a gate of `target` holds back: itself and, for a nested plan, all its tasks."""
-    spec = draft.spec(target)
+    spec = batch.spec(target)
     if spec is None or not spec.nested:
         return [target]
-    inside = dict.fromkeys(name for name in draft.constellation.within(target) if draft.spec(name) is not None)
-    for name in draft.added:
-        added = draft.spec(name)
+    inside = dict.fromkeys(name for name in batch.constellation.within(target) if batch.spec(name) is not None)
+    for name in batch.added:
+        added = batch.spec(name)
         if added is not None and (added.group == target or added.group in inside):
             inside[name] = None
     return [target, *inside]
 
 
-def _remove_dependency(draft: Draft, operation: RemoveDependency, place: str) -> None:
-    dependency = draft.dep(operation.id)
+def _remove_dependency(batch: EditBatch, operation: RemoveDependency, place: str) -> None:
+    dependency = batch.dep(operation.id)
     if dependency is None:
-        draft.refuse(Code.UNKNOWN_TASK, f"there is no dependency {operation.id}", place)
+        batch.refuse(Code.UNKNOWN_TASK, f"there is no dependency {operation.id}", place)
         return
-    if dependency.changed_in > draft.base and operation.id not in draft.deps:
+    if dependency.changed_in > batch.base and operation.id not in batch.deps:
         reason = f"{operation.id} was changed in version {dependency.changed_in}"
-        draft.refuse(Code.EDIT_CONFLICT, reason, place)
+        batch.refuse(Code.EDIT_CONFLICT, reason, place)
         return
     if dependency.input == ITEMS:
         reason = f"{operation.id} is the list of {dependency.target}: change its for_each, or remove the group"
-        draft.refuse(Code.BAD_REQUEST, reason, place)
+        batch.refuse(Code.BAD_REQUEST, reason, place)
         return
     if dependency.input in (MOMENT, SHOWN):
         part = "time" if dependency.input == MOMENT else "result that is shown"
         reason = f"{operation.id} is the {part} of {dependency.target}: remove the task, or add another one"
-        draft.refuse(Code.BAD_REQUEST, reason, place)
+        batch.refuse(Code.BAD_REQUEST, reason, place)
         return
-    target = draft.editable(dependency.target, place)
+    target = batch.editable(dependency.target, place)
     if target is None:
         return
     if dependency.topic:
         hint = f"Change the inputs of {dependency.target}."
-        draft.refuse(Code.BAD_REQUEST, f"{operation.id} belongs to the topic `{dependency.topic}`", place, hint)
+        batch.refuse(Code.BAD_REQUEST, f"{operation.id} belongs to the topic `{dependency.topic}`", place, hint)
         return
     if dependency.gate is Gate.DATA:
         target = replace(target, inputs=[item for item in target.inputs if item.name != dependency.input])
-    draft.put_spec(target)
-    draft.deps[operation.id] = None
+    batch.put_spec(target)
+    batch.deps[operation.id] = None
     if target.nested:
-        for name in draft.constellation.within(target.id):
+        for name in batch.constellation.within(target.id):
             copy = dependency_id(replace(dependency, target=name))
-            if draft.dep(copy) is not None:
-                _remove_dependency(draft, RemoveDependency(id=copy), place)
+            if batch.dep(copy) is not None:
+                _remove_dependency(batch, RemoveDependency(id=copy), place)
 
 
-def _update_dependency(draft: Draft, operation: UpdateDependency, place: str) -> None:
-    before = len(draft.faults)
-    _remove_dependency(draft, RemoveDependency(id=operation.id), place)
-    if len(draft.faults) == before:
-        _add_dependency(draft, AddDependency(dependency=operation.dependency), place)
+def _update_dependency(batch: EditBatch, operation: UpdateDependency, place: str) -> None:
+    before = len(batch.faults)
+    _remove_dependency(batch, RemoveDependency(id=operation.id), place)
+    if len(batch.faults) == before:
+        _add_dependency(batch, AddDependency(dependency=operation.dependency), place)
 
 
-def _expand(draft: Draft, operation: Expand, place: str) -> None:
+def _expand(batch: EditBatch, operation: Expand, place: str) -> None:
     """Touch a group, which expands once its list is known; repeating this is harmless."""
-    spec = draft.spec(operation.id)
+    spec = batch.spec(operation.id)
     if spec is None or spec.for_each is None:
-        draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.id}", place)
+        batch.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.id}", place)
         return
-    draft.work.shard.touched[(draft.constellation.name, operation.id)] = None
+    batch.work.shard.touched[(batch.constellation.name, operation.id)] = None
 
 
-def _drop_items(draft: Draft, operation: DropItems, place: str) -> None:
-    constellation = draft.constellation
-    spec = draft.spec(operation.of)
+def _drop_items(batch: EditBatch, operation: DropItems, place: str) -> None:
+    constellation = batch.constellation
+    spec = batch.spec(operation.of)
     if spec is None or spec.for_each is None:
-        draft.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.of}", f"{place}.of")
+        batch.refuse(Code.UNKNOWN_TASK, f"there is no group {operation.of}", f"{place}.of")
         return
     if spec.for_each.repeat is not None:
-        draft.refuse(Code.BAD_REQUEST, f"the turns of {spec.id} are no items: skip one, or cancel them", f"{place}.of")
+        batch.refuse(Code.BAD_REQUEST, f"the turns of {spec.id} are no items: skip one, or cancel them", f"{place}.of")
         return
     keys = parse(operation.keys)
     if not isinstance(keys, list):
-        draft.refuse(Code.NOT_A_LIST, "keys must be a list of keys or positions", f"{place}.keys")
+        batch.refuse(Code.NOT_A_LIST, "keys must be a list of keys or positions", f"{place}.keys")
         return
     members = list(constellation.families.get(spec.family or spec.id, {}))
-    kept: list[str] = []
+    kept_words: list[str] = []
     for key in dict.fromkeys(str(key) for key in keys):
         children = [f"{member}.{key}" for member in members if f"{member}.{key}" in constellation.tasks]
         if not children:
-            kept.append(f"{key} (no such item)")
+            kept_words.append(f"{key} (no such item)")
         elif any(started(constellation, child) for child in children):
-            kept.append(f"{key} (has started)")
-        elif any(constellation.specs[child].changed_in > draft.base for child in children):
-            draft.refuse(Code.EDIT_CONFLICT, f"item {key} was changed after version {draft.base}", f"{place}.keys")
+            kept_words.append(f"{key} (has started)")
+        elif any(constellation.specs[child].changed_in > batch.base for child in children):
+            batch.refuse(Code.EDIT_CONFLICT, f"item {key} was changed after version {batch.base}", f"{place}.keys")
         else:
-            draft.items.append(f"{spec.family or spec.id}/{key}")
+            batch.items.append(f"{spec.family or spec.id}/{key}")
             for child in children:
-                _drop(draft, child)
-    if kept:
-        more = f" and {len(kept) - KEPT_NAMED_MOST} more" if len(kept) > KEPT_NAMED_MOST else ""
-        draft.notes.append("kept: " + ", ".join(kept[:KEPT_NAMED_MOST]) + more)
+                _drop(batch, child)
+    if kept_words:
+        more = f" and {len(kept_words) - KEPT_NAMED_MOST} more" if len(kept_words) > KEPT_NAMED_MOST else ""
+        batch.notes.append("kept: " + ", ".join(kept_words[:KEPT_NAMED_MOST]) + more)
 
 
-def _drop(draft: Draft, child: str) -> None:
-    draft.specs[child] = None
-    draft.removed[child] = None
-    for key in (*draft.constellation.incoming.get(child, {}), *draft.constellation.outgoing.get(child, {})):
-        draft.deps[key] = None
+def _drop(batch: EditBatch, child: str) -> None:
+    batch.specs[child] = None
+    batch.removed[child] = None
+    for key in (*batch.constellation.incoming.get(child, {}), *batch.constellation.outgoing.get(child, {})):
+        batch.deps[key] = None
 
 
-def _set_policy(draft: Draft, operation: SetPolicy, place: str) -> None:
+def _set_policy(batch: EditBatch, operation: SetPolicy, place: str) -> None:
     for position, point in enumerate(operation.policy.review_at):
-        if draft.spec(point) is None:
-            draft.refuse(Code.UNKNOWN_TASK, f"{point} does not exist", f"{place}.review_at[{position}]")
-    # Nobody sets the judge of the whole aside, or another one in its place, once the plan runs.
-    draft.policy = replace(operation.policy, judge=draft.constellation.head.policy.judge)
+        if batch.spec(point) is None:
+            batch.refuse(Code.UNKNOWN_TASK, f"{point} does not exist", f"{place}.review_at[{position}]")
+    # Once the plan runs, nobody removes or replaces the judge of the whole.
+    batch.policy = replace(operation.policy, judge=batch.constellation.head.policy.judge)
 
 
 _OPERATIONS: dict[type, Any] = {
@@ -424,33 +425,33 @@ _OPERATIONS: dict[type, Any] = {
 }
 
 
-def _check_edges(draft: Draft) -> None:
-    for key, dependency in draft.deps.items():
+def _check_edges(batch: EditBatch) -> None:
+    for key, dependency in batch.deps.items():
         if dependency is None:
             continue
-        if draft.spec(dependency.source) is None:
-            draft.refuse(Code.UNKNOWN_TASK, f"{dependency.source} does not exist", f"dependency {key}")
-        if draft.spec(dependency.target) is None:
-            draft.refuse(Code.UNKNOWN_TASK, f"{dependency.target} does not exist", f"dependency {key}")
-    for task in draft.removed:
-        left = [
+        if batch.spec(dependency.source) is None:
+            batch.refuse(Code.UNKNOWN_TASK, f"{dependency.source} does not exist", f"dependency {key}")
+        if batch.spec(dependency.target) is None:
+            batch.refuse(Code.UNKNOWN_TASK, f"{dependency.target} does not exist", f"dependency {key}")
+    for task in batch.removed:
+        dependents = [
             key
-            for key, dependency in draft.constellation.outgoing.get(task, {}).items()
-            if draft.dep(key) is not None and dependency.target not in draft.removed
+            for key, dependency in batch.constellation.outgoing.get(task, {}).items()
+            if batch.dep(key) is not None and dependency.target not in batch.removed
         ]
-        if left:
-            draft.refuse(Code.HAS_DEPENDENTS, f"{task} is needed by {', '.join(left)}", f"remove_task {task}")
-        members = [name for name in draft.constellation.families.get(task, {}) if draft.spec(name) is not None]
+        if dependents:
+            batch.refuse(Code.HAS_DEPENDENTS, f"{task} is needed by {', '.join(dependents)}", f"remove_task {task}")
+        members = [name for name in batch.constellation.families.get(task, {}) if batch.spec(name) is not None]
         if members:
             reason = f"the list of {', '.join(members)} is that of {task}"
-            draft.refuse(Code.HAS_DEPENDENTS, reason, f"remove_task {task}")
-    settings = draft.work.shard.settings
-    total = len(draft.constellation.specs) + len(draft.added) - len(draft.removed)
+            batch.refuse(Code.HAS_DEPENDENTS, reason, f"remove_task {task}")
+    settings = batch.work.shard.settings
+    total = len(batch.constellation.specs) + len(batch.added) - len(batch.removed)
     if total > settings.tasks_most:
-        draft.refuse(Code.PLAN_TOO_BIG, f"{total} tasks are more than {settings.tasks_most}", "operations")
-    edges = len(draft.constellation.deps) + sum(1 for item in draft.deps.values() if item is not None)
+        batch.refuse(Code.PLAN_TOO_BIG, f"{total} tasks are more than {settings.tasks_most}", "operations")
+    edges = len(batch.constellation.deps) + sum(1 for item in batch.deps.values() if item is not None)
     if edges > settings.dependencies_most:
-        draft.refuse(
+        batch.refuse(
             Code.PLAN_TOO_BIG, f"{edges} dependencies are more than {settings.dependencies_most}", "operations"
         )
 
@@ -468,7 +469,7 @@ def first_record(constellation: Constellation, spec: TaskSpec, at_ms: int) -> Pu
 
 
 def _commit(
-    draft: Draft,
+    batch: EditBatch,
     operations: list[EditOperation],
     *,
     author: str,
@@ -476,54 +477,54 @@ def _commit(
     trigger: str,
     also: tuple[Put, ...],
 ) -> None:
-    constellation, work = draft.constellation, draft.work
-    puts: list[Put] = [("dep", key, None) for key, item in draft.deps.items() if item is None]
-    puts.extend(("item", key, replace(constellation.items[key], dropped=True)) for key in draft.items)
-    puts.extend(("item", key, item) for key, item in draft.new_items.items())
-    for task in draft.removed:
+    constellation, work = batch.constellation, batch.work
+    puts: list[Put] = [("dep", key, None) for key, item in batch.deps.items() if item is None]
+    puts.extend(("item", key, replace(constellation.items[key], dropped=True)) for key in batch.items)
+    puts.extend(("item", key, item) for key, item in batch.new_items.items())
+    for task in batch.removed:
         kind = "group" if task in constellation.groups else "task"
         puts.append((kind, task, None))
         puts.append(("spec", task, None))
-    for task, spec in draft.specs.items():
+    for task, spec in batch.specs.items():
         if spec is None:
             continue
         puts.append(("spec", task, spec))
-        if task in draft.added:
+        if task in batch.added:
             puts.append(first_record(constellation, spec, work.at_ms))
-    puts.extend(("dep", key, item) for key, item in draft.deps.items() if item is not None)
-    puts.extend(("group", group, grown) for group, grown in draft.grown.items())
+    puts.extend(("dep", key, item) for key, item in batch.deps.items() if item is not None)
+    puts.extend(("group", group, record) for group, record in batch.grown.items())
     version = Version(
-        added=list(draft.added),
+        added=list(batch.added),
         at_ms=work.at_ms,
         author=author,
-        changed=list(draft.changed),
-        number=draft.number,
+        changed=list(batch.changed),
+        number=batch.number,
         operations=canonical(msgspec.json.decode(msgspec.json.encode(operations))),
         reason=reason,
-        removed=list(draft.removed),
+        removed=list(batch.removed),
         trigger=trigger,
     )
-    head = replace(constellation.head, version=draft.number)
-    if draft.policy is not None:
-        head = replace(head, policy=draft.policy)
-    puts.append(("version", str(draft.number), version))
+    head = replace(constellation.head, version=batch.number)
+    if batch.policy is not None:
+        head = replace(head, policy=batch.policy)
+    puts.append(("version", str(batch.number), version))
     puts.append(("head", "", head))
     puts.extend(also)
     work.emit(constellation, EventKind.PLAN_EDITED, "", puts, note=reason, by=author)
-    edges = [(item.source, item.target) for item in draft.deps.values() if item is not None]
-    edges += [(task, spec.group) for task, spec in draft.specs.items() if spec is not None and spec.group]
+    edges = [(item.source, item.target) for item in batch.deps.values() if item is not None]
+    edges += [(task, spec.group) for task, spec in batch.specs.items() if spec is not None and spec.group]
     sources, targets = (dict.fromkeys(ends) for ends in zip(*edges, strict=True)) if edges else ({}, {})
     cycle = find_cycle(constellation, targets, sources)
     if cycle is not None:
         raise Refusal(fault(Code.PLAN_CYCLE, " -> ".join([*cycle, cycle[0]]), "operations"))
-    raise_ranks(constellation, [*draft.added, *draft.changed, *sources])
-    ask(work, constellation, [key for key, item in draft.deps.items() if item is not None])
-    for task in (*draft.removed, *draft.changed):
+    raise_ranks(constellation, [*batch.added, *batch.changed, *sources])
+    ask(work, constellation, [key for key, item in batch.deps.items() if item is not None])
+    for task in (*batch.removed, *batch.changed):
         # The plan's question has changed: the new one is asked once its gates are open.
         if close_question(work, constellation, task) and task in constellation.tasks:
             waiting = moved(work, constellation.tasks[task], TaskState.WAITING)
             change_task(work, constellation, task, EventKind.TASK_WAITING, waiting, by=ENGINE)
-    for name in draft.opened:
+    for name in batch.opened:
         _open_again(work, constellation, name, reason)
 
 
@@ -531,10 +532,13 @@ def _open_again(work: Work, constellation: Constellation, name: str, reason: str
     """Open the next round of a task or group that was skipped for a failure which another task made good."""
     record = constellation.tasks.get(name)
     if record is not None:
-        fresh = task_in_next_round(record, work.at_ms, confirmed=record.confirmed)
-        change_task(work, constellation, name, EventKind.ROUND_OPENED, fresh, note=reason, by=ENGINE)
+        next_round = task_in_next_round(record, work.at_ms, confirmed=record.confirmed)
+        change_task(work, constellation, name, EventKind.ROUND_OPENED, next_round, note=reason, by=ENGINE)
         return
     group = constellation.groups[name]
     if group.state in FINAL_GROUP_STATES:
-        opened = group_in_next_round(group, work.at_ms, expanded=bool(constellation.children.get(name)))
-        work.emit(constellation, EventKind.ROUND_OPENED, name, [("group", name, opened)], note=reason, by=ENGINE)
+        has_children = bool(constellation.children.get(name))
+        next_group_round = group_in_next_round(group, work.at_ms, expanded=has_children)
+        work.emit(
+            constellation, EventKind.ROUND_OPENED, name, [("group", name, next_group_round)], note=reason, by=ENGINE
+        )

@@ -41,7 +41,7 @@ from starloom_protocol.vocabulary import (
 
 KIND = "review"
 HOLD_MS = 30_000
-"""How long a review holds at least, and how long it waits for another worker where the one that had it is silent."""
+"""The shortest hold of a review, and its wait for another worker where the one that had it is silent."""
 HOLD_MOST_MS = 600_000
 """The longest hold, whatever the limits of an endpoint: longer than this, a person would rather decide alone."""
 LOOKS_MS = 30_000
@@ -50,7 +50,7 @@ UNCLAIMED_MS = 3_000
 HOLDS_IN_A_ROW = 2
 REVIEWS_MOST = 20
 ITEMS_NAMED_MOST = 50
-"""A review names so many tasks; a group of thousands that fail alike would make each event as long as the group."""
+"""The most tasks that a review names; a group of thousands that fail alike would make each event as long as it is."""
 OVER, UNCLAIMED = "review_over", "review_unclaimed"
 LOOKING = "looking"
 TIMERS = frozenset({OVER, UNCLAIMED})
@@ -67,12 +67,12 @@ def open_jobs(constellation: Constellation) -> Iterator[Job]:
             yield job
 
 
-def looks(job: Job) -> bool:
+def is_looking(job: Job) -> bool:
     """Tell whether a review waits for its looks; no worker can claim it meanwhile."""
     return job.kind == KIND and job.state == LOOKING
 
 
-def holds(record: TaskRecord | GroupRecord) -> bool:
+def is_held(record: TaskRecord | GroupRecord) -> bool:
     """Tell whether a task or group is held for a review."""
     return record.review is not None
 
@@ -86,13 +86,13 @@ def begin(work: Work, constellation: Constellation, task: str, event: str) -> No
     if event not in WANTED[constellation.head.policy.review] or task not in constellation.tasks:
         return
     if constellation.specs[task].look or is_of_goal(constellation, task):
-        # The model that looked by it, or whose step it is, sees its end itself.
+        # Its end is shown to the model in any case: the one that looked by it, or whose step it is.
         return
-    _open(work, constellation, task, _like_failures(constellation, task) if event == "failed" else None)
+    _open(work, constellation, task, _failure_group(constellation, task) if event == "failed" else None)
 
 
 def at_points(work: Work, name: str) -> None:
-    """Open the review of each point of `review_at` that has ended and is not reviewed in this round."""
+    """Open the review of each task of `review_at` that has ended and is not reviewed in this round."""
     constellation = work.shard.constellations[name]
     for point in constellation.head.policy.review_at:
         record = constellation.tasks.get(point) or constellation.groups.get(point)
@@ -100,18 +100,22 @@ def at_points(work: Work, name: str) -> None:
             _open(work, constellation, point, None)
 
 
-def of_the_whole(work: Work, constellation: Constellation, standing: str, verdict: Verdict, results: list[str]) -> bool:
+def of_the_whole(
+    work: Work, constellation: Constellation, results_key: str, verdict: Verdict, results: list[str]
+) -> bool:
     """Open the review of an answer that its judge refused, once for each verdict; tell whether it was opened.
 
-    It looks at the tasks of the answer. Nothing waits for them but the end; after a change the judge is asked again.
+    It is about the tasks of the answer (`results`). `results_key` names the state of all results that the verdict is
+    about (`judgement.py`). Only the end of the constellation waits for this review; after a change the judge is asked
+    again.
     """
     reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
     if constellation.head.policy.review not in WANTED or constellation.head.state is not _STATE.ACTIVE:
         return False
-    if len(reviews) >= REVIEWS_MOST or any(standing in job.tasks for job in reviews):
+    if len(reviews) >= REVIEWS_MOST or any(results_key in job.tasks for job in reviews):
         return False
     ended = [f"{name}/{constellation.record(name).round}" for name in results[:ITEMS_NAMED_MOST]]
-    job = Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing, *ended])
+    job = Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[results_key, *ended])
     note = f"its judge says no: {verdict.because}"
     work.emit(constellation, EventKind.REVIEW_OPENED, "", [("job", job.id, job)], note=note, by=ENGINE)
     work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
@@ -120,32 +124,32 @@ def of_the_whole(work: Work, constellation: Constellation, standing: str, verdic
     return True
 
 
-def _open(work: Work, constellation: Constellation, task: str, like: str | None) -> None:
+def _open(work: Work, constellation: Constellation, task: str, shared_cause: str | None) -> None:
     if constellation.head.state not in (_STATE.ACTIVE, _STATE.PAUSED):
         return
     reviews = [job for job in constellation.jobs.values() if job.kind == KIND]
     round_now = f"{task}/{constellation.record(task).round}"
     if any(round_now in job.tasks for job in reviews):
         return
-    alike = next((job for job in reviews if like is not None and like in job.causes), None)
-    if alike is not None and (alike.state == "done" or len(alike.tasks) >= ITEMS_NAMED_MOST):
+    same_cause = next((job for job in reviews if shared_cause is not None and shared_cause in job.causes), None)
+    if same_cause is not None and (same_cause.state == "done" or len(same_cause.tasks) >= ITEMS_NAMED_MOST):
         return
-    joined = alike or next((job for job in open_jobs(constellation) if _is_new(job)), None)
-    if joined is None and len(reviews) >= REVIEWS_MOST:
+    open_job = same_cause or next((job for job in open_jobs(constellation) if _is_new(job)), None)
+    if open_job is None and len(reviews) >= REVIEWS_MOST:
         return
-    job = joined or Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms)
-    causes = job.causes if like is None or like in job.causes else [*job.causes, like]
+    job = open_job or Job(id=f"review-{len(reviews) + 1}", kind=KIND, opened_ms=work.at_ms)
+    causes = job.causes if shared_cause is None or shared_cause in job.causes else [*job.causes, shared_cause]
     job = replace(job, causes=causes, tasks=[*job.tasks, round_now])
-    puts: list[Put] = [("job", job.id, job), *_held(constellation, task, job.id)]
-    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, note=like or "", by=ENGINE)
-    if joined is None:
+    puts: list[Put] = [("job", job.id, job), *_holding_puts(constellation, task, job.id)]
+    work.emit(constellation, EventKind.REVIEW_OPENED, task, puts, note=shared_cause or "", by=ENGINE)
+    if open_job is None:
         work.order(StartJob(after=COMMIT, constellation=constellation.name, job=job.id, kind=KIND))
         for timer in timers(constellation, job):
             work.order(timer)
 
 
-def _like_failures(constellation: Constellation, task: str) -> str | None:
-    """Return what the failures of items share that are one review: their group, its round and the cause."""
+def _failure_group(constellation: Constellation, task: str) -> str | None:
+    """Return the name that like failures of items share, to be one review: their group, its round and the cause."""
     spec = constellation.specs[task]
     if spec.key is None or spec.group is None:
         return None
@@ -153,11 +157,14 @@ def _like_failures(constellation: Constellation, task: str) -> str | None:
     return f"{spec.group}/{constellation.groups[spec.group].round} {cause}"
 
 
-def _held(constellation: Constellation, task: str, job: str) -> Iterator[Put]:
-    """Yield the records of what waits for the task or a group around it and has not started, held for a review."""
+def _holding_puts(constellation: Constellation, task: str, job: str) -> Iterator[Put]:
+    """Yield the records, held for a review, of the tasks and groups that wait for a task, or for a group around it.
+
+    Those that have started are not held.
+    """
     ended = [task]
-    while (around := constellation.specs[ended[-1]].group) is not None:
-        ended.append(around)
+    while (outer := constellation.specs[ended[-1]].group) is not None:
+        ended.append(outer)
     targets = (edge.target for source in ended for edge in constellation.outgoing.get(source, {}).values())
     for target in dict.fromkeys(targets):
         record = constellation.tasks.get(target)
@@ -177,30 +184,30 @@ def _is_new(job: Job) -> bool:
 
 def timers(constellation: Constellation, job: Job) -> Iterator[ArmTimer]:
     """Yield the timers that close an open review: from its beginning, or from its newest round of looks."""
-    waits: dict[str, int] = {OVER: over_ms(job)}
-    if not looks(job) and job.claimed_by is None:
+    waits: dict[str, int] = {OVER: end_ms(job)}
+    if not is_looking(job) and job.claimed_by is None:
         waits[UNCLAIMED] = (job.resumed_ms or job.opened_ms) + UNCLAIMED_MS
     for kind, due_ms in waits.items():
         yield ArmTimer(constellation=constellation.name, due_ms=due_ms, entity=job.id, kind=kind)
 
 
-def over_ms(job: Job) -> int:
+def end_ms(job: Job) -> int:
     """Return when a review ends at the latest; a prolonged one ends earlier once no worker renews its claim."""
-    if looks(job):
+    if is_looking(job):
         return job.looks[-1].at_ms + LOOKS_MS + HOLD_MS
     began_ms = job.resumed_ms or job.opened_ms
     return min(began_ms + max(job.hold_ms, HOLD_MS), max(began_ms, job.expires_ms) + HOLD_MS)
 
 
-def latest_ms(job: Job) -> int:
+def latest_end_ms(job: Job) -> int:
     """Return when a review ends at the latest while its worker renews its claim."""
-    if looks(job) or job.claimed_by is None:
-        return over_ms(job)
+    if is_looking(job) or job.claimed_by is None:
+        return end_ms(job)
     return (job.resumed_ms or job.opened_ms) + max(job.hold_ms, HOLD_MS)
 
 
 def prolong(work: Work, constellation: Constellation, job: Job, takes_ms: int) -> None:
-    """Hold what waits for a claimed review as long as its model may take, within the longest hold."""
+    """Hold the tasks that wait for a claimed review as long as its model may take, within the longest hold."""
     hold_ms = min(takes_ms, HOLD_MOST_MS)
     if job.kind != KIND or hold_ms <= max(job.hold_ms, HOLD_MS):
         return
@@ -229,8 +236,8 @@ def on_timer(work: Work, item: TimerFired) -> None:
             if job.hold_ms and timer.kind == item.kind:
                 work.order(timer)
     else:
-        late = "no worker took it" if item.kind == UNCLAIMED else "the reviewer took too long"
-        close(work, constellation, job, late)
+        note = "no worker took it" if item.kind == UNCLAIMED else "the reviewer took too long"
+        close(work, constellation, job, note)
 
 
 def on_proposed(work: Work, item: ReviewProposed) -> None:
@@ -251,7 +258,7 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
         raise Refusal(fault(Code.NEEDS_APPROVAL, "a review may not change the policy of a plan", "operations"))
     if item.operations:
         before = dict(constellation.specs)
-        flows = dict(constellation.deps)
+        dependencies = dict(constellation.deps)
         reason = item.reason or "the plan was reviewed"
         apply_edit(
             work,
@@ -264,9 +271,9 @@ def on_proposed(work: Work, item: ReviewProposed) -> None:
             proposed=True,
         )
         fleet = work.shard.fleet
-        check_edit(fleet, constellation, before, flows, item.operations, author=MODEL, approves=True)
+        check_edit(fleet, constellation, before, dependencies, item.operations, author=MODEL, approves=True)
         binds = bool(work.shard.settings.binds_approvals)
-        wider = wider_than_approved(fleet, constellation, before, flows, binds=binds)
+        wider = wider_than_approved(fleet, constellation, before, dependencies, binds=binds)
         wider += needs_a_person(fleet, constellation, before, item.operations)
         if wider:
             raise Refusal(*(fault(Code.NEEDS_APPROVAL, reason, "operations") for reason in wider))
@@ -285,12 +292,12 @@ def may_propose(work: Work, constellation: Constellation, job: Job, item: Review
 
 
 def close(work: Work, constellation: Constellation, job: Job, note: str) -> None:
-    """Close a review and release all that it held; their gates decide again."""
+    """Close a review and release all tasks and groups that it held; their gates decide again."""
     puts: list[Put] = [("job", job.id, replace(job, state="done"))]
     for task, record in constellation.tasks.items():
         if record.review == job.id:
-            free = Reason.HELD if record.held else None
-            reason = free if record.reason is Reason.REVIEW else record.reason
+            held_reason = Reason.HELD if record.held else None
+            reason = held_reason if record.reason is Reason.REVIEW else record.reason
             released = replace(record, review=None, reason=reason)
             if record.reason is Reason.REVIEW and has_moment(constellation, task):
                 # Its gates decide again, and its time with them.
@@ -324,14 +331,14 @@ _NUMBER: Final = re.compile(r"\d+")
 def cause_of(record: TaskRecord, attempt: Attempt | None) -> str:
     """Return the cause in one line: equal for two failures that differ in a path, a file, a number or an address."""
     code = record.code or (attempt.code if attempt is not None else None)
-    line = _telling(attempt.detail if attempt is not None else "")[:_LINE_CHARS_MAX].lower()
-    for pattern, sign in ((_PATH, "<file>"), (_FILE, "<file>"), (_HEX, "<hex>"), (_NUMBER, "#")):
-        line = pattern.sub(sign, line)
+    line = _error_line(attempt.detail if attempt is not None else "")[:_LINE_CHARS_MAX].lower()
+    for pattern, placeholder in ((_PATH, "<file>"), (_FILE, "<file>"), (_HEX, "<hex>"), (_NUMBER, "#")):
+        line = pattern.sub(placeholder, line)
     line = " ".join(line.split())[:CAUSE_CHARS_MAX]
     return f"{code or 'failed'}: {line}" if line else str(code or "failed")
 
 
-def _telling(text: str) -> str:
+def _error_line(text: str) -> str:
     """Return the line that names the error: the last one of a traceback, else the first."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:

@@ -1,7 +1,7 @@
 """Finished constellations leave memory and Redis, and come back from the history when an input is about one.
 
-The loop calls it between two batches, so nothing is stepped or committed meanwhile. `core.clock.eviction` decides which
-may leave, `Finished` when; docs/decisions/history-and-secrets.md says why this is no event.
+The loop calls it between two batches, so nothing is stepped or committed meanwhile. `core.clock.retirement` decides
+which may leave, `Finished` when; docs/decisions/history-and-secrets.md says why this is no event.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from starloom.core.clock.eviction import drop, may_retire, missing, prune_demands
+from starloom.core.clock.retirement import may_retire, missing, prune_demands, retire
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.model import Shard
@@ -148,7 +148,7 @@ class Retiring:
         """
         for name in self._finished.due(shard, self._clock.now_ms(), safe_pos):
             self._leaving[name] = shard.constellations[name].seq
-            drop(shard, name)
+            retire(shard, name)
             self._finished.forget(name)
         if self._in_doubt:
             await self._make_sure(shard)

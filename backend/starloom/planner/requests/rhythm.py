@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.core.clock.days_off import days_first, without_days
+from starloom.core.clock.days_off import split_exception_at_start, split_exception_at_end
 from starloom.planner.requests.german import clock_in_english
 from starloom_protocol.text.wording import quoted
 
@@ -144,8 +144,8 @@ def rhythm_in(words: str) -> Rhythm | None:
     found = _SKIPS_IN_REQUEST.search(words) or _STEPS_IN_REQUEST.search(words) or _DAYS_IN_REQUEST.search(words)
     if found is None:
         return None
-    first, behind = days_first(words[found.end() :])
-    rest, last = without_days(f"{words[: found.start()]} {behind}")
+    first, behind = split_exception_at_start(words[found.end() :])
+    rest, last = split_exception_at_end(f"{words[: found.start()]} {behind}")
     rest, days = rest.strip(" ,.;:!?"), ", ".join(filter(None, (first, last)))
     if found.re is _SKIPS_IN_REQUEST:
         cron, nearly = _of_skips(found)

@@ -55,13 +55,13 @@ it("says why a calendar file cannot be read, and keeps the days that were writte
   const { answer } = hub;
   hub.answer = (method, path, body) =>
     (body as { except_days?: string } | undefined)?.except_days === "no calendar"
-      ? problem(422, "bad_schedule", "“no calendar” is no day")
+      ? problem(422, "bad_schedule", "“no calendar” is not a day")
       : answer.call(hub, method, path, body);
   await userEvent.upload(
     screen.getByLabelText("Add the days of a calendar file"),
     new File(["no calendar"], "days.ics", { type: "text/calendar" }),
   );
-  expect(await screen.findByText(/“no calendar” is no day/)).toBeTruthy();
+  expect(await screen.findByText(/“no calendar” is not a day/)).toBeTruthy();
   expect(days.value).toBe("28 March");
 });
 

@@ -105,7 +105,7 @@ async def test_days_without_a_firing_are_named_with_the_next_five(world: World) 
     ("asked", "says"),
     [
         ({"cron": "every Friday at 17:00 except public holidays"}, "does not know which days are holidays"),
-        ({"cron": "@daily", "except_days": "someday"}, "'someday' is no day"),
+        ({"cron": "@daily", "except_days": "someday"}, "'someday' is not a day"),
         ({"cron": "0 8 25 12 *", "except_days": "25 December"}, "all are left out"),
     ],
 )

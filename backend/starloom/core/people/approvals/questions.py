@@ -21,7 +21,7 @@ from starloom.core.people.approvals.need import (
 )
 from starloom.core.people.approvals.question_text import DEVICES_NAMED_MOST, question_text
 from starloom.core.people.approvals.standing import allow_for_good
-from starloom.core.people.controls import stop_all
+from starloom.core.people.controls import cancel_tasks
 from starloom.core.placement.absent_devices import lost_words
 from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.feasible import capable, judge_device, nearest, offering
@@ -221,7 +221,7 @@ def _deny(work: Work, constellation: Constellation, why: str, *, by: str) -> Non
     reason = f"the plan was denied{': ' + why if why else ''}"
     denied = replace(constellation.head, state=_STATE.CANCELLING, cancelled_by=by, fault=fault(Code.DECLINED, reason))
     work.emit(constellation, EventKind.DENIED, "", [("head", "", denied)], note=reason, by=by)
-    stop_all(work, constellation, reason)
+    cancel_tasks(work, constellation, reason)
 
 
 def _consent_again(work: Work, constellation: Constellation, question: Question) -> None:

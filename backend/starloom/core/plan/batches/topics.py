@@ -6,7 +6,7 @@ Owns who may add a publisher.
 
 from __future__ import annotations
 
-from starloom.core.plan.batches.batch import Draft, started
+from starloom.core.plan.batches.batch import EditBatch, started
 from starloom_protocol.plan.checks.findings import gate_of, publishers, topic_fault, topics
 from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.stream.authors import ENGINE, may_decide
@@ -16,66 +16,66 @@ _SUGGESTED_MOST = 20
 """Faults of topics that name the nearest one: each compares a word with every topic."""
 
 
-def may_publish(draft: Draft, spec: TaskSpec, place: str) -> bool:
+def may_publish(batch: EditBatch, spec: TaskSpec, place: str) -> bool:
     """Note a fault if a task publishes and its author may not say who writes about a topic."""
-    if spec.finds is None or draft.author == ENGINE or may_decide(draft.author):
+    if spec.finds is None or batch.author == ENGINE or may_decide(batch.author):
         return True
     reason = f"{spec.id} would publish `{spec.finds.topic}`, and others rely on who writes about it"
     hint = "Leave `finds` out. A person says in the plan, or in an edit, which task publishes a topic."
-    draft.refuse(Code.FORBIDDEN, reason, f"{place}.finds", hint)
+    batch.refuse(Code.FORBIDDEN, reason, f"{place}.finds", hint)
     return False
 
 
-def link_topics(draft: Draft) -> None:
+def link_topics(batch: EditBatch) -> None:
     """Add the gates by topic that the batch calls for, and remove those of publishers that it removes."""
-    constellation = draft.constellation
-    touched = [spec for name in (*draft.added, *draft.changed) if (spec := draft.spec(name)) is not None]
-    calls = any(topics(spec) or any(item.topic for item in spec.inputs) for spec in touched)
-    if not calls and not any(_gates(draft, name, out=True) for name in draft.removed):
+    constellation = batch.constellation
+    new_specs = [spec for name in (*batch.added, *batch.changed) if (spec := batch.spec(name)) is not None]
+    uses_topics = any(topics(spec) or any(item.topic for item in spec.inputs) for spec in new_specs)
+    if not uses_topics and not any(_gates(batch, name, out=True) for name in batch.removed):
         return
-    after = {**constellation.specs, **draft.specs}
-    known = [spec for spec in after.values() if spec is not None]
-    sources = publishers(known)
-    for name in draft.removed:
-        for key, topic in _gates(draft, name, out=True):
+    after = {**constellation.specs, **batch.specs}
+    specs = [spec for spec in after.values() if spec is not None]
+    sources = publishers(specs)
+    for name in batch.removed:
+        for key, topic in _gates(batch, name, out=True):
             if sources.get(topic):
-                draft.deps[key] = None
-    for spec in touched:
-        for key, _ in _gates(draft, spec.id, out=False):
-            draft.deps[key] = None
+                batch.deps[key] = None
+    for spec in new_specs:
+        for key, _ in _gates(batch, spec.id, out=False):
+            batch.deps[key] = None
         for item in spec.inputs:
             if not item.topic:
                 continue
-            if draft.is_too_big(f"{spec.id}.inputs.{item.name}.finding"):
+            if batch.refuse_if_too_big(f"{spec.id}.inputs.{item.name}.finding"):
                 return
-            place, suggests = f"{spec.id}.inputs.{item.name}.finding", len(draft.faults) < _SUGGESTED_MOST
+            place, suggests = f"{spec.id}.inputs.{item.name}.finding", len(batch.faults) < _SUGGESTED_MOST
             missing = topic_fault(item, spec.id, sources, place, suggests=suggests)
             if missing is not None:
-                draft.faults.append(missing)
+                batch.faults.append(missing)
             for source in sources.get(item.topic, ()):
                 if source.id != spec.id:
-                    draft.put_dep(gate_of(source, spec, item, draft.number))
-    for spec in touched:
-        if draft.is_too_big(f"{spec.id}.finds"):
+                    batch.put_dep(gate_of(source, spec, item, batch.number))
+    for spec in new_specs:
+        if batch.refuse_if_too_big(f"{spec.id}.finds"):
             return
-        if spec.id in draft.added and topics(spec):
-            _let_wait(draft, spec, known)
+        if spec.id in batch.added and topics(spec):
+            _let_wait(batch, spec, specs)
 
 
-def _gates(draft: Draft, task: str, *, out: bool) -> list[tuple[str, str]]:
+def _gates(batch: EditBatch, task: str, *, out: bool) -> list[tuple[str, str]]:
     """Return (key, topic) of the gates by topic that leave or reach a task."""
-    table = draft.constellation.outgoing if out else draft.constellation.incoming
+    table = batch.constellation.outgoing if out else batch.constellation.incoming
     return [(key, gate.topic) for key, gate in table.get(task, {}).items() if gate.topic]
 
 
-def _let_wait(draft: Draft, source: TaskSpec, known: list[TaskSpec]) -> None:
+def _let_wait(batch: EditBatch, source: TaskSpec, specs: list[TaskSpec]) -> None:
     """Let the tasks that take a topic of `source` and have not started wait for it.
 
-    A call that is made again is waited for by those alone that need the finding to be fresh.
+    Only tasks that need the finding to be fresh wait for a call that is made again.
     """
-    for reader in known:
-        if reader.id == source.id or started(draft.constellation, reader.id):
+    for reader in specs:
+        if reader.id == source.id or started(batch.constellation, reader.id):
             continue
         for item in reader.inputs:
             if item.topic in topics(source) and (source.again_of is None or item.fresh_s):
-                draft.put_dep(gate_of(source, reader, item, draft.number))
+                batch.put_dep(gate_of(source, reader, item, batch.number))

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from starloom.core.clock import days_off
 from starloom.core.clock.cron import BadClock, words_for, zone_of
+from starloom.core.clock.days_off import NextFirings
 from starloom.edge.live import entity_json
 from starloom.edge.web.problems import Problem
 from starloom_protocol.api.schedules import BoundDeviceRow, ClockWords, ConsentRow, ScheduleRow
@@ -32,8 +33,7 @@ def clock_shape(cron: str, zone: str, days: Sequence[str], now_ms: int) -> Clock
         Problem: `bad_schedule`, with the place that cannot be meant.
     """
     try:
-        moments, left_out = days_off.firing(cron, zone, now_ms, days, AHEAD)
-        return _clock(cron, zone, days, moments, left_out)
+        return _clock(cron, zone, days, days_off.next_firings(cron, zone, now_ms, days, AHEAD))
     except BadClock as bad:
         raise bad_clock(bad) from bad
 
@@ -43,16 +43,14 @@ def bad_clock(bad: BadClock) -> Problem:
     return Problem(Code.BAD_SCHEDULE, bad.reason, hint=bad.hint, errors=[clock_fault(bad.place, bad.reason, bad.hint)])
 
 
-def _clock(
-    cron: str, zone: str, days: Sequence[str], moments: Sequence[int], left_out: Sequence[tuple[int, str]]
-) -> ClockWords:
+def _clock(cron: str, zone: str, days: Sequence[str], firings: NextFirings) -> ClockWords:
     words = days_off.in_words(days)
     but = f", except {few(words.split(', '), _DAYS_NAMED)}" if words else ""
     return {
-        "next": [local_time(moment, zone) for moment in moments],
+        "next": [local_time(moment, zone) for moment in firings.moments],
         "except_days": words,
-        "left_out": [{"at": local_time(moment, zone), "why": why} for moment, why in left_out],
-        "in_words": words_for(cron, zone, moments) + but,
+        "left_out": [{"at": local_time(one.at_ms, zone), "why": one.days} for one in firings.left_out],
+        "in_words": words_for(cron, zone, firings.moments) + but,
     }
 
 
@@ -61,17 +59,16 @@ def local_time(at_ms: int, zone: str) -> str:
     return datetime.fromtimestamp(at_ms / 1000, zone_of(zone)).isoformat()
 
 
-def _ahead(schedule: Schedule, now_ms: int) -> tuple[list[int], list[tuple[int, str]]]:
+def _firings_ahead(schedule: Schedule, now_ms: int) -> NextFirings:
     """Return the next firings of a schedule that is active and those left out, in milliseconds; fewer at the end of
     the calendar.
     """
     if schedule.state is not ScheduleState.ACTIVE or not schedule.due_ms:
-        return [], []
+        return NextFirings(moments=[], left_out=[])
     due, zone, days = schedule.due_ms, schedule.zone, schedule.except_days
     with suppress(BadClock):
-        moments, left_out = days_off.firing(schedule.cron, zone, min(now_ms, due - 1), days, AHEAD)
-        return moments, left_out
-    return [due], []
+        return days_off.next_firings(schedule.cron, zone, min(now_ms, due - 1), days, AHEAD)
+    return NextFirings(moments=[due], left_out=[])
 
 
 def _approved(consent: Consent | None, devices: Mapping[str, Device]) -> ConsentRow | None:
@@ -97,7 +94,7 @@ def schedule_shape(
 
     `asking` are those of its firings under way whose plan waits for an approval.
     """
-    ahead, left_out = _ahead(schedule, now_ms)
+    firings = _firings_ahead(schedule, now_ms)
     last, notice, paused = schedule.last, schedule.notice, schedule.paused
     return {
         "id": schedule.id,
@@ -105,7 +102,7 @@ def schedule_shape(
         "state": schedule.state,
         "cron": schedule.cron,
         "zone": schedule.zone,
-        **_clock(schedule.cron, schedule.zone, schedule.except_days, ahead, left_out),
+        **_clock(schedule.cron, schedule.zone, schedule.except_days, firings),
         "overlap": schedule.overlap,
         "catch_up": schedule.catch_up,
         "notify": schedule.notify,

@@ -19,7 +19,7 @@ from tzlocal import get_localzone_name
 
 from starloom.core.answer.trends import sentence
 from starloom.core.clock.cron import BadClock
-from starloom.core.clock.days_off import days_in, without_days
+from starloom.core.clock.days_off import days_in, split_exception_at_end
 from starloom.core.clock.schedules import work_digest
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Means
@@ -388,7 +388,7 @@ def _with_clock_of_words(body: _Body) -> _Body:
         Problem: five fields cannot say these words.
     """
     if body.cron:
-        before, days = without_days(body.cron)
+        before, days = split_exception_at_end(body.cron)
         said = clock_in(before)
         if not said and (near := nearly_in(body.cron)) is not None:
             raise _only_nearly(near)

@@ -119,8 +119,8 @@ class ReportRoute:
         # One that was pruned meanwhile is gone from here, too.
         if constellation in (ACCESS, FLEET) or await self._hub.headlines.of(constellation) is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
-        while fold.record.seq < EVENTS_MAX:
-            page = await self._hub.reads.events(constellation, fold.record.seq, PAGE_EVENTS)
+        while fold.log.seq < EVENTS_MAX:
+            page = await self._hub.reads.events(constellation, fold.log.seq, PAGE_EVENTS)
             await asyncio.to_thread(_add, fold, page)
             if len(page) < PAGE_EVENTS:
                 break
@@ -136,5 +136,5 @@ def _add(fold: Fold, page: list[bytes]) -> None:
 
 
 def _report(fold: Fold, now_ms: int, names: dict[str, str], spans: bool) -> RunReport:
-    created_at = entity_json.iso(fold.record.head.created_ms) or ""
-    return report(fold.record, now_ms, created_at=created_at, names=names, spans=spans)
+    created_at = entity_json.iso(fold.log.head.created_ms) or ""
+    return report(fold.log, now_ms, created_at=created_at, names=names, spans=spans)

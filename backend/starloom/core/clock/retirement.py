@@ -1,7 +1,7 @@
-"""Eviction of finished constellations: which may leave the shard, and which inputs are about one that left.
+"""Retirement of finished constellations: which may leave the shard, and which inputs are about one that left.
 
-The live copy is a cache of the durable log: a final and durable constellation may be dropped, and is loaded back when
-an input needs it. Eviction emits no event, because no fact about a constellation changes.
+The live copy is a cache of the durable log: a final and durable constellation may retire, and is loaded back when an
+input needs it. Retirement emits no event, because no fact about a constellation changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def may_retire(shard: Shard, constellation: Constellation) -> bool:
     )
 
 
-def drop(shard: Shard, name: str) -> None:
+def retire(shard: Shard, name: str) -> None:
     """Remove a finished constellation with its entities and indexes from the shard.
 
     Raises:
@@ -59,18 +59,17 @@ def missing(shard: Shard, items: Iterable[AnyInput]) -> list[str]:
     the fleet and of access, which a device or a person may name as well, never left: loading them would take them back
     to what the history has of them.
     """
-    found: dict[str, None] = {}
-    held = shard.constellations
+    absent: dict[str, None] = {}
     for item in items:
-        about = _ABOUT.get(type(item))
-        if about is not None:
-            name = about(shard, item)
-            if name is not None and name not in held and name not in (ACCESS, FLEET):
-                found[name] = None
-    return list(found)
+        subject_of = _SUBJECT_OF.get(type(item))
+        if subject_of is not None:
+            name = subject_of(shard, item)
+            if name is not None and name not in shard.constellations and name not in (ACCESS, FLEET):
+                absent[name] = None
+    return list(absent)
 
 
-def _named(_shard: Shard, item: Any) -> str:
+def _constellation(_shard: Shard, item: Any) -> str:
     name: str = item.constellation
     return name
 
@@ -83,7 +82,7 @@ def _reported(_shard: Shard, item: i.ResultReported) -> str:
     return item.frame.at.constellation
 
 
-def _made_before(shard: Shard, item: i.RequestReceived) -> str | None:
+def _constellation_of_key(shard: Shard, item: i.RequestReceived) -> str | None:
     """Return the constellation that an earlier request with the same key made; a new request is about none."""
     if item.idempotency is None:
         return None
@@ -91,27 +90,27 @@ def _made_before(shard: Shard, item: i.RequestReceived) -> str | None:
     return used.made if used is not None else None
 
 
-def _about_to_fire(shard: Shard, item: i.TimerFired) -> str | None:
+def _next_firing(shard: Shard, item: i.TimerFired) -> str | None:
     """Return the name of the firing that a timer starts: it may have run and left already."""
     schedule = shard.fleet.schedules.get(item.entity) if item.kind == TURN else None
     return constellation_of(schedule.id, schedule.queued[0]) if schedule is not None and schedule.queued else None
 
 
-_ABOUT: dict[type, Callable[[Shard, Any], str | None]] = {
-    i.ControlRequested: _named,
-    i.EditProposed: _named,
-    i.FaultNoted: _named,
+_SUBJECT_OF: dict[type, Callable[[Shard, Any], str | None]] = {
+    i.ControlRequested: _constellation,
+    i.EditProposed: _constellation,
+    i.FaultNoted: _constellation,
     i.ForkRequested: _origin,
-    i.JobClaimed: _named,
-    i.PartLeftOut: _named,
-    i.PlanProposed: _named,
-    i.LooksProposed: _named,
-    i.ReviewProposed: _named,
-    i.ModelUsed: _named,
-    i.AnswerWorded: _named,
-    i.QuestionAnswered: _named,
-    i.RequestReceived: _made_before,
+    i.JobClaimed: _constellation,
+    i.PartLeftOut: _constellation,
+    i.PlanProposed: _constellation,
+    i.LooksProposed: _constellation,
+    i.ReviewProposed: _constellation,
+    i.ModelUsed: _constellation,
+    i.AnswerWorded: _constellation,
+    i.QuestionAnswered: _constellation,
+    i.RequestReceived: _constellation_of_key,
     i.ResultReported: _reported,
-    i.TimerFired: _about_to_fire,
-    i.UndoRequested: _named,
+    i.TimerFired: _next_firing,
+    i.UndoRequested: _constellation,
 }

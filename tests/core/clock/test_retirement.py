@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from starloom.core.clock.eviction import drop, may_retire, missing, prune_demands
+from starloom.core.clock.retirement import may_retire, missing, prune_demands, retire
 from starloom.core.clock.timers import is_stale
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
@@ -34,11 +34,11 @@ def test_only_what_is_over_may_leave() -> None:
     running = driver.shard.constellations["c1"]
     assert not may_retire(driver.shard, running)
     with pytest.raises(ValueError, match="cannot leave"):
-        drop(driver.shard, "c1")
+        retire(driver.shard, "c1")
     (dispatch,) = driver.take()
     driver.result(dispatch, 1)
     assert may_retire(driver.shard, running)
-    drop(driver.shard, "c1")
+    retire(driver.shard, "c1")
     assert not driver.shard.constellations
 
 
@@ -46,7 +46,7 @@ def test_what_left_and_comes_back_is_the_same_and_goes_on() -> None:
     driver = Driver("one")
     finished(driver)
     seq = driver.shard.constellations["c1"].seq
-    drop(driver.shard, "c1")
+    retire(driver.shard, "c1")
     records = {key: decode_entity(key, raw) for key, raw in driver.folded["c1"].items()}
     load(driver.shard, "c1", seq, records)
     driver.shard.touched.clear()
@@ -67,7 +67,7 @@ def test_inputs_name_what_they_are_about_once() -> None:
     new = i.RequestReceived(id="3", by="p", constellation="c8", idempotency=("other", "h"), caller="ann")
     asked: list[i.AnyInput] = [control, again, new, result("c1"), result("c7")]
     assert missing(driver.shard, asked) == ["c7"]
-    drop(driver.shard, "c1")
+    retire(driver.shard, "c1")
     assert missing(driver.shard, asked) == ["c1", "c7"]
 
 
@@ -84,7 +84,7 @@ def test_moments_of_what_is_over_are_stale() -> None:
     for dispatch in driver.take():
         driver.result(dispatch, 1)
     assert is_stale(driver.shard, deadline)
-    drop(driver.shard, "c1")
+    retire(driver.shard, "c1")
     assert is_stale(driver.shard, deadline)
 
 
