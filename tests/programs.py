@@ -6,9 +6,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -29,3 +33,20 @@ def ran_command(
     """Run `starloom` with these arguments for the hub of that home."""
     environment = {**bare_environment(), "STARLOOM_HOME": str(home), **env}
     return ran([sys.executable, "-m", "starloom.cli", *arguments], env=environment, **more)
+
+
+@cache
+def command_line() -> Typer:
+    """Return `starloom` for the runner of typer, which makes every command of an application anew for each line.
+
+    Here they are made once: that was three quarters of a line typed in a test.
+    """
+    from typer import Typer
+    from typer.main import get_command
+
+    from starloom.cli.commands import build
+
+    made = get_command(build())
+    one = Typer(add_completion=False)
+    one.command(cls=cast("Any", lambda **_: made))(made.main)
+    return one

@@ -12,7 +12,6 @@ import msgspec
 import pytest
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.client.terminal.style import clock
 from starloom.client.terminal.typed import typed
 from starloom_protocol.records.entities import Head, TaskRecord
@@ -22,6 +21,7 @@ from starloom_protocol.vocabulary import Attention, ConstellationState, TaskStat
 from tests.cli.events import CONSTELLATION, Log
 from tests.cli.text.test_report_text import FULL
 from tests.client.whole import whole
+from tests.programs import command_line
 
 Answer = tuple[int, Any]
 
@@ -84,7 +84,7 @@ def hub() -> Iterator[StubHub]:
 
 
 def starloom(hub: StubHub, *words: str) -> tuple[int, str]:
-    result = CliRunner().invoke(build(), [*words, "--hub", hub.url])
+    result = CliRunner().invoke(command_line(), [*words, "--hub", hub.url])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result.exit_code, result.output
@@ -644,7 +644,7 @@ def test_a_recipe_runs_by_its_name(hub: StubHub) -> None:
 
 @pytest.mark.parametrize("words", ["--version", "version"])
 def test_the_version_is_told(words: str) -> None:
-    result = CliRunner().invoke(build(), [words])
+    result = CliRunner().invoke(command_line(), [words])
     assert result.exit_code == 0
     assert result.output.startswith("starloom 0.")
 

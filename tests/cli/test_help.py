@@ -18,13 +18,14 @@ from typer.testing import CliRunner
 from starloom.cli.commands import build
 from starloom.cli.help import EXAMPLES, PANELS
 from starloom_agent.cli import parser
+from tests.programs import command_line
 
 # Of the library that reads the command line: types of Python, its ranges, its words for a refusal.
 FOREIGN = re.compile(r"<\w+|\bstr\b|\bint\b|\[\[|\{[A-Z]|\bx[<>]=|<=x|Input should|Value error")
 
 
 def ended(*words: str) -> Any:
-    return CliRunner().invoke(build(), list(words), prog_name="starloom", terminal_width=100)
+    return CliRunner().invoke(command_line(), list(words), prog_name="starloom", terminal_width=100)
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -7,11 +7,11 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.client.terminal.typed import typed
 from starloom_agent.cli import parser
 from starloom_protocol.vocabulary import CODES, Code
 from tests.cli.test_commands import SOME_ID, StubHub, starloom
+from tests.programs import command_line
 
 
 @pytest.mark.parametrize(
@@ -33,13 +33,13 @@ from tests.cli.test_commands import SOME_ID, StubHub, starloom
     ],
 )
 def test_a_misspelt_command_names_the_one_that_was_meant(typed: str, meant: str) -> None:
-    ended = CliRunner().invoke(build(), typed.split(), prog_name="starloom")
+    ended = CliRunner().invoke(command_line(), typed.split(), prog_name="starloom")
     assert ended.exit_code == 2
     assert f"No such command '{typed.split()[-1]}'. Did you mean {meant}" in ended.output
 
 
 def test_a_word_that_is_like_none_is_refused_without_a_guess() -> None:
-    ended = CliRunner().invoke(build(), ["xyzzy"], prog_name="starloom")
+    ended = CliRunner().invoke(command_line(), ["xyzzy"], prog_name="starloom")
     assert (ended.exit_code, "Did you mean" in ended.output) == (2, False)
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from starloom.cli.commands import build
 from starloom.edge.routes.people.activity import _line
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Ownership
 from starloom.store.sql.history import past_of
 from tests.cli.test_commands import StubHub
+from tests.programs import command_line
 from tests.store.memory_servers import kept_of
 from tests.store.sample import commit, task
 
@@ -22,7 +22,7 @@ OWN = Ownership(incarnation=1, replaced=False, run_id="r", term=1, watermark=0)
 
 
 def run(hub: StubHub, *words: str) -> Result:
-    return CliRunner().invoke(build(), [*words, "--hub", hub.url])
+    return CliRunner().invoke(command_line(), [*words, "--hub", hub.url])
 
 
 def test_a_fork_says_where_it_begins_and_what_is_other(hub: StubHub) -> None:

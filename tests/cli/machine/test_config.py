@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.client.discovery import LOCAL_FILE
 from starloom.planner.model.endpoints.endpoint import ModelRole
 from starloom.planner.model.endpoints.page_settings import PageModelSettings, PageRoleSettings, keep, tried
+from tests.programs import command_line
 
 
 def test_the_port_is_that_of_the_hub_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,6 +59,6 @@ def test_the_model_that_the_page_has_set_is_shown_with_its_place(
 
 
 def _shown() -> dict[str, tuple[str, str]]:
-    said = CliRunner().invoke(build(), ["config", "show", "--json"])
+    said = CliRunner().invoke(command_line(), ["config", "show", "--json"])
     assert said.exit_code == 0, said.output
     return {row["name"]: (row["value"], row["source"]) for row in json.loads(said.stdout)["items"]}

@@ -12,7 +12,6 @@ import pytest
 from mcp import Client
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.cli.mcp import server
 from starloom.cli.mcp.command import describe
 from starloom.cli.mcp.http import Bearer, token_in
@@ -20,6 +19,7 @@ from starloom.cli.mcp.own_tools import TOOLS
 from starloom.cli.mcp.tools import Tools, refusal_text
 from starloom.client.discovery import HubAddress
 from starloom.client.problems import Problem, problem_of
+from tests.programs import command_line
 
 
 def test_a_refusal_tells_every_fault_with_its_place() -> None:
@@ -74,12 +74,12 @@ def test_the_token_is_made_once_and_for_its_owner_only(tmp_path: Path) -> None:
 
 
 def test_json_and_mcp_do_not_share_an_output() -> None:
-    ended = CliRunner().invoke(build(), ["mcp", "--json"])
+    ended = CliRunner().invoke(command_line(), ["mcp", "--json"])
     assert ended.exit_code == 2
 
 
 def test_the_configuration_of_a_program_works_from_any_folder(tmp_path: Path) -> None:
-    result = CliRunner().invoke(build(), ["mcp", "--config", "--hub", "http://127.0.0.1:8470"])
+    result = CliRunner().invoke(command_line(), ["mcp", "--config", "--hub", "http://127.0.0.1:8470"])
     entry = json.loads(result.output)["mcpServers"]["starloom"]
     assert Path(entry["command"]).is_absolute()
     assert entry["args"][-3:] == ["mcp", "--hub", "http://127.0.0.1:8470"]
@@ -87,7 +87,7 @@ def test_the_configuration_of_a_program_works_from_any_folder(tmp_path: Path) ->
 
 def test_the_configuration_says_that_the_library_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda _name: None)
-    result = CliRunner().invoke(build(), ["mcp", "--config", "--hub", "http://127.0.0.1:8470"])
+    result = CliRunner().invoke(command_line(), ["mcp", "--config", "--hub", "http://127.0.0.1:8470"])
     assert result.exit_code == 0
     assert list(json.loads(result.stdout)) == ["mcpServers"]
     assert result.stderr.startswith("the MCP library is not installed here, so no program can start it yet. Install")

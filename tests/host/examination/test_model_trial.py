@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from starloom.cli.commands import build
 from starloom.host.examination.model_trial import STAGES, Report, Used, announced
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.trials import CALLS_MOST
@@ -18,6 +17,7 @@ from tests.models.modes import BROKEN, DECLINED, MENDED, REFUSES_TOOLS
 from tests.models.server import FakeModel, Json, Say, without_tools
 from tests.models.threaded import a_model
 from tests.models.tried import CONDITION_WORDS, RIGHT, TOOL_WORDS, answered, passing
+from tests.programs import command_line
 
 __all__ = ["hub"]
 
@@ -37,7 +37,7 @@ def use(monkeypatch: pytest.MonkeyPatch, fake: FakeModel, role: str = "", model:
 
 
 def doctor(*words: str) -> Result:
-    return CliRunner().invoke(build(), ["doctor", "model", *words])
+    return CliRunner().invoke(command_line(), ["doctor", "model", *words])
 
 
 def report() -> tuple[int, dict[str, Any]]:
@@ -227,7 +227,7 @@ def test_without_a_model_it_says_how_to_set_one() -> None:
 
 
 def test_other_subjects_and_options_are_refused() -> None:
-    assert CliRunner().invoke(build(), ["doctor", "fleet"]).exit_code == 2
+    assert CliRunner().invoke(command_line(), ["doctor", "fleet"]).exit_code == 2
     assert doctor("--whole").exit_code == 2
 
 

@@ -13,10 +13,10 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.lab.installation import left_over
 from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import chosen
+from tests.programs import command_line
 from tests.waiting import SLOWER
 
 
@@ -117,14 +117,14 @@ def test_a_signal_at_any_stage_leaves_nothing(tmp_path: Path, words: list[str], 
     ],
 )
 def test_wrong_words_start_nothing_and_say_the_way_out(words: list[str], said: str) -> None:
-    ended = CliRunner().invoke(build(), ["bench", "nebula", *words])
+    ended = CliRunner().invoke(command_line(), ["bench", "nebula", *words])
     assert ended.exit_code == 2
     assert said in ended.output
 
 
 @pytest.mark.quick
 def test_the_list_names_every_task_and_what_it_needs() -> None:
-    ended = CliRunner().invoke(build(), ["bench", "nebula", "ls", "--json"])
+    ended = CliRunner().invoke(command_line(), ["bench", "nebula", "ls", "--json"])
     items = json.loads(ended.output)["items"]
     assert len(items) == len(chosen([])) == 55
     assert {item["task"] for item in items if item["needs"]} == {task.id for task in chosen([]) if not task.gold}

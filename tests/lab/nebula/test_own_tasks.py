@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.lab.nebula.scoring.score import score
 from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import TaskInvalid, chosen, own_tasks
 from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, take_snapshot
 from starloom.lab.nebula.world.files.ground import Facts, Ground
+from tests.programs import command_line
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "nebula.md"
 
@@ -51,7 +51,7 @@ def test_a_name_chooses_among_both_and_none_the_users_own(mine: Path) -> None:
     assert [task.id for task in chosen([], own)] == ["56-large-orders"]
     assert [task.number for task in chosen(["1", "56", "large-orders"], own)] == [1, 56]
     assert len(chosen(["C"], own)) == len(chosen(["C"])) + 1
-    ended = CliRunner().invoke(build(), ["bench", "nebula", "ls", "--own", str(mine)])
+    ended = CliRunner().invoke(command_line(), ["bench", "nebula", "ls", "--own", str(mine)])
     assert ended.output.startswith("56-large-orders ")
 
 
@@ -74,7 +74,7 @@ def test_a_folder_that_is_no_task_is_named(mine: Path, file: str, old: str, new:
         path.write_text(path.read_text().replace(old, new, 1))
     else:
         path.unlink()
-    ended = CliRunner().invoke(build(), ["bench", "nebula", "run", "--own", str(mine)])
+    ended = CliRunner().invoke(command_line(), ["bench", "nebula", "run", "--own", str(mine)])
     assert ended.exit_code == 2
     assert said in ended.output.replace("\n", " ")
 

@@ -11,7 +11,6 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.client.calls import Get, Post
 from starloom.lab.nebula.person.person import AS_USUAL, Person
 from starloom.lab.nebula.planners.key_masking import KeyMask
@@ -32,6 +31,7 @@ from starloom_protocol.records.specs import Choice
 from tests.lab.nebula.scoring.test_figures import RIGHT, WRONG, ran
 from tests.models.server import Json, Reading, Say
 from tests.models.threaded import a_model
+from tests.programs import command_line
 
 NEAR = Endpoint("http://127.0.0.1:9/v1", "small")
 FAR = Endpoint("https://api.openai.com/v1", "gpt-4o-mini")
@@ -45,7 +45,7 @@ def use(tokens: int) -> ModelUse:
 def test_without_a_model_the_run_is_refused_with_the_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("STARLOOM_HOME", str(tmp_path))
     monkeypatch.delenv("STARLOOM_LLM_URL", raising=False)
-    ended = CliRunner().invoke(build(), ["bench", "nebula", "run", "18", "--planner", "model"])
+    ended = CliRunner().invoke(command_line(), ["bench", "nebula", "run", "18", "--planner", "model"])
     assert ended.exit_code == 2
     assert "--planner model: no model is set" in ended.output
     assert "docs/models.md" in ended.output

@@ -11,7 +11,6 @@ from urllib.parse import quote
 import pytest
 from typer.testing import CliRunner
 
-from starloom.cli.commands import build
 from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.recording import (
     RecordedCall,
@@ -26,6 +25,7 @@ from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.model.transport.recorded import prompt_text, reply_text
+from tests.programs import command_line
 
 pytestmark = pytest.mark.quick
 KEY = "sk-" + "a1" * 20
@@ -122,7 +122,7 @@ def test_a_key_of_a_few_signs_cannot_be_masked(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("STARLOOM_LLM_MODEL", "small")
     monkeypatch.setenv("STARLOOM_LLM_KEY_FILE", str(tmp_path / "key"))
     words = ["bench", "nebula", "run", "18", "--planner", "model", "--record", str(tmp_path / "new")]
-    ended = CliRunner().invoke(build(), words)
+    ended = CliRunner().invoke(command_line(), words)
     assert ended.exit_code == 2
     assert "--record: a key of fewer than 4 characters cannot be masked" in ended.output
 
