@@ -4,6 +4,8 @@ import type {
   Call,
   ModelRole,
   NamedQuestionRow,
+  ProposalList,
+  ProposalRow,
   Question,
   RecipeWhole,
   SetModel,
@@ -11,7 +13,7 @@ import type {
   WhyAll,
   WhyRow,
 } from "../model/types.ts";
-import { parseKept } from "../model/words/exact.ts";
+import { parseExact, parseKept } from "../model/words/exact.ts";
 import { msOf } from "../model/words/times.ts";
 import { addressOf, BASE, type BodyOf, type Given, type Rest } from "./rest.ts";
 
@@ -282,8 +284,20 @@ export class Hub {
     this.rest.create("/recipes", {
       body: { recipe, base_version: baseVersion, ...(proposal === undefined ? {} : { proposal }) },
     });
-  /** This person's own plans that ended clean, as the recipes that they would become. */
-  proposals = (signal?: AbortSignal) => this.rest.get("/recipe-proposals", { signal });
+  /**
+   * This person's own plans that ended clean, as the recipes that they would become. One with a number that would be
+   * kept with other digits is left out.
+   */
+  proposals = async (signal?: AbortSignal): Promise<ProposalList> => {
+    const text = await this.rest.text("/recipe-proposals", { signal });
+    const list = JSON.parse(text) as ProposalList;
+    const exact = parseExact(text) as ProposalList;
+    const holds = (one: ProposalRow, at: number) => JSON.stringify(one) === JSON.stringify(exact.items[at]);
+    const lost = list.items.filter((one, at) => !holds(one, at));
+    const because = "this page cannot keep all digits of one of its numbers";
+    const left = lost.map(({ constellation, request }) => ({ because, constellation, request }));
+    return { ...list, items: list.items.filter(holds), left_out: [...list.left_out, ...left] };
+  };
   dismissProposal = (proposal: string) => this.rest.delete("/recipe-proposals/{proposal}", { path: { proposal } });
   recipeSeen = (name: string) => this.rest.post("/recipes/{name}/seen", { path: { name } });
   /** Removes a saved recipe; one that schedules run is refused without `anyway`. */

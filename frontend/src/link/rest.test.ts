@@ -1,5 +1,6 @@
 /** A creating request keeps its key until it is answered, so that a repeat after a lost answer creates nothing. */
 import { afterEach, expect, it, vi } from "vitest";
+import { Hub } from "./endpoints.ts";
 import { Rest } from "./rest.ts";
 
 afterEach(() => vi.useRealTimers());
@@ -49,4 +50,16 @@ it("takes the same request after ten minutes as another one", async () => {
   vi.setSystemTime(600_000);
   await make("a");
   expect(keys[1]).not.toBe(keys[0]);
+});
+
+it("leaves out a proposed recipe whose number would be kept with other digits, and no other one", async () => {
+  const row = (id: string, most: string) =>
+    `{"id": "${id}", "constellation": "c-${id}", "request": "do", "document": {"plan": {"args": {"most": ${most}}}}}`;
+  const items = [row("a", "9007199254740993"), row("b", "3")].join(", ");
+  const fetch = async () => new Response(`{"items": [${items}], "left_out": [], "next": null}`);
+  const found = await new Hub(new Rest({ fetch })).proposals();
+  expect(found.items.map((one) => one.id)).toEqual(["b"]);
+  expect(found.left_out).toEqual([
+    { because: "this page cannot keep all digits of one of its numbers", constellation: "c-a", request: "do" },
+  ]);
 });

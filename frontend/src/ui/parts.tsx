@@ -1,5 +1,13 @@
 /** Small parts without data access: pills, codes, chips, bars, buttons, tabs, a line to copy, an empty state, a problem. */
-import { type ButtonHTMLAttributes, type KeyboardEvent, type ReactNode, useId, useRef, useState } from "react";
+import {
+  type ButtonHTMLAttributes,
+  type InputHTMLAttributes,
+  type KeyboardEvent,
+  type ReactNode,
+  useId,
+  useRef,
+  useState,
+} from "react";
 import type { QrCode as Drawing } from "../model/types.ts";
 import type { Count, Shown } from "../model/words/presentation.ts";
 import { type Asks, useReason, useWhyNot } from "./away.tsx";
@@ -270,6 +278,36 @@ export function useTypedText<T>(
     }
   };
   return { text: shown.text, wrong: shown.wrong, type };
+}
+
+type TypedFieldProps<T> = Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "onChange"> & {
+  value: T;
+  write: (value: T) => string;
+  /** Throws the reason, a sentence, for a text that means nothing. */
+  read: (text: string) => T;
+  onValue: (value: T) => void;
+};
+
+/** A field as `useTypedText` has it, with the reason beside it why its text is not taken. */
+export function TypedField<T>({ value, write, read, onValue, ...field }: TypedFieldProps<T>) {
+  const { text, wrong, type } = useTypedText(value, write, read, onValue);
+  const told = useId();
+  return (
+    <>
+      <input
+        {...field}
+        aria-invalid={wrong ? true : undefined}
+        aria-describedby={wrong ? told : undefined}
+        value={text}
+        onChange={(event) => type(event.target.value)}
+      />
+      {wrong && (
+        <span id={told} className="small word tone-vermilion" role="alert">
+          {wrong}
+        </span>
+      )}
+    </>
+  );
 }
 
 /**

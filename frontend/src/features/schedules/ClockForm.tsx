@@ -15,7 +15,7 @@ import {
   WEEKDAYS,
 } from "../../model/words/clock.ts";
 import { numberIn } from "../../model/words/exact.ts";
-import { Labelled, useTypedText } from "../../ui/parts.tsx";
+import { Labelled, TypedField } from "../../ui/parts.tsx";
 
 const LAST_DAYS = "on the last day of every month";
 const RHYTHMS: [Rhythm, string][] = [
@@ -60,24 +60,8 @@ function WholeField({ id, value, least, most, onValue }: WholeFieldProps) {
     if (typed.value === null) throw new Error(`It ${typed.fault ?? "needs a number"}.`);
     return typed.value;
   };
-  const { text, wrong, type } = useTypedText(value, String, read, onValue);
   return (
-    <>
-      <input
-        id={id}
-        type="number"
-        required
-        min={least}
-        max={most}
-        value={text}
-        onChange={(event) => type(event.target.value)}
-      />
-      {wrong && (
-        <span className="small word tone-vermilion" role="alert">
-          {wrong}
-        </span>
-      )}
-    </>
+    <TypedField id={id} type="number" required min={least} max={most} {...{ value, read, onValue }} write={String} />
   );
 }
 

@@ -73,6 +73,8 @@ it("keeps the day of a month as it is typed, and saves no day that there is not"
   expect(day.value).toBe("");
   await userEvent.type(day, "32");
   expect(day.validity.rangeOverflow).toBe(true);
+  expect(day.getAttribute("aria-invalid")).toBe("true");
+  expect(document.getElementById(day.getAttribute("aria-describedby") ?? "")?.textContent).toBe("It is at most 31.");
   await userEvent.click(screen.getByRole("button", { name: "Save" }));
   expect(hub.calls.some((call) => call.method === "PATCH")).toBe(false);
   await userEvent.clear(day);

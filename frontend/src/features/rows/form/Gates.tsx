@@ -4,7 +4,7 @@ import { isFields, textOf } from "../../../model/rows/document.ts";
 import { GATES, type Gate, OPERATORS, valueWords } from "../../../model/rows/row.ts";
 import { branches } from "../../../model/rows/sample.ts";
 import { LostDigits, parseKept } from "../../../model/words/exact.ts";
-import { Button, useTypedText } from "../../../ui/parts.tsx";
+import { Button, TypedField } from "../../../ui/parts.tsx";
 import type { Earlier } from "./pickers.tsx";
 
 interface GatesProps {
@@ -137,9 +137,13 @@ function GateLine({ gate, choices, locked, onChange }: GateLineProps) {
             ))}
           </select>
           {!plain && (
-            <ValueField
+            <TypedField<Json | undefined>
+              className="input short"
+              aria-label="Value"
+              disabled={locked}
               value={condition.value}
-              locked={locked}
+              write={valueWords}
+              read={meantValue}
               onValue={(value) => pick({ ...condition, value: value ?? null })}
             />
           )}
@@ -147,32 +151,6 @@ function GateLine({ gate, choices, locked, onChange }: GateLineProps) {
       )}
       {!locked && <Button kind="quiet" icon="close" aria-label="Do not wait for it" onClick={() => onChange(null)} />}
     </li>
-  );
-}
-
-interface ValueFieldProps {
-  value: Json | undefined;
-  locked: boolean;
-  onValue: (value: Json | undefined) => void;
-}
-
-function ValueField({ value, locked, onValue }: ValueFieldProps) {
-  const { text, wrong, type } = useTypedText<Json | undefined>(value, valueWords, meantValue, onValue);
-  return (
-    <>
-      <input
-        className="input short"
-        aria-label="Value"
-        disabled={locked}
-        value={text}
-        onChange={(event) => type(event.target.value)}
-      />
-      {wrong && (
-        <span className="small word tone-vermilion" role="alert">
-          {wrong}
-        </span>
-      )}
-    </>
   );
 }
 
