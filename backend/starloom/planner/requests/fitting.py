@@ -271,13 +271,8 @@ def fits_of(
                     taken[name] = no_sort(item, reading[name], phrase.before(name))
             if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
-            if phrase.ranks and any(
-                recipe.params[name].type == "files" and item.filled and item.trust is not Trust.SURE
-                for name, item in taken.items()
-            ):
+            if phrase.ranks and not _ranks_files(recipe, phrase.ranks, taken):
                 continue  # *of last week* is a time
-            if phrase.ranks and "any" in (taken[phrase.ranks].value or {}):
-                taken[phrase.ranks] = _of_one(taken[phrase.ranks])
             chosen = {name for name in taken if recipe.params[name].type == "choice"}  # all their words are heeded
             if not all(taken[name].filled for name in chosen):
                 continue
@@ -315,6 +310,14 @@ def _order_words(recipe: Recipe) -> frozenset[str]:
 @lru_cache(maxsize=64)
 def _forms_of(texts: tuple[str, ...]) -> frozenset[str]:
     return forms_in(words_of(" ".join(texts)))
+
+
+def _ranks_files(recipe: Recipe, of: str, taken: dict[str, SlotValue]) -> bool:
+    """Return whether values rank files of a sort, with several devices that they are `of` as a fault."""
+    if "any" in (taken[of].value or {}):
+        taken[of] = _of_one(taken[of])
+    sorts = (item for name, item in taken.items() if recipe.params[name].type == "files")
+    return all(item.trust is Trust.SURE or not item.filled for item in sorts)
 
 
 def _of_one(taken: SlotValue) -> SlotValue:
