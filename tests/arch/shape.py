@@ -16,8 +16,9 @@ import sys
 import tempfile
 import types
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -287,14 +288,13 @@ def _names_read(function: ast.AST, loose: set[str]) -> Iterator[tuple[int, str]]
             yield source.lineno, f"{source.id}[{name.value!r}]"
 
 
-def bare_kinds(sources: Mapping[str, str]) -> list[str]:
-    """Return the places in sources, by name, where an event is made with a kind in quotes instead of a member.
+def bare_kinds(modules: Mapping[str, Sequence[ast.AST]]) -> list[str]:
+    """Return the places in modules, by name, where an event is made with a kind in quotes instead of a member.
 
     A call makes an event where it is `Event`, or where its function or class takes an `EventKind`.
     """
-    trees = {name: ast.parse(text) for name, text in sources.items()}
     takers: dict[str, set[tuple[int, str]]] = {"Event": {(-1, "kind")}}
-    for node in (node for tree in trees.values() for node in ast.walk(tree)):
+    for node in chain.from_iterable(modules.values()):
         if isinstance(node, ast.ClassDef):
             params = [(ast.unparse(one.target), one.annotation) for one in node.body if isinstance(one, ast.AnnAssign)]
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -305,20 +305,22 @@ def bare_kinds(sources: Mapping[str, str]) -> list[str]:
         kinds = {(at, name) for at, (name, kind) in enumerate(params) if is_kind(kind)}
         takers[node.name] = takers.get(node.name, set()) | kinds
     found = []
-    for place, tree in trees.items():
-        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+    for place, module in modules.items():
+        for call in (node for node in module if isinstance(node, ast.Call)):
             for at, name in takers.get(getattr(call.func, "attr", getattr(call.func, "id", "")), ()):
                 given = [*call.args[at : at + 1], *(one.value for one in call.keywords if one.arg == name)]
                 found += [f"{place}:{call.lineno} {text!r}" for part in given for text in kinds_in(part)]
     return found
 
 
-def hub_sources() -> dict[str, str]:
-    return {named(path): path.read_text(encoding="utf-8") for path in files(".py", under="backend/starloom")}
+def hub_modules() -> dict[str, Sequence[ast.AST]]:
+    return {named(path): nodes(path) for path in files(".py", under="backend/starloom")}
 
 
 def is_kind(annotation: ast.expr) -> bool:
-    return "EventKind" in ast.unparse(annotation).split(" | ")
+    if isinstance(annotation, ast.BinOp):
+        return is_kind(annotation.left) or is_kind(annotation.right)
+    return isinstance(annotation, ast.Name) and annotation.id == "EventKind"
 
 
 def kinds_in(value: ast.expr) -> list[str]:
@@ -411,7 +413,7 @@ def figures(found: dict[str, list[str]]) -> dict[str, int]:
     core = rooms["starloom.core"]
     found["trace_files"], found["untyped_routes"] = asyncio.run(traced())
     found["untyped_answers"] = untyped_answers()
-    found["private_uses"], found["bare_kinds"], found["polls"] = private_uses(), bare_kinds(hub_sources()), polls()
+    found["private_uses"], found["bare_kinds"], found["polls"] = private_uses(), bare_kinds(hub_modules()), polls()
     found["accent_words"], found["modules_under_60"] = accents(), short_modules()
     found["functions_over_60"] = [f"{n} {at}" for n, at in sorted(functions(product())) if n > LONGEST_FUNCTION]
     found["too_many_children"] = [

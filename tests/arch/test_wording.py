@@ -9,7 +9,7 @@ import ast
 import functools
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from starloom.planner.recipes.catalogue import built_in_folder
 from starloom.planner.recipes.pages import about
 from starloom_agent.work.registry import all_tools
 from starloom_protocol.vocabulary import CODES
-from tests.arch.checkout import ROOT, files, named, parsed
+from tests.arch.checkout import ROOT, files, named, nodes
 
 RULES: dict[str, str] = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8"))
 ROOMS = ("backend/starloom", "device_agents/starloom_agent", "protocol/starloom_protocol")
@@ -37,9 +37,9 @@ def faults(text: str) -> list[str]:
     return [name for name, pattern in RULES.items() if re.search(pattern, text)]
 
 
-def _docstrings(tree: ast.AST) -> set[int]:
+def _docstrings(module: Sequence[ast.AST]) -> set[int]:
     found = set()
-    for node in ast.walk(tree):
+    for node in module:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found |= {id(line.value) for line in node.body if isinstance(line, ast.Expr)}
     return found
@@ -56,10 +56,10 @@ def _joined(node: ast.JoinedStr) -> str:
     return "".join(parts)
 
 
-def _unread(tree: ast.AST) -> set[int]:
+def _unread(module: Sequence[ast.AST]) -> set[int]:
     """Return the texts that no person reads: docstrings, of fields too, SQL, log lines, errors of the programmer."""
-    found = _docstrings(tree)
-    for node in ast.walk(tree):
+    found = _docstrings(module)
+    for node in module:
         if isinstance(node, ast.Call):
             name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
             if name in {"TypeError", "AssertionError", "KeyError", "compile", "text", "eval", "execute", "DecodeError"}:
@@ -70,10 +70,10 @@ def _unread(tree: ast.AST) -> set[int]:
 
 
 def texts(path: Path) -> Iterator[tuple[int, str]]:
-    tree = parsed(path)
-    passed_over = _unread(tree)
-    passed_over |= {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
-    for node in ast.walk(tree):
+    module = nodes(path)
+    passed_over = _unread(module)
+    passed_over |= {id(part) for node in module if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in module:
         if id(node) in passed_over:
             continue
         if isinstance(node, ast.JoinedStr):

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from tests.arch.checkout import files, named, nodes, parsed
+from tests.arch.checkout import files, named, nodes
 
 PYTHON = ("protocol/starloom_protocol", "backend/starloom", "device_agents/starloom_agent")
 SCRIPT = ("frontend/src", "device_agents/browser/src")
@@ -72,26 +73,30 @@ def uses() -> Uses:
     """Return where members of enums stand, under their own name or another of their module."""
     found = Uses()
     for path in _modules():
-        count(parsed(path), found)
+        count(nodes(path), found)
     return found
 
 
-def count(tree: ast.Module, found: Uses) -> None:
-    """Add the uses of one module."""
-    aliases = _aliases(tree)
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Attribute):
-            continue
-        vocabulary = aliases.get(_name(node.value))
-        if vocabulary is not None and node.attr in vocabularies()[vocabulary]:
-            into = found.read if _is_read(node, parents) else found.made
-            into[vocabulary, node.attr] += 1
+def count(module: Sequence[ast.AST], found: Uses) -> None:
+    """Add the uses of one module, given by its nodes."""
+    aliases = _aliases(module)
+    words = [
+        (node, vocabulary)
+        for node in module
+        if isinstance(node, ast.Attribute)
+        if (vocabulary := aliases.get(_name(node.value))) and node.attr in vocabularies()[vocabulary]
+    ]
+    if not words:
+        return
+    parents = {child: node for node in module for child in ast.iter_child_nodes(node)}
+    for node, vocabulary in words:
+        into = found.read if _is_read(node, parents) else found.made
+        into[vocabulary, node.attr] += 1
 
 
-def _aliases(tree: ast.Module) -> dict[str, str]:
+def _aliases(module: Sequence[ast.AST]) -> dict[str, str]:
     aliases = {name: name for name in vocabularies()}
-    for node in ast.walk(tree):
+    for node in module:
         if isinstance(node, ast.ImportFrom):
             aliases |= {item.asname: item.name for item in node.names if item.asname and item.name in aliases}
         elif isinstance(node, ast.Assign) and _name(node.value) in aliases and isinstance(node.targets[0], ast.Name):

@@ -56,12 +56,13 @@ for _tag, _pattern, _first in (
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key_node, value_node in node.value:
-        place = _line(key_node.start_mark)
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
-            raise DocumentRefused(f"a key must be a text, not {quoted(key)}", place, hint="Put it in quotes.")
+            reason = f"a key must be a text, not {quoted(key)}"
+            raise DocumentRefused(reason, _line(key_node.start_mark), hint="Put it in quotes.")
         if key in found:
-            raise DocumentRefused(f"the key `{key}` stands twice in one map", place, hint="Remove one of the two.")
+            reason = f"the key `{key}` stands twice in one map"
+            raise DocumentRefused(reason, _line(key_node.start_mark), hint="Remove one of the two.")
         found[key] = loader.construct_object(value_node, deep=True)
     return found
 
@@ -158,16 +159,18 @@ def _read_yaml(source: str) -> Any:
         depth = 0
         # Only the C loader's events are cheap enough to look at every node before any object is made.
         for event in yaml.parse(source, Loader=yaml.CSafeLoader):
-            place = _line(event.start_mark)
             if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
-                raise DocumentRefused("anchors and aliases (& and *) are not taken", place, hint="Write it out.")
+                reason = "anchors and aliases (& and *) are not taken"
+                raise DocumentRefused(reason, _line(event.start_mark), hint="Write it out.")
             tag = getattr(event, "tag", None)
             if tag not in (None, "!"):
-                raise DocumentRefused(f"the tag {tag} is not taken", place, hint="Write a plain value.")
+                reason = f"the tag {tag} is not taken"
+                raise DocumentRefused(reason, _line(event.start_mark), hint="Write a plain value.")
             if isinstance(event, yaml.CollectionStartEvent):
                 depth += 1
                 if depth > VALUE_DEPTH_MAX:
-                    raise DocumentRefused(f"the document nests deeper than {VALUE_DEPTH_MAX} levels", place)
+                    reason = f"the document nests deeper than {VALUE_DEPTH_MAX} levels"
+                    raise DocumentRefused(reason, _line(event.start_mark))
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
         return yaml.load(source, Loader=_Loader)  # noqa: S506 - a subclass of the safe loader
