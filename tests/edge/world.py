@@ -163,6 +163,9 @@ class NoRecipes:
     def tried(self, recipe: Recipe) -> list[ExampleTried]:
         return []
 
+    def phrases_taken(self, recipe: Recipe) -> list[Fault]:
+        return []
+
     def examples(self, found: Matched) -> tuple[str, ...]:
         return ()
 
