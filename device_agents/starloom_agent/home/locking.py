@@ -1,4 +1,4 @@
-"""Locks for one agent and one upgrade of a home; the operating system drops them when the process dies."""
+"""Locks of a home: one agent, one upgrade, one writer of a folder. The system drops them when the process dies."""
 
 from __future__ import annotations
 
@@ -62,6 +62,17 @@ def _hold(path: Path, words: str) -> Iterator[None]:
             raise AlreadyRunning(words.format(pid))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def hold_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder while a file of it is read and written again; other processes wait for their turn."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)

@@ -20,6 +20,7 @@ from typing import Final
 import msgspec
 
 from starloom_agent.home.directory import write_private
+from starloom_agent.home.locking import hold_folder
 from starloom_agent.policy.policy import Always, Decision
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.stream.authors import name_of
@@ -156,8 +157,9 @@ class Asks:
         if known.answer or known.over(self._clock()):
             how = f"was answered {known.answer}" if known.answer else "waited too long and counts as denied"
             raise CannotAnswer(f"{identity} {how}; waiting: {waiting}")
-        answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), reason=reason)
-        self._write(answered)
+        answered = self._answer(known, answer=answer, reason=reason)
+        if answered is None:
+            raise CannotAnswer(f"{identity} was answered or withdrawn meanwhile; waiting: {waiting}")
         return answered
 
     def withdraw(self, identity: str) -> None:
@@ -192,9 +194,16 @@ class Asks:
             return None
         answer = "allow" if order.allow else "deny"
         by, reason = order.by[:_BY_CHARS], order.reason[:_REASON_CHARS]
-        answered = msgspec.structs.replace(known, answer=answer, answered_s=self._clock(), by=by, reason=reason)
-        self._write(answered)
-        return answered
+        return self._answer(known, answer=answer, by=by, reason=reason)
+
+    def _answer(self, known: Ask, **answer: str) -> Ask | None:
+        """Keep the answer to an open question; None if another process has answered it since it was read."""
+        with hold_folder(self._folder):
+            if _read(self._path(known.id)) != known:
+                return None
+            answered = msgspec.structs.replace(known, answered_s=self._clock(), **answer)
+            self._write(answered)
+            return answered
 
     def _ask(self, ask: Ask) -> None:
         kept = self.all()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import sqlite3
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,8 @@ from typing import Any
 import pytest
 
 from starloom_agent.cli import main
-from starloom_agent.home.directory import AgentHome
+from starloom_agent.home.directory import AgentHome, write_private
+from starloom_agent.home.locking import hold_folder
 from starloom_agent.owner import answering
 from starloom_agent.policy import approvals
 from starloom_agent.policy.allowance import Allowance
@@ -335,6 +338,36 @@ def test_where_its_owner_says_so_a_person_at_the_hub_answers_once(home: AgentHom
     assert (anew.id, anew.action == ask.action) == (ask.id, False)
     assert "no open question" in allowance.take_answer(an_answer(ask)), "an old answer is none to the new question"
     assert again(allowance).asks
+
+
+def test_of_an_answer_here_and_one_at_the_hub_the_first_counts(
+    home: AgentHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    allowance, ask = frames_of(home, answers="hub")
+
+    def once_it_is_denied_here(folder: Path) -> AbstractContextManager[None]:
+        monkeypatch.setattr(approvals, "hold_folder", hold_folder)
+        Asks(home.asks).answer(ask.id, "deny")
+        return hold_folder(folder)
+
+    monkeypatch.setattr(approvals, "hold_folder", once_it_is_denied_here)
+    assert "no open question" in allowance.take_answer(an_answer(ask))
+    denied = again(allowance)
+    assert (denied.allowed, denied.asks) == (False, False)
+
+
+def test_no_two_processes_answer_at_once(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowance, ask = frames_of(home, answers="hub")
+
+    def written(path: Path, data: bytes) -> None:
+        other = os.open(home.asks, os.O_RDONLY)
+        with pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        os.close(other)
+        write_private(path, data)
+
+    monkeypatch.setattr(approvals, "write_private", written)
+    assert "person:ann answered allow" in allowance.take_answer(an_answer(ask))
 
 
 def test_an_answer_that_the_disk_refuses_leaves_the_question_open(
