@@ -398,7 +398,7 @@ async def test_a_follower_that_dies_ends_the_succession_and_no_takeover_waits_fo
         async def dies(_: object) -> None:
             raise Damaged("a commit cannot be read")
 
-        succession.follower._publish = dies  # type: ignore[method-assign]
+        succession.follower._publish = dies  # type: ignore[method-assign, assignment]
         await two.hub(two.one).join("one")
         await two.clock.turn(1_000)
         for task in (catching_up, running):
