@@ -152,7 +152,7 @@ def test_used_up_steps_ask_a_person_and_going_on_allows_as_many_again() -> None:
     assert one.state() == "succeeded"
 
 
-def pay(one: Pursued, **used: int) -> Answer:
+def pay(one: Pursued, **used: Any) -> Answer:
     return one.do(
         i.ModelUsed(
             by="worker:w",
