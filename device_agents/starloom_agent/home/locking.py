@@ -6,7 +6,7 @@ import contextlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -32,8 +32,8 @@ def hold_home(home: AgentHome) -> Iterator[None]:
     Raises:
         AlreadyRunning: if another process holds it.
     """
-    words = f"another agent (process {{}}) runs with {home.root}; stop it first: starloom-agent stop"
-    with _hold(home.run / "agent.pid", words):
+    words = f"runs with {home.root}; stop it first: starloom-agent stop"
+    with _hold(home.run / "agent.pid", lambda pid: f"another agent (process {pid}) {words}"):
         yield
 
 
@@ -44,12 +44,13 @@ def hold_upgrade(home: AgentHome) -> Iterator[None]:
     Raises:
         AlreadyRunning: if another process upgrades it.
     """
-    with _hold(home.run / "upgrade.pid", f"another process ({{}}) upgrades the agent of {home.root}; wait for its end"):
+    words = f"upgrades the agent of {home.root}; wait for its end"
+    with _hold(home.run / "upgrade.pid", lambda pid: f"another process ({pid}) {words}"):
         yield
 
 
 @contextlib.contextmanager
-def _hold(path: Path, words: str) -> Iterator[None]:
+def _hold(path: Path, taken: Callable[[str], str]) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         for _ in range(_TRIES):
@@ -59,7 +60,7 @@ def _hold(path: Path, words: str) -> Iterator[None]:
             time.sleep(_TRY_AGAIN_S)
         else:
             pid = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise AlreadyRunning(words.format(pid))
+            raise AlreadyRunning(taken(pid))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield

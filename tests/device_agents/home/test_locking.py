@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.home.directory import AgentHome
-from starloom_agent.home.locking import AlreadyRunning, hold_home, running_pid
+from starloom_agent.home.locking import AlreadyRunning, hold_home, hold_upgrade, running_pid
 
 pytestmark = pytest.mark.short
 
@@ -40,3 +40,13 @@ def test_a_look_at_the_home_refuses_no_start(home: AgentHome, monkeypatch: pytes
     with hold_home(home):
         assert running_pid(home) == os.getpid()
     assert not waits
+
+
+def test_a_home_with_braces_in_its_name_is_held_and_named(tmp_path: Path) -> None:
+    home = AgentHome(tmp_path / "{x} {0}")
+    home.make()
+    for hold in (hold_home, hold_upgrade):
+        with hold(home), pytest.raises(AlreadyRunning) as refused, hold(home):
+            pass
+        assert str(home.root) in str(refused.value)
+        assert str(os.getpid()) in str(refused.value)

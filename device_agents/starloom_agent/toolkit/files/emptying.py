@@ -71,7 +71,7 @@ class Entry:
 
 
 class _Lived(msgspec.Struct, frozen=True):
-    """`clock_s` is the clock at `lived_s`; it begins anew with each start of the system."""
+    """The time that the device lived through. The clock that counted it, `clock_s`, restarts with the system."""
 
     lived_s: float = 0
     clock_s: float = 0

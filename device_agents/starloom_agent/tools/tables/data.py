@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -217,8 +218,8 @@ def _shown(value: Any) -> Any:
 
 
 def _usual(rows: list[Row], field: str) -> str:
-    values = [repr(row.get(field)) for row in rows]
-    return max(values, key=lambda value: (values.count(value), value), default="")
+    counts = Counter(repr(row.get(field)) for row in rows)
+    return max(counts, key=lambda value: (counts[value], value), default="")
 
 
 def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
