@@ -56,7 +56,7 @@ MIND_BUGS = [
     Bug(
         "a step of a goal that was cancelled runs in a fork beside the conversation",
         f"{_CORE}people/forks.py",
-        "    left_behind = _unfinished_steps(then) | (cut",
+        "    left_behind = _unfinished_steps(moment) | (cut",
         "    left_behind = frozenset() | (cut",
         CORE,
         "tests/core/plan/goals/test_goals_again.py",
@@ -314,8 +314,8 @@ MIND_BUGS = [
     Bug(
         "each turn is given what the first one gave",
         f"{_CORE}plan/groups.py",
-        "    carried = [Input(name=name, source=before, output=output)",
-        '    carried = [Input(name=name, source=f"{group}.1", output=output)',
+        "    carried_inputs = [Input(name=name, source=before, output=output)",
+        '    carried_inputs = [Input(name=name, source=f"{group}.1", output=output)',
         MINDS,
     ),
     Bug(
