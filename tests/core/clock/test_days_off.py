@@ -222,7 +222,7 @@ def test_a_text_of_blanks_names_no_days(text: str) -> None:
 
 @pytest.mark.parametrize("text", [" -" * 100_000, " and" * 50_000, "BEGIN:VCALENDAR" + "BEGIN:VEVENT\n" * 15_000])
 def test_a_long_text_without_days_is_refused(text: str) -> None:
-    with pytest.raises(BadClock, match="not a day|no day"):
+    with pytest.raises(BadClock, match=r"not a day|no day"):
         days_in(text)
 
 

@@ -152,8 +152,8 @@ def _sentences(fleet: Fleet, constellation: Constellation, undoing: list[str]) -
 
 
 def _counted(counts: list[int | None]) -> str:
-    known = [one for one in counts if one is not None]
-    return counted(sum(known), "file") if len(known) == len(counts) else "the files"
+    numbers = [one for one in counts if one is not None]
+    return counted(sum(numbers), "file") if len(numbers) == len(counts) else "the files"
 
 
 def count_of_files(constellation: Constellation, task: str) -> int | None:

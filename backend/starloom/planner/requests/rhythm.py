@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.core.clock.days_off import split_exception_at_start, split_exception_at_end
+from starloom.core.clock.days_off import split_exception_at_end, split_exception_at_start
 from starloom.planner.requests.german import clock_in_english
 from starloom_protocol.text.wording import quoted
 

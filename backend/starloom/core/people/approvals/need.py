@@ -97,9 +97,9 @@ def plan_devices(fleet: Fleet, plan: LoweredPlan) -> dict[str, str]:
 
 def effects_of(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
     all_specs = list(specs)
-    known = _known_effects(fleet, {spec.id: spec for spec in all_specs})
+    known_effects = _known_effects(fleet, {spec.id: spec for spec in all_specs})
     # Most calls of a plan have the same effects, so equal sets are merged once.
-    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in all_specs)))
+    return sorted(frozenset[Effect]().union(*dict.fromkeys(known_effects.of(spec) for spec in all_specs)))
 
 
 def _known_effects(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> KnownEffects:
@@ -126,21 +126,21 @@ def approval_need(
     put into the trash.
     """
     by_id = {spec.id: spec for spec in specs}
-    guided, known = is_model(by), _known_effects(fleet, by_id)
+    is_by_model, known_effects = is_model(by), _known_effects(fleet, by_id)
     rule_specs = specs_by_rules(rules, specs)
-    if policy.approval is Approval.NEVER and not hold and not guided:
-        specs, rule_specs = [[spec for spec in some if known.repeats(spec)] for some in (specs, rule_specs)]
+    if policy.approval is Approval.NEVER and not hold and not is_by_model:
+        specs, rule_specs = [[spec for spec in some if known_effects.repeats(spec)] for some in (specs, rule_specs)]
     standing = _by_action(fleet)
     asking = _CallsThatAsk(fleet)
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
-        effects = known.of(spec) if works and spec.key is None else frozenset()
-        unseen = guided and (
+        effects = known_effects.of(spec) if works and spec.key is None else frozenset()
+        unseen = is_by_model and (
             bool(spec.secrets)
-            or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
-            or (spec.key is None and known.may_change_files(spec))
+            or any(way.tool is not None and not known_effects.is_offered(way.tool) for way in ways_of(spec))
+            or (spec.key is None and known_effects.may_change_files(spec))
         )
-        turns = asking.turns(known, spec) if spec.for_each is not None else 0
+        turns = asking.turns(known_effects, spec) if spec.for_each is not None else 0
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
             asking.others |= effects
             asking.beside += [spec] if effects - _READ or spec.goal is not None else []
@@ -153,8 +153,8 @@ def approval_need(
             continue
         asking.add(spec, call, why_unknown or _too_wide(call))
     for spec in rule_specs:
-        turns, effects = asking.turns(known, spec), known.of(spec)
-        if guided or turns or spec.id in wide or _asks(effects, strict=strict):
+        turns, effects = asking.turns(known_effects, spec), known_effects.of(spec)
+        if is_by_model or turns or spec.id in wide or _asks(effects, strict=strict):
             asking.add(spec, _call(fleet, spec, by_id, effects), f"a rule may add {spec.id} while it runs")
         elif effects - _READ:
             asking.beside.append(spec)
@@ -190,9 +190,9 @@ class _CallsThatAsk:
     once_because: str = ""
     often: dict[str, int] = field(default_factory=dict)
 
-    def turns(self, known: KnownEffects, spec: TaskSpec) -> int:
+    def turns(self, known_effects: KnownEffects, spec: TaskSpec) -> int:
         """Return how many times a task may make its call that does more than read; 0 for once."""
-        turns = known.repeats(spec)
+        turns = known_effects.repeats(spec)
         if turns:
             self.often[spec.id] = turns
         return turns
@@ -205,8 +205,8 @@ class _CallsThatAsk:
 
     def repeats(self) -> tuple[str, ...]:
         """Return in words the tools that are called several times."""
-        known = (f"{one.tool} up to {self.often[one.task]} times" for one in self.calls if one.task in self.often)
-        return tuple(dict.fromkeys(known))
+        words = (f"{one.tool} up to {self.often[one.task]} times" for one in self.calls if one.task in self.often)
+        return tuple(dict.fromkeys(words))
 
 
 def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskSpec]) -> Approved:
@@ -245,7 +245,7 @@ def seen_hash(fleet: Fleet, plan: LoweredPlan, *, by: str) -> str:
 
 
 def is_seen(work: Work, plan: LoweredPlan, approved_hash: str, *, by: str) -> bool:
-    """Tell whether the devices of a plan are still those of the preview that was approved by the hash `given`.
+    """Tell whether the devices of a plan are still those of the preview that was approved by `approved_hash`.
 
     Raises:
         Refusal: `plan_hash_mismatch`, if it is the hash of another plan.
