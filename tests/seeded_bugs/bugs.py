@@ -147,7 +147,7 @@ BUGS = [
     Bug(
         "a rule fires again in the same round",
         "backend/starloom/core/plan/rules.py",
-        "        if rule.fired_for.get(at) != of.round and _matches(",
+        "        if rule.fired_for.get(subject) != round_number and _matches(",
         "        if _matches(",
         CORE,
     ),

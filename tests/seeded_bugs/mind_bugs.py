@@ -13,7 +13,7 @@ MIND_BUGS = [
     Bug(
         "a finding that is too old is taken as fresh",
         f"{_CORE}plan/reuse/findings.py",
-        " and item.fresh_s and work.at_ms - found[1].at_ms > item.fresh_s * 1000:\n",
+        " and item.fresh_s and work.at_ms - finding[1].at_ms > item.fresh_s * 1000:\n",
         " and item.fresh_s < 0:\n",
         CORE,
         _FINDING_TESTS,
@@ -56,7 +56,7 @@ MIND_BUGS = [
     Bug(
         "a step of a goal that was cancelled runs in a fork beside the conversation",
         f"{_CORE}people/forks.py",
-        "    left_behind = _unfinished_steps(then) | (cut",
+        "    left_behind = _unfinished_steps(moment) | (cut",
         "    left_behind = frozenset() | (cut",
         CORE,
         "tests/core/plan/goals/test_goals_again.py",
@@ -149,7 +149,7 @@ MIND_BUGS = [
     Bug(
         "a goal makes one step more than its budget",
         f"{_GOALS}steps.py",
-        "    if made >= most:\n",
+        "    if used >= most:\n",
         "    if made > most:\n",
         MINDS,
     ),
@@ -234,7 +234,7 @@ MIND_BUGS = [
     Bug(
         "a milestone that was reached in its time is told as missed",
         f"{_GOALS}monitors.py",
-        "        if why not in told and not _is_reached(constellation, run, milestone):\n",
+        "        if why not in warnings and not _is_reached(constellation, run, milestone):\n",
         "        if why not in told:\n",
         MINDS,
     ),
@@ -249,28 +249,28 @@ MIND_BUGS = [
     Bug(
         "an escalation forgets the tokens that were used",
         f"{_GOALS}tiers.py",
-        "since=len(risen.run.turns), tier=tier)\n",
-        "since=len(risen.run.turns), tier=tier).with_job(tokens=0)\n",
+        "since=len(escalated.run.turns), tier=tier)\n",
+        "since=len(escalated.run.turns), tier=tier).with_job(tokens=0)\n",
         MINDS,
     ),
     Bug(
         "a hand-over allows a goal as much again",
         f"{_GOALS}tiers.py",
-        "risen.with_run(answered=answered,",
-        "risen.with_run(more=risen.run.more + 1, answered=answered,",
+        "escalated.with_run(answered=answered,",
+        "escalated.with_run(more=risen.run.more + 1, answered=answered,",
         MINDS,
     ),
     Bug(
         "the next tier does not know what the small one has read",
         f"{_GOALS}tiers.py",
-        "since=len(risen.run.turns), tier=tier)\n",
-        'since=len(risen.run.turns), tier=tier, stranger="")\n',
+        "since=len(escalated.run.turns), tier=tier)\n",
+        'since=len(escalated.run.turns), tier=tier, stranger="")\n',
         MINDS,
     ),
     Bug(
         "one stall escalates and asks a person, too",
         f"{_GOALS}tiers.py",
-        "since=len(risen.run.turns), tier=tier)\n",
+        "since=len(escalated.run.turns), tier=tier)\n",
         "tier=tier)\n",
         CORE,
         _GOAL_TESTS,
@@ -285,7 +285,7 @@ MIND_BUGS = [
     Bug(
         "a claim takes a goal back to the small tier",
         f"{_GOALS}tiers.py",
-        "    elif tier not in known:\n",
+        "    elif tier not in tiers:\n",
         "    elif known:\n        tier = known[0]\n    else:\n",
         MINDS,
     ),
@@ -314,8 +314,8 @@ MIND_BUGS = [
     Bug(
         "each turn is given what the first one gave",
         f"{_CORE}plan/groups.py",
-        "    carried = [Input(name=name, source=before, output=output)",
-        '    carried = [Input(name=name, source=f"{group}.1", output=output)',
+        "    carried_inputs = [Input(name=name, source=before, output=output)",
+        '    carried_inputs = [Input(name=name, source=f"{group}.1", output=output)',
         MINDS,
     ),
     Bug(

@@ -135,7 +135,7 @@ async def test_more_of_a_result_is_read_without_a_task() -> None:
         (looks({"device": "one"}), "calls[0] needs"),
         (looks(), "needs `calls`"),
         (looks(call(x={"secret": "mail"})), "secret"),
-        (looks({"read": {"task": "look-9-9"}}), "look-9-9 is no look"),
+        (looks({"read": {"task": "look-9-9"}}), "look-9-9 is not a look"),
     ],
 )
 async def test_a_refused_look_comes_back_whole_and_is_mended(wrong: Say, said: str) -> None:

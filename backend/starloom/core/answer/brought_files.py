@@ -33,7 +33,7 @@ class Brought:
 
 def brought_to(constellation: Constellation, task: str) -> list[Brought]:
     """Return the tasks that brought the files which a task reads, in the order of its inputs, then of its lists."""
-    found: dict[str, Brought] = {}
+    brought: dict[str, Brought] = {}
     by_input = [one.source for one in constellation.specs[task].inputs]
     for place, name in enumerate([*by_input, *_lists(constellation, task)]):
         for source in constellation.leaves(name) if name in constellation.groups else [name]:
@@ -43,8 +43,8 @@ def brought_to(constellation: Constellation, task: str) -> list[Brought]:
                 continue
             if record.state is TaskState.SUCCEEDED and record.marked is None:
                 file = _only_file(spec.args) if place < len(by_input) else ""
-                found.setdefault(source, Brought(source, attempt.device, attempt.ended_ms, file))
-    return list(found.values())
+                brought.setdefault(source, Brought(source, attempt.device, attempt.ended_ms, file))
+    return list(brought.values())
 
 
 def _lists(constellation: Constellation, task: str) -> Iterator[str]:
@@ -88,7 +88,7 @@ def way_out(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str,
     several = (
         f"Its files were read {where}, and a retry gets these again: if you changed one since, retry from its task."
     )
-    return f" {one if alone else several}", [_line(constellation, found.task) for found in brought[:_NAMED_MOST]]
+    return f" {one if alone else several}", [_line(constellation, source.task) for source in brought[:_NAMED_MOST]]
 
 
 def read_again(constellation: Constellation, failed: list[str]) -> list[str]:
@@ -104,7 +104,7 @@ def _line(constellation: Constellation, task: str) -> str:
 
 
 def _only_file(args: str) -> str:
-    given = parse(args)
-    paths = given.get("paths") if isinstance(given, dict) else None
+    values = parse(args)
+    paths = values.get("paths") if isinstance(values, dict) else None
     only = paths[0] if isinstance(paths, list) and len(paths) == 1 else None
     return only.rpartition("/")[2] if isinstance(only, str) else ""

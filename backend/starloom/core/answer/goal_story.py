@@ -36,7 +36,7 @@ def sentence(constellation: Constellation, group: str, waits: str) -> str:
     if record.state in FINAL_GROUP_STATES:
         return f"{group} is a goal that was not reached: {unmet(constellation, group)}. It made {steps}.{_tiers(run)}"
     so_far = f"{group} is a goal, with {made} of {steps_most(goal, run)} steps made"
-    return f"{so_far}; {_now(constellation, job)}.{_tiers(run)}"
+    return f"{so_far}; {_present_state(constellation, job)}.{_tiers(run)}"
 
 
 def _tiers(run: GoalRun) -> str:
@@ -49,7 +49,7 @@ def _tiers(run: GoalRun) -> str:
     return f" Turns of its models: {made}{because}."
 
 
-def _now(constellation: Constellation, job: Job) -> str:
+def _present_state(constellation: Constellation, job: Job) -> str:
     if constellation.head.state is ConstellationState.PAUSED:
         return "the constellation is paused"
     if job.state == STEPPING:

@@ -50,47 +50,47 @@ class _Moved:
 
 def moved(constellation: Constellation, fleet: Fleet, undos: Iterable[str]) -> list[str]:
     """Return a sentence for each of the first devices on which undos moved files, and one for the rest."""
-    found: dict[str, _Moved] = {}
+    by_device: dict[str, _Moved] = {}
     for undo in undos:
         device = constellation.tasks[undo].device
         if device is not None:
-            _add(found.setdefault(device, _Moved()), constellation, undo)
-    told = [(device, one) for device, one in found.items() if one.anything]
-    said = [f"On {fleet.name_of(device)} {_words(one)}." for device, one in told[:_DEVICES_NAMED]]
-    more = told[_DEVICES_NAMED:]
+            _add(by_device.setdefault(device, _Moved()), constellation, undo)
+    devices_with_files = [(device, one) for device, one in by_device.items() if one.anything]
+    sentences = [f"On {fleet.name_of(device)} {_words(one)}." for device, one in devices_with_files[:_DEVICES_NAMED]]
+    more = devices_with_files[_DEVICES_NAMED:]
     if more:
         count = sum(one.trashed.total() + one.back.total() for _, one in more)
-        said.append(f"On {counted(len(more), 'more device')} {counted(count, 'file')} were moved.")
-    return said
+        sentences.append(f"On {counted(len(more), 'more device')} {counted(count, 'file')} were moved.")
+    return sentences
 
 
-def replaced(constellation: Constellation, fleet: Fleet, done: Iterable[str]) -> list[str]:
+def replaced(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) -> list[str]:
     """Return a sentence for each of the first devices on which calls replaced files, and one for the rest."""
-    found: dict[str, dict[str, None]] = {}
-    for task in done:
+    paths_by_device: dict[str, dict[str, None]] = {}
+    for task in tasks:
         device = constellation.tasks[task].device
         if device is not None and tells_added(constellation.specs[task]):
             added = fact(constellation, task, ADDED)
             items = [item for item in added if isinstance(item, dict)] if isinstance(added, list) else []
             paths = dict.fromkeys(_paths([item for item in items if isinstance(item.get("replaced"), str)]))
             if paths:
-                found.setdefault(device, {}).update(paths)
-    said = []
-    for device, paths in list(found.items())[:_DEVICES_NAMED]:
-        lies = "The file that was at {} on {} lies" if len(paths) == 1 else "The files that were at {} on {} lie"
-        said.append(f"{lies.format(_named(paths), fleet.name_of(device))} in its trash.")
-    more = list(found.values())[_DEVICES_NAMED:]
+                paths_by_device.setdefault(device, {}).update(paths)
+    sentences = []
+    for device, paths in list(paths_by_device.items())[:_DEVICES_NAMED]:
+        words = "The file that was at {} on {} lies" if len(paths) == 1 else "The files that were at {} on {} lie"
+        sentences.append(f"{words.format(_named(paths), fleet.name_of(device))} in its trash.")
+    more = list(paths_by_device.values())[_DEVICES_NAMED:]
     if more:
         count = counted(sum(map(len, more)), "file")
-        said.append(f"On {counted(len(more), 'more device')} {count} were replaced, and lie in the trash there.")
-    return said
+        sentences.append(f"On {counted(len(more), 'more device')} {count} were replaced, and lie in the trash there.")
+    return sentences
 
 
 def places(folders: Iterable[str]) -> str:
     """Return the folder that holds all of these whole ones, or the first of them where only the top does."""
-    known = list(folders)
-    shared = commonpath(known)
-    return _named(known if shared == "/" else [shared])
+    paths = list(folders)
+    common = commonpath(paths)
+    return _named(paths if common == "/" else [common])
 
 
 def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
@@ -170,9 +170,9 @@ def _folder_of(path: str) -> str:
 
 def _written_into(constellation: Constellation, undo: str) -> str:
     """Return the folder that the undone task names as the place of its files; empty where it names none."""
-    undone = constellation.specs.get(constellation.specs[undo].undoes or "")
-    under = parse(undone.args).get("under") if undone is not None else None
-    return f"{under.rstrip('/')}/" if isinstance(under, str) and under not in ("", ".") else ""
+    spec = constellation.specs.get(constellation.specs[undo].undoes or "")
+    folder = parse(spec.args).get("under") if spec is not None else None
+    return f"{folder.rstrip('/')}/" if isinstance(folder, str) and folder not in ("", ".") else ""
 
 
 def _with_files(constellation: Constellation, task: str) -> str:
@@ -184,8 +184,8 @@ def _with_files(constellation: Constellation, task: str) -> str:
     return f" ({counted(count, 'file')})" if count else ""
 
 
-def _texts(found: object) -> list[str]:
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list) else []
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _paths(items: Iterable[Mapping[str, Any]]) -> Iterator[str]:

@@ -443,18 +443,18 @@ def judge_rights(work: Work) -> None:
 def on_saved(work: Work, item: ScheduleSaved) -> None:
     """Make a schedule, or change a person's choices in one; all faults at once."""
     fleet = work.shard.fleet
-    known = fleet.schedules.get(item.schedule.id)
-    if item.change and known is None:
+    before = fleet.schedules.get(item.schedule.id)
+    if item.change and before is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
-    if not item.change and known is not None:
-        raise Refusal(fault(Code.CONFLICT, f"a schedule {known.id} exists"))
-    if known is not None:
-        check_of_others(known.author, "change", author=work.by)
+    if not item.change and before is not None:
+        raise Refusal(fault(Code.CONFLICT, f"a schedule {before.id} exists"))
+    if before is not None:
+        check_of_others(before.author, "change", author=work.by)
     most = work.shard.settings.schedules_most
-    if known is None and len(fleet.schedules) >= most:
+    if before is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
-    chosen = item.schedule if known is None else _merged(work, item, known)
-    faults = _faults(work, chosen, known)
+    chosen = item.schedule if before is None else _merged(work, item, before)
+    faults = _faults(work, chosen, before)
     text = _encode_plan(item.plan).decode() if item.keep_plan else None
     if text is not None and len(text) > PLAN_BYTES_MOST:
         reason = f"the plan of a schedule has at most {PLAN_BYTES_MOST} bytes, this one {len(text)}"
@@ -468,22 +468,22 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     check_asked(work.shard.access.principals, item.plan.specs)
     if is_model(work.by):
         check_devices(work.shard.fleet, item.plan)
-    consent = _consent(work, item, chosen, known)
-    if known is not None and not _takes_over(work, item, chosen, known):
-        if chosen.name == known.name:
+    consent = _consent(work, item, chosen, before)
+    if before is not None and not _takes_over(work, item, chosen, before):
+        if chosen.name == before.name:
             work.ignore("the schedule stays as it is")
-            work.answer({"id": known.id})
+            work.answer({"id": before.id})
             return
-        chosen = replace(chosen, author=known.author, owner=known.owner, token=known.token)
-    elif known is not None:
-        _check_may_undo_consent(work, known, chosen.owner, approves=item.approves)
-    schedule = _with_course(chosen, known, consent, _bound_devices(work, item, known), work.at_ms)
+        chosen = replace(chosen, author=before.author, owner=before.owner, token=before.token)
+    elif before is not None:
+        _check_may_undo_consent(work, before, chosen.owner, approves=item.approves)
+    schedule = _with_course(chosen, before, consent, _bound_devices(work, item, before), work.at_ms)
     puts: list[Put] = [("schedule", schedule.id, schedule)]
     if text is not None:
         puts.append(("scheduled_plan", schedule.id, ScheduledPlan(plan=text)))
     elif schedule.id in fleet.scheduled_plans:
         puts.append(("scheduled_plan", schedule.id, None))
-    work.emit(fleet, EventKind.SCHEDULE_CHANGED if known else EventKind.SCHEDULE_MADE, schedule.id, puts)
+    work.emit(fleet, EventKind.SCHEDULE_CHANGED if before else EventKind.SCHEDULE_MADE, schedule.id, puts)
     _arm(work, schedule)
     work.answer({"id": schedule.id})
 
@@ -495,69 +495,69 @@ def work_digest(schedule: Schedule, scheduled_plan: ScheduledPlan | None) -> str
     return hashlib.sha256(canonical(contents).encode()).hexdigest()
 
 
-def _merged(work: Work, item: ScheduleSaved, known: Schedule) -> Schedule:
+def _merged(work: Work, item: ScheduleSaved, before: Schedule) -> Schedule:
     """Return a schedule with the given fields of a change; what other people changed meanwhile stays.
 
     Raises:
         Refusal: `conflict`: the change was made on work that the schedule does not run any more.
     """
-    if item.base is not None and item.base != work_digest(known, work.shard.fleet.scheduled_plans.get(known.id)):
-        reason = f"what {quoted(known.name)} runs was changed at the same moment, so nothing of this change is kept"
+    if item.base is not None and item.base != work_digest(before, work.shard.fleet.scheduled_plans.get(before.id)):
+        reason = f"what {quoted(before.name)} runs was changed at the same moment, so nothing of this change is kept"
         raise Refusal(fault(Code.CONFLICT, reason, hint="Look at the schedule, then send the change again."))
     if item.given is None:
         return item.schedule
-    return replace(known, **{name: getattr(item.schedule, name) for name in item.given})
+    return replace(before, **{name: getattr(item.schedule, name) for name in item.given})
 
 
 def _with_course(
-    chosen: Schedule, known: Schedule | None, consent: Consent | None, devices: dict[str, str], at_ms: int
+    chosen: Schedule, before: Schedule | None, consent: Consent | None, devices: dict[str, str], at_ms: int
 ) -> Schedule:
-    """Return a schedule with the choices of a person and, if it is `known`, the course of it until now."""
+    """Return a schedule with the choices of a person and, if it existed `before`, its course until now."""
     schedule = replace(
         chosen,
         consent=consent,
         devices=devices,
-        created_ms=known.created_ms if known else at_ms,
+        created_ms=before.created_ms if before else at_ms,
         due_ms=0,
-        fired=known.fired if known else 0,
-        last=known.last if known else None,
-        notice=known.notice if known else None,
-        paused=known.paused if known else None,
-        queued=known.queued if known else [],
-        running=known.running if known else {},
-        skipped=known.skipped if known else 0,
-        state=known.state if known else _STATE.ACTIVE,
-        stopped=known.stopped if known else None,
+        fired=before.fired if before else 0,
+        last=before.last if before else None,
+        notice=before.notice if before else None,
+        paused=before.paused if before else None,
+        queued=before.queued if before else [],
+        running=before.running if before else {},
+        skipped=before.skipped if before else 0,
+        state=before.state if before else _STATE.ACTIVE,
+        stopped=before.stopped if before else None,
         strict=True,
     )
     return _with_next_moment(schedule, at_ms) if schedule.state is _STATE.ACTIVE else schedule
 
 
-def _bound_devices(work: Work, item: ScheduleSaved, known: Schedule | None) -> dict[str, str]:
+def _bound_devices(work: Work, item: ScheduleSaved, before: Schedule | None) -> dict[str, str]:
     """Return the devices to which a schedule is bound: a name keeps its device until a person approves another.
 
     Names that a device of the plan had before are kept: the hash that a person approved is that of a plan with them.
     """
     now = plan_devices(work.shard.fleet, item.plan)
-    if known is None or (item.plan_hash is not None and _may_decide(work, approves=item.approves)):
+    if before is None or (item.plan_hash is not None and _may_decide(work, approves=item.approves)):
         return now
-    before = {name: device for name, device in known.devices.items() if device in now.values()}
-    return before | {name: known.devices.get(name, device) for name, device in now.items()}
+    kept_names = {name: device for name, device in before.devices.items() if device in now.values()}
+    return kept_names | {name: before.devices.get(name, device) for name, device in now.items()}
 
 
-def _takes_over(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule) -> bool:
+def _takes_over(work: Work, item: ScheduleSaved, chosen: Schedule, before: Schedule) -> bool:
     """Return whether a change makes its author the owner: of what runs, of when, of who hears of it, or an approval.
 
     A new name does not: the schedule would end with the rights of the person who renamed it.
     """
     if item.plan_hash is not None and _may_decide(work, approves=item.approves):
         return True
-    scheduled_plan = work.shard.fleet.scheduled_plans.get(known.id)
+    scheduled_plan = work.shard.fleet.scheduled_plans.get(before.id)
     plan = _plan_decoder.decode(scheduled_plan.plan) if scheduled_plan is not None else None
-    return _chosen_terms(chosen) != _chosen_terms(known) or plan != (item.plan if item.keep_plan else None)
+    return _chosen_terms(chosen) != _chosen_terms(before) or plan != (item.plan if item.keep_plan else None)
 
 
-def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]:
+def _faults(work: Work, chosen: Schedule, before: Schedule | None) -> list[Fault]:
     fleet, settings = work.shard.fleet, work.shard.settings
     faults: list[Fault] = []
     try:
@@ -581,7 +581,7 @@ def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]
     elif (
         device is not None
         and is_blind(fleet, fleet.devices[device])
-        and (known is None or known.notify_device != device)
+        and (before is None or before.notify_device != device)
     ):
         # A device that was chosen before may have lost its desktop; its other choices can still be changed.
         reason = f"{fleet.name_of(device)} has nothing to show a notice on"
@@ -593,7 +593,7 @@ def _faults(work: Work, chosen: Schedule, known: Schedule | None) -> list[Fault]
     return faults
 
 
-def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule | None) -> Consent | None:
+def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, before: Schedule | None) -> Consent | None:
     """Return the consent given with this save; None if nothing needs approval.
 
     The author of a plan that never asks has the right to approve it (`check_plan`), and does so by saving it.
@@ -612,11 +612,11 @@ def _consent(work: Work, item: ScheduleSaved, chosen: Schedule, known: Schedule 
     # No person sees a firing begin, so all that does more than read is approved here, however the schedule is made.
     if not needs_approval(fleet, plan, strict=True, by=work.by):
         return None
-    if known is not None and known.consent is not None:
-        clock_is_same = _clock_terms(known) == _clock_terms(chosen)
-        approved_hash = hash_as_approved(fleet, plan, known.consent.hash, known.devices)
-        if (may_decide or clock_is_same) and not beyond(known.consent, replace(now, hash=approved_hash), fleet):
-            return known.consent
+    if before is not None and before.consent is not None:
+        clock_is_same = _clock_terms(before) == _clock_terms(chosen)
+        approved_hash = hash_as_approved(fleet, plan, before.consent.hash, before.devices)
+        if (may_decide or clock_is_same) and not beyond(before.consent, replace(now, hash=approved_hash), fleet):
+            return before.consent
     names, plan_hash = ", ".join(effects), seen_hash(fleet, plan, by=work.by)
     raise Refusal(
         fault(

@@ -37,7 +37,7 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
     """Add a principal, with its first token if one is given."""
     if item.principal.id in work.shard.access.principals:
         raise Refusal(fault(Code.CONFLICT, f"a principal {item.principal.id} exists"))
-    if any(known.name == item.principal.name for known in work.shard.access.principals.values()):
+    if any(principal.name == item.principal.name for principal in work.shard.access.principals.values()):
         raise Refusal(fault(Code.CONFLICT, f"somebody is called {item.principal.name} already"))
     puts: list[Put] = [("principal", item.principal.id, item.principal)]
     if item.token is not None:
@@ -49,37 +49,38 @@ def on_principal(work: Work, item: PrincipalAdded) -> None:
 def on_role(work: Work, item: RoleGiven) -> None:
     """Give a principal another role, end its tokens with more rights, and its standing approvals if it may not approve.
 
-    Idempotent.
+    Safe to repeat.
 
     Raises:
         Refusal: there is no such principal, or no owner would be left.
     """
     access = work.shard.access
-    known = access.principals.get(item.principal)
-    if known is None:
+    principal = access.principals.get(item.principal)
+    if principal is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {item.principal}"))
     people = [one for one in access.principals.values() if one.kind is PrincipalKind.PERSON]
-    if [one for one in people if one.role is Role.OWNER] == [known] and item.role is not Role.OWNER:
-        raise Refusal(fault(Code.CONFLICT, f"{known.name} is the only owner", "role", "Make another owner first."))
-    work.answer({"id": known.id})
-    if known.role is item.role:
+    if [one for one in people if one.role is Role.OWNER] == [principal] and item.role is not Role.OWNER:
+        raise Refusal(fault(Code.CONFLICT, f"{principal.name} is the only owner", "role", "Make another owner first."))
+    work.answer({"id": principal.id})
+    if principal.role is item.role:
         return
-    held = [one for one in access.tokens.values() if one.principal == known.id and not one.revoked_ms]
-    above = [one for one in held if ROLE_RANK[one.role] > ROLE_RANK[item.role]]
-    ending = {one.id: one for token in above for one in (token, *access.descendants(token.id)) if not one.revoked_ms}
-    puts: list[Put] = [("principal", known.id, replace(known, role=item.role))]
+    tokens = [one for one in access.tokens.values() if one.principal == principal.id and not one.revoked_ms]
+    too_strong = [one for one in tokens if ROLE_RANK[one.role] > ROLE_RANK[item.role]]
+    families = [(token, *access.descendants(token.id)) for token in too_strong]
+    ending = {one.id: one for family in families for one in family if not one.revoked_ms}
+    puts: list[Put] = [("principal", principal.id, replace(principal, role=item.role))]
     puts += [("token", one.id, replace(one, revoked_ms=work.at_ms)) for one in ending.values()]
-    note = f"{known.name}: {known.role} to {item.role}"
-    work.emit(access, EventKind.ROLE_GIVEN, known.id, puts, note=note)
+    note = f"{principal.name}: {principal.role} to {item.role}"
+    work.emit(access, EventKind.ROLE_GIVEN, principal.id, puts, note=note)
     for name in ending:
         work.order(CloseToken(token=name))
     if ROLE_RANK[item.role] < ROLE_RANK[Role.APPROVER]:
-        by = author_of(known.kind, known.name)
+        by = author_of(principal.kind, principal.name)
         _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if who(one.by) == by], note)
 
 
 def _end_approvals(work: Work, ending: list[str], note: str) -> None:
-    """End standing approvals of which the right to give them was taken: their calls ask again."""
+    """End standing approvals whose giver lost the right to give them: their calls ask again."""
     for name in ending:
         work.emit(work.shard.fleet, EventKind.STANDING_REVOKED, name, [("standing", name, None)], note=note)
 
@@ -90,12 +91,12 @@ def _check_holder(work: Work, token: Token) -> None:
     Raises:
         Refusal: `not_found` or `forbidden`.
     """
-    known = work.shard.access.principals.get(token.principal)
-    if known is None:
+    principal = work.shard.access.principals.get(token.principal)
+    if principal is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no principal {token.principal}"))
-    if ROLE_RANK[token.role] > ROLE_RANK[known.role]:
-        hint = f"`starloom person role {known.name} {token.role}` gives that role. Or use a lower one."
-        reason = f"{known.name} is {known.role}, which is less than {token.role}"
+    if ROLE_RANK[token.role] > ROLE_RANK[principal.role]:
+        hint = f"`starloom person role {principal.name} {token.role}` gives that role. Or use a lower one."
+        reason = f"{principal.name} is {principal.role}, which is less than {token.role}"
         raise Refusal(fault(Code.FORBIDDEN, reason, "", hint))
 
 
@@ -139,9 +140,9 @@ def on_token_revoked(work: Work, item: TokenRevoked) -> None:
         work.emit(access, EventKind.TOKEN_REVOKED, token.id, puts, note=note)
         for one in ending:
             work.order(CloseToken(token=one.id))
-        gone = {one.id for one in (token, *below)} if token.kind != "session" else set()
-        given = [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in gone]
-        _end_approvals(work, given, f"the token {token.label or token.id}, with which it was given, was revoked")
+        token_ids = {one.id for one in (token, *below)} if token.kind != "session" else set()
+        approvals = [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in token_ids]
+        _end_approvals(work, approvals, f"the token {token.label or token.id}, with which it was given, was revoked")
     work.answer({"id": token.id})
 
 
@@ -152,14 +153,14 @@ def on_signin(work: Work, item: SignInOpened) -> None:
     `LINKS_MOST` within `LINKS_WITHIN_MS`.
     """
     if item.scope != Role.OWNER:
-        lately = work.at_ms - LINKS_WITHIN_MS
-        made = sum(
-            one.principal == item.signin.principal and one.created_ms > lately
+        since_ms = work.at_ms - LINKS_WITHIN_MS
+        count = sum(
+            one.principal == item.signin.principal and one.created_ms > since_ms
             for one in work.shard.access.signins.values()
         )
-        if made >= LINKS_MOST:
+        if count >= LINKS_MOST:
             hint = "Use one of the links that you have, or wait some minutes."
-            raise Refusal(fault(Code.RATE_LIMITED, f"{made} sign-in links were made lately", "", hint))
+            raise Refusal(fault(Code.RATE_LIMITED, f"{count} sign-in links were made lately", "", hint))
     work.emit(work.shard.access, EventKind.SIGNIN_OPENED, item.signin.id, [("signin", item.signin.id, item.signin)])
     work.answer({"id": item.signin.id})
 
@@ -184,6 +185,6 @@ def on_signin_used(work: Work, item: SignInUsed) -> None:
 
 def on_refusal(work: Work, item: RefusalNoted) -> None:
     """Note a refusal; the event names the door, the address and the reason, never the presented credential."""
-    often = f", {item.times} times" if item.times > 1 else ""
-    whence = f" from {item.address}" if item.address else ""
-    work.emit(work.shard.access, EventKind.REFUSED, item.door, [], note=f"{item.code}: {item.reason}{whence}{often}")
+    times = f", {item.times} times" if item.times > 1 else ""
+    origin = f" from {item.address}" if item.address else ""
+    work.emit(work.shard.access, EventKind.REFUSED, item.door, [], note=f"{item.code}: {item.reason}{origin}{times}")

@@ -171,8 +171,8 @@ def on_worded(work: Work, item: AnswerWorded) -> None:
         close(work, constellation, job, item.reason or "the results changed")
         work.answer({"accepted": False})
         return
-    told = constellation.tables["answer"].get("")
-    answer = told if isinstance(told, Answer) else Answer(state="partial")
+    present = constellation.tables["answer"].get("")
+    answer = present if isinstance(present, Answer) else Answer(state="partial")
     answer = replace(answer, cites=item.cites, struck=item.struck, words=item.words)
     puts: list[Put] = [("job", job.id, replace(job, state="done")), ("answer", "", answer)]
     work.emit(constellation, EventKind.ANSWER_WORDED, job.id, puts, by=MODEL)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from itertools import count
 from types import MappingProxyType
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -52,8 +53,8 @@ from starloom_protocol.vocabulary import (
 
 UNDO_ID_MOST = 60
 _MARK_CHARS = 8
-_SAID_MOST = 20
-"""A terminal shows them all."""
+_SENTENCES_MOST = 20
+"""A terminal shows so many sentences about undos at once."""
 _WAYS = {
     "fs.restore": "{files} of {name}: back from the trash of {device}, to where they were",
     "fs.trash": "{files} of {name}: into the trash of {device}, from where they can be taken back",
@@ -86,43 +87,51 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         reason = "it ended before it had a plan, so it did nothing" if ended else f"the constellation is {head.state}"
         hint = "There is nothing to undo." if ended else "Wait until it has ended."
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", hint))
-    again = _to_retry(constellation, item)
-    chosen = [] if again else _chosen(constellation, item)
+    retries = _undos_to_retry(constellation, item)
+    chosen = [] if retries else _chosen(constellation, item)
     busy = [task for task, record in constellation.tasks.items() if record.state in STARTED_TASK_STATES]
     if not item.tasks and busy:
         names = ", ".join(busy[:10])
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
     order = {task: at for at, task in enumerate(constellation.tasks)}
-    chosen.sort(key=lambda found: (found[2].ended_ms, order[found[0]]), reverse=True)
-    undoing = [*again, *(found[0] for found in chosen)]
-    left = [task for task in _done(constellation) if task not in undoing]
-    told = {
+    chosen.sort(key=lambda undo: (undo.attempt.ended_ms, order[undo.task]), reverse=True)
+    undoing = [*retries, *(undo.task for undo in chosen)]
+    others = [task for task in _succeeded_tasks(constellation) if task not in undoing]
+    answer = {
         "undoing": undoing,
-        "cannot_be_undone": [task for task in left if leaves_something(work.shard.fleet, constellation, task)],
+        "cannot_be_undone": [task for task in others if leaves_something(work.shard.fleet, constellation, task)],
     }
     if item.preview:
-        says = _said(work.shard.fleet, constellation, undoing)
-        work.answer({"version": head.version, **told, "says": says})
+        sentences = _sentences(work.shard.fleet, constellation, undoing)
+        work.answer({"version": head.version, **answer, "says": sentences})
         return
     why = item.reason or "undo"
-    if again:
+    if retries:
         retry = ControlRequested(
             action="retry", approves=item.approves, by=item.by, constellation=item.constellation, id=item.id, reason=why
         )
-        open_round(work, constellation, list(again.values()), retry)
-        work.answer({"version": head.version, **told})
+        open_round(work, constellation, list(retries.values()), retry)
+        work.answer({"version": head.version, **answer})
         return
     operations = _operations(constellation, chosen)
     if head.state in FINAL_CONSTELLATION_STATES:
-        noted = replace(head, undone_from=head.undone_from or head.state)
-        work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", noted)], note=why)
+        head_after = replace(head, undone_from=head.undone_from or head.state)
+        work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", head_after)], note=why)
         activate(work, constellation, EventKind.REOPENED, why)
     number = apply_edit(work, constellation, operations, author=work.by, reason=why, trigger="undo")
-    work.answer({"version": number, **told})
+    work.answer({"version": number, **answer})
 
 
-def _said(fleet: Fleet, constellation: Constellation, undoing: list[str]) -> list[str]:
-    """Return in words what each undo moves and where to, in their order; tasks of one list on one device together."""
+class _Undo(NamedTuple):
+    """A finished task that is to be undone: its way back, and the attempt that did it."""
+
+    task: str
+    call: UndoCall
+    attempt: Attempt
+
+
+def _sentences(fleet: Fleet, constellation: Constellation, undoing: list[str]) -> list[str]:
+    """Return sentences about the files that each undo moves, in their order; tasks of a list on a device together."""
     files: dict[tuple[str, str, str], list[int | None]] = {}
     for task in undoing:
         spec, attempt = constellation.specs[task], constellation.last_attempt(task)
@@ -138,46 +147,47 @@ def _said(fleet: Fleet, constellation: Constellation, undoing: list[str]) -> lis
         )
         for (name, device, way), counts in files.items()
     ]
-    return [*words[:_SAID_MOST], *([f"{len(words) - _SAID_MOST} more"] if len(words) > _SAID_MOST else [])]
+    others = len(words) - _SENTENCES_MOST
+    return [*words[:_SENTENCES_MOST], *([f"{others} more"] if others > 0 else [])]
 
 
 def _counted(counts: list[int | None]) -> str:
-    known = [one for one in counts if one is not None]
-    return counted(sum(known), "file") if len(known) == len(counts) else "the files"
+    numbers = [one for one in counts if one is not None]
+    return counted(sum(numbers), "file") if len(numbers) == len(counts) else "the files"
 
 
 def count_of_files(constellation: Constellation, task: str) -> int | None:
     """Return how many files the undo of a task moves, by its result; None where that does not tell them."""
     call = way_back(constellation.specs[task])
     lists = [fact(constellation, task, pointer) for pointer in call.outputs.values()] if call is not None else []
-    if not lists or not all(isinstance(found, list) for found in lists):
+    if not lists or not all(isinstance(files, list) for files in lists):
         return None
-    items = [item for found in lists if isinstance(found, list) for item in found]
+    items = [item for files in lists if isinstance(files, list) for item in files]
     return sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
 
 
-def _operations(constellation: Constellation, chosen: list[tuple[str, UndoCall, Attempt]]) -> list[EditOperation]:
-    """Return the calls that take back work, each behind the one before it."""
+def _operations(constellation: Constellation, chosen: list[_Undo]) -> list[EditOperation]:
+    """Return the operations that add the undo tasks, each behind the one before it."""
     operations: list[EditOperation] = []
-    taken: dict[str, TaskSpec] = {}
+    added: dict[str, TaskSpec] = {}
     before: str | None = None
-    for task, call, attempt in chosen:
-        made = _compensation(constellation, task, call, attempt, taken)
-        taken[made.id] = made
-        operations.append(AddTask(spec=made))
+    for undo in chosen:
+        spec = _compensation(constellation, undo, added)
+        added[spec.id] = spec
+        operations.append(AddTask(spec=spec))
         if before is not None:
-            gate = Dependency(changed_in=0, gate=Gate.SUCCESS, source=before, target=made.id)
+            gate = Dependency(changed_in=0, gate=Gate.SUCCESS, source=before, target=spec.id)
             operations.append(AddDependency(dependency=gate))
-        before = made.id
+        before = spec.id
     return operations
 
 
-def _to_retry(constellation: Constellation, item: UndoRequested) -> dict[str, str]:
+def _undos_to_retry(constellation: Constellation, item: UndoRequested) -> dict[str, str]:
     """Return the named tasks, or all, whose undo ended without success, each with it; empty if others can be undone.
 
-    An undo behind that of a named task was asked for with it, and goes on with it.
+    An undo behind that of a named task was asked for with it, and is retried with it.
     """
-    tried = {
+    failed = {
         spec.undoes: name
         for name, spec in constellation.specs.items()
         if spec.undoes is not None
@@ -186,55 +196,60 @@ def _to_retry(constellation: Constellation, item: UndoRequested) -> dict[str, st
         and constellation.tasks[name].state is not TaskState.SUCCEEDED
     }
     if not item.tasks:
-        return {} if any(_can_be(constellation, task) for task in constellation.tasks) else tried
-    if not tried.keys() >= {*item.tasks}:
+        return {} if any(_can_be_undone(constellation, task) for task in constellation.tasks) else failed
+    if not failed.keys() >= {*item.tasks}:
         return {}
-    part, _ = redone(constellation, [tried[task] for task in item.tasks])
-    return {task: name for task, name in tried.items() if name in part}
+    reopened, _ = redone(constellation, [failed[task] for task in item.tasks])
+    return {task: name for task, name in failed.items() if name in reopened}
 
 
-def _chosen(constellation: Constellation, item: UndoRequested) -> list[tuple[str, UndoCall, Attempt]]:
+def _chosen(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
+    """Return the finished tasks that a request undoes: those that it names, or all that can be undone.
+
+    Raises:
+        Refusal: a named one cannot be undone, or nothing is left to undo.
+    """
     wanted: dict[str, None] = {}
     faults: list[Fault] = []
     for name in item.tasks:
         if name in constellation.groups:
-            wanted.update((task, None) for task in constellation.leaves(name) if _can_be(constellation, task))
+            wanted.update((task, None) for task in constellation.leaves(name) if _can_be_undone(constellation, task))
         elif name in constellation.tasks:
             wanted[name] = None
         else:
             faults.append(fault(Code.UNKNOWN_TASK, f"there is no task {name}", "tasks"))
     if not item.tasks:
-        wanted.update((task, None) for task in constellation.tasks if _can_be(constellation, task))
-    found: list[tuple[str, UndoCall, Attempt]] = []
+        wanted.update((task, None) for task in constellation.tasks if _can_be_undone(constellation, task))
+    undos: list[_Undo] = []
     for task in wanted:
         why = _why_not(constellation, task)
         call, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
         if why or call is None or attempt is None:
             faults.append(fault(Code.ILLEGAL_CONTROL, f"{task} {why}", "tasks"))
         else:
-            found.append((task, call, attempt))
-    if not faults and not found:
+            undos.append(_Undo(task, call, attempt))
+    if not faults and not undos:
         faults.append(_nothing_left(constellation))
     if faults:
         raise Refusal(*faults)
-    return found
+    return undos
 
 
 def _nothing_left(constellation: Constellation) -> Fault:
     """Return why no task can be undone: none says how, all are undone, or they are just being undone."""
-    done = [
+    with_way_back = [
         task
         for task, spec in constellation.specs.items()
         if way_back(spec) is not None and _is_done(constellation, task)
     ]
-    undone = [task for task in done if not _why_nothing(constellation, task)]
-    if done and not undone:
-        return fault(Code.ILLEGAL_CONTROL, f"{done[0]} {_why_nothing(constellation, done[0])}")
-    whys = {_why_not(constellation, task) for task in undone}
-    if _BEING_UNDONE in whys:
+    with_files = [task for task in with_way_back if not _why_nothing(constellation, task)]
+    if with_way_back and not with_files:
+        return fault(Code.ILLEGAL_CONTROL, f"{with_way_back[0]} {_why_nothing(constellation, with_way_back[0])}")
+    reasons = {_why_not(constellation, task) for task in with_files}
+    if _BEING_UNDONE in reasons:
         hint = "Wait for its end: `starloom watch`."
         return fault(Code.ILLEGAL_CONTROL, "its work is being undone", "", hint)
-    if undone:
+    if with_files:
         hint = "Nothing is left to do; `starloom show` has the calls that took it back."
         return fault(Code.ILLEGAL_CONTROL, "all of its work that can be undone is undone already", "", hint)
     reason = "no finished task says how it is undone"
@@ -246,7 +261,7 @@ def _is_done(constellation: Constellation, task: str) -> bool:
     return record is not None and record.state is TaskState.SUCCEEDED
 
 
-def _done(constellation: Constellation) -> list[str]:
+def _succeeded_tasks(constellation: Constellation) -> list[str]:
     return [
         task
         for task, record in constellation.tasks.items()
@@ -255,7 +270,7 @@ def _done(constellation: Constellation) -> list[str]:
 
 
 def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
-    """Whether finished work changed something and says no way back of it; a call that only read does not count."""
+    """Tell whether finished work changed something that no undo takes back; a call that only read does not count."""
     spec = constellation.specs[task]
     if leaves_saved(spec) or _why_nothing(constellation, task):
         return True
@@ -264,8 +279,10 @@ def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> b
     if spec.tool is None or way_back(spec) is not None:
         return False
     offers = offers_in(fleet)
-    silent = any(not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool))
-    return silent or bool(effects_of_task(spec, offers) & CHANGING)
+    has_unknown_effects = any(
+        not offer.effects and offer.repeatability is not Repeatability.PURE for offer in offers(spec.tool)
+    )
+    return has_unknown_effects or bool(effects_of_task(spec, offers) & CHANGING)
 
 
 def _why_nothing(constellation: Constellation, task: str) -> str:
@@ -283,11 +300,11 @@ def _why_nothing(constellation: Constellation, task: str) -> str:
     attempt = constellation.last_attempt(task)
     if not spec.files_out or ADDED not in call.outputs.values() or attempt is None:
         return ""
-    untold = fact(constellation, task, ADDED) is MISSING and is_known(constellation, task, ADDED)
-    return _SAVED_UNTOLD if untold and not size_left_out(attempt, ADDED) else ""
+    lacks_files = fact(constellation, task, ADDED) is MISSING and is_known(constellation, task, ADDED)
+    return _SAVED_UNTOLD if lacks_files and not size_left_out(attempt, ADDED) else ""
 
 
-def _can_be(constellation: Constellation, task: str) -> bool:
+def _can_be_undone(constellation: Constellation, task: str) -> bool:
     return way_back(constellation.specs[task]) is not None and not _why_not(constellation, task)
 
 
@@ -300,53 +317,51 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return f"is {record.state}, so there is nothing to undo"
     if constellation.last_attempt(task) is None:
         return "was not done by a device"
-    if untold := _why_nothing(constellation, task):
-        return untold
-    known = constellation.tasks.get(_name(constellation, task))
-    if known is not None and known.state not in FINAL_TASK_STATES:
+    if reason := _why_nothing(constellation, task):
+        return reason
+    name = _undo_name(constellation, task)
+    undo = constellation.tasks.get(name)
+    if undo is not None and undo.state not in FINAL_TASK_STATES:
         return _BEING_UNDONE
-    if known is not None and known.state is TaskState.SUCCEEDED:
+    if undo is not None and undo.state is TaskState.SUCCEEDED:
         return "is undone"
-    if known is not None:
-        return f"was tried to be undone, and {_name(constellation, task)} is {known.state}: retry that"
-    return ""
+    return f"has an undo that did not succeed, and {name} is {undo.state}: retry that" if undo is not None else ""
 
 
 def undoes_now(constellation: Constellation, undo: str) -> bool:
     """Return whether a task takes back the present round of its work, and not one after which that was done again."""
     task = constellation.specs[undo].undoes
-    return task in constellation.tasks and _name(constellation, task) == undo
+    return task in constellation.tasks and _undo_name(constellation, task) == undo
 
 
-def _name(constellation: Constellation, task: str, taken: Mapping[str, TaskSpec] = MappingProxyType({})) -> str:
-    """Return the name of the task that undoes this round of another; `taken` are tasks that are about to be added.
+def _undo_name(constellation: Constellation, task: str, added: Mapping[str, TaskSpec] = MappingProxyType({})) -> str:
+    """Return the name of the task that undoes this round of another; `added` are tasks that are about to be added.
 
     A plan may have a task of that name, and long names may be equal once they are shortened: those undo nothing here.
     """
-    of_round = constellation.tasks[task].round
+    round_number = constellation.tasks[task].round
     base = f"undo-{task.replace('.', '-')}"[:UNDO_ID_MOST]
-    name = base if of_round == 1 else f"{base}-{of_round}"[: UNDO_ID_MOST + 4]
+    name = base if round_number == 1 else f"{base}-{round_number}"[: UNDO_ID_MOST + 4]
     for number in count(1):
-        found = constellation.specs.get(name) or taken.get(name)
-        if found is None or found.undoes == task:
+        spec = constellation.specs.get(name) or added.get(name)
+        if spec is None or spec.undoes == task:
             break
-        mark = sha256(f"{task}/{of_round}/{number}".encode()).hexdigest()[:_MARK_CHARS]
+        mark = sha256(f"{task}/{round_number}/{number}".encode()).hexdigest()[:_MARK_CHARS]
         name = f"{base[: UNDO_ID_MOST - _MARK_CHARS - 1]}-{mark}"
     return name
 
 
-def _compensation(
-    constellation: Constellation, task: str, call: UndoCall, attempt: Attempt, taken: Mapping[str, TaskSpec]
-) -> TaskSpec:
-    inputs = [Input(name=name, output=pointer, source=task) for name, pointer in call.outputs.items()]
+def _compensation(constellation: Constellation, undo: _Undo, added: Mapping[str, TaskSpec]) -> TaskSpec:
+    """Return the task that undoes finished work, on the device that did it."""
+    inputs = [Input(name=name, output=pointer, source=undo.task) for name, pointer in undo.call.outputs.items()]
     return TaskSpec(
-        args=call.args,
+        args=undo.call.args,
         changed_in=0,
-        device=Selector(id=attempt.device),
-        id=_name(constellation, task, taken),
+        device=Selector(id=undo.attempt.device),
+        id=_undo_name(constellation, undo.task, added),
         inputs=inputs,
         on_absence=OnAbsence(then="wait"),
         repeatability=Repeatability.IDEMPOTENT,
-        tool=call.tool,
-        undoes=task,
+        tool=undo.call.tool,
+        undoes=undo.task,
     )

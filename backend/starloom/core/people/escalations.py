@@ -157,9 +157,9 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
             trigger=question.id,
         )
         if _hash(question.version, question.operations, wider) != question.action:
-            now = "; ".join(wider) or "nothing wider"
+            wider_words = "; ".join(wider) or "nothing wider"
             hint = "Answer no, and change the plan yourself."
-            raise Refusal(fault(Code.EDIT_CONFLICT, f"it would do something else by now: {now}", "value", hint))
+            raise Refusal(fault(Code.EDIT_CONFLICT, f"it would do something else by now: {wider_words}", "value", hint))
     _close(work, constellation, question, "allowed" if item.value == ALLOW else "denied")
 
 
@@ -178,8 +178,8 @@ def _close(work: Work, constellation: Constellation, question: Question, note: s
 
 def is_wish(constellation: Constellation | None, question: str) -> bool:
     """Tell whether a question, open or not, is an escalation."""
-    found = constellation.questions.get(question) if constellation is not None else None
-    return found is not None and found.kind == KIND
+    record = constellation.questions.get(question) if constellation is not None else None
+    return record is not None and record.kind == KIND
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
@@ -198,7 +198,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
 def give_up(work: Work, constellation: Constellation, job: Job, item: ReviewProposed) -> None:
     """End the constellation with the reviewer's reason, or tell it to the person whose plan it is.
 
-    What runs and may not be repeated runs to its end; everything else stops as after a cancel.
+    Running work that may not be repeated runs to its end; everything else stops as after a cancel.
     """
     because = item.reason[:BECAUSE_CHARS_MOST].strip() or "it gave no reason"
     if not _is_by_the_model(constellation):

@@ -1,7 +1,7 @@
 """Forks: a new constellation from a moment of another. Tasks finished then keep their results, by reference.
 
 The records of that moment come with the input and stay unchanged, byte for byte; tasks under way are done again, and so
-is the chosen task with all that follows it. From a step of a goal the goal goes on with the steps before that one. A
+is the chosen task with all that follows it. From a step of a goal the goal continues with the steps before that one. A
 step of a goal that had not ended, or was cancelled, is left behind: its model decides whether to make it again. The
 origin is only read and never changed.
 """
@@ -52,8 +52,8 @@ from starloom_protocol.vocabulary import (
     TaskState,
 )
 
-_KEPT = ("rule", "version", "item", "spec", "attempt", "finding", "dep", "task", "group")
-"""The kinds of records that a fork takes over, in the order of loading; questions, jobs and drafts stay behind."""
+_KINDS_TAKEN = ("rule", "version", "item", "spec", "attempt", "finding", "dep", "task", "group")
+"""The kinds of records that a fork takes over, in the order of loading; it gets no questions, jobs and drafts."""
 
 
 def on_fork(work: Work, item: ForkRequested) -> None:
@@ -63,9 +63,9 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         Refusal: no such origin or task, `needs_confirm`, or arguments for a task that keeps its result.
     """
     scope = f"fork/{item.origin}"
-    before = made_before(work, item.caller, scope, item.idempotency)
-    if before is not None:
-        work.answer({"id": before})
+    existing = made_before(work, item.caller, scope, item.idempotency)
+    if existing is not None:
+        work.answer({"id": existing})
         return
     shard = work.shard
     origin = named_constellation(work, item.origin)
@@ -73,22 +73,22 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
     if item.version < 1:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{item.origin} has no plan yet: there is nothing to fork"))
-    then = _moment_of(item)
-    cut = _cut_of(item, then)
-    halted = _halted_goals(then)
-    left_behind = _unfinished_steps(then) | (cut.steps if cut is not None else frozenset())
+    moment = _moment_of(item)
+    cut = _cut_of(item, moment)
+    halted = _halted_goals(moment)
+    left_behind = _unfinished_steps(moment) | (cut.steps if cut is not None else frozenset())
     fork = shard.stream(item.constellation)
     assert isinstance(fork, Constellation)  # noqa: S101 - its name is no stream of the fleet
     note = item.reason or f"from {item.origin}, {f'task {item.task}' if item.task else f'version {item.version}'}"
-    begins = cut.goal if cut is not None else item.task
-    left_behind |= _undoing(then, begins)
-    puts = _puts(work, item, then, left_behind, halted)
+    start_task = cut.goal if cut is not None else item.task
+    left_behind |= _undos_left_behind(moment, start_task)
+    puts = _puts(work, item, moment, left_behind, halted)
     work.emit(fork, EventKind.FORKED, item.origin, puts, note=note)
     set_ranks(fork)
-    starts = _starts(fork, item, begins, halted)
+    starts = _starts(fork, item, start_task, halted)
     _check_confirm(work, origin, fork, starts, item)
     if starts:
-        round_asked = ControlRequested(
+        retry = ControlRequested(
             id=item.id,
             by=item.by,
             action="retry_from",
@@ -96,23 +96,23 @@ def on_fork(work: Work, item: ForkRequested) -> None:
             constellation=fork.name,
             reason=item.reason,
         )
-        open_round(work, fork, starts, round_asked)
+        open_round(work, fork, starts, retry)
     if item.args:
         changes = [
             UpdateTask(changes={"args": msgspec.Raw(msgspec.json.encode(text))}, id=task)
             for task, text in sorted(item.args.items())
         ]
         apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
-    left = _remaining_plan(fork)
-    check_plan(work.by, left, approves=item.approves)
+    remaining = _remaining_plan(fork)
+    check_plan(work.by, remaining, approves=item.approves)
     if item.preview:
-        # Refused without a fault: its answer is all that stays.
-        raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, left)).decode()})
+        # A refusal without a fault keeps nothing but its answer.
+        raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, remaining)).decode()})
     ask(work, fork, list(fork.awaiting_facts))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
-    ask_or_start(work, fork, left, seen=None, words=False)
-    made = fork.head
-    work.answer({"id": made.id, "state": str(made.state), "version": made.version})
+    ask_or_start(work, fork, remaining, seen=None, words=False)
+    head = fork.head
+    work.answer({"id": head.id, "state": str(head.state), "version": head.version})
 
 
 @dataclass(frozen=True)
@@ -144,99 +144,100 @@ def _of_kind(records: dict[str, Record], kind: type[T]) -> dict[str, T]:
 
 
 def _moment_of(item: ForkRequested) -> _Moment:
-    kept: dict[str, dict[str, Record]] = {kind: {} for kind in _KEPT}
+    records_by_kind: dict[str, dict[str, Record]] = {kind: {} for kind in _KINDS_TAKEN}
     head: Head | None = None
-    for full, raw in item.records.items():
-        kind, _, key = full.partition("/")
-        if kind in kept:
-            kept[kind][key] = decode_entity(full, raw)
-        elif full == "head":
-            decoded = decode_entity(full, raw)
+    for path, raw in item.records.items():
+        kind, _, key = path.partition("/")
+        if kind in records_by_kind:
+            records_by_kind[kind][key] = decode_entity(path, raw)
+        elif path == "head":
+            decoded = decode_entity(path, raw)
             head = decoded if isinstance(decoded, Head) else None
     if head is None:
         raise Refusal(fault(Code.BAD_REQUEST, f"event {item.seq} of {item.origin} has no head"))
     return _Moment(
         head=head,
-        kept=kept,
-        specs=_of_kind(kept["spec"], TaskSpec),
-        tasks=_of_kind(kept["task"], TaskRecord),
-        groups=_of_kind(kept["group"], GroupRecord),
-        versions=[*_of_kind(kept["version"], Version).values()],
-        gates=[*_of_kind(kept["dep"], Dependency).values()],
+        kept=records_by_kind,
+        specs=_of_kind(records_by_kind["spec"], TaskSpec),
+        tasks=_of_kind(records_by_kind["task"], TaskRecord),
+        groups=_of_kind(records_by_kind["group"], GroupRecord),
+        versions=[*_of_kind(records_by_kind["version"], Version).values()],
+        gates=[*_of_kind(records_by_kind["dep"], Dependency).values()],
     )
 
 
-def _cut_of(item: ForkRequested, then: _Moment) -> _Cut | None:
+def _cut_of(item: ForkRequested, moment: _Moment) -> _Cut | None:
     """Return the steps that a fork from a step of a goal leaves behind; None where it begins elsewhere.
 
     Raises:
         Refusal: it begins at the answer of a goal, or a task beside the goal reads one of these steps.
     """
-    spec = then.specs.get(item.task or "")
-    group = then.specs.get(spec.group or "") if spec is not None else None
+    spec = moment.specs.get(item.task or "")
+    group = moment.specs.get(spec.group or "") if spec is not None else None
     if item.task is None or group is None or group.goal is None:
         return None
-    since = next((one.number for one in then.versions if item.task in one.added), None)
-    if item.task == goal_answer(group.id) or since is None:
-        reason = f"{item.task} is no step of the goal {group.id}, which is done again as a whole"
+    first_version = next((one.number for one in moment.versions if item.task in one.added), None)
+    if item.task == goal_answer(group.id) or first_version is None:
+        reason = f"{item.task} is not a step of the goal {group.id}, which is done again as a whole"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {group.id}."))
-    later = {task for one in then.versions if one.number >= since for task in one.added}
-    members = {name for name, one in then.specs.items() if one.group == group.id}
-    steps = (members & later) - {goal_answer(group.id)}
-    readers = sorted({gate.target for gate in then.gates if gate.source in steps and gate.target not in steps})
+    tasks_since = {task for one in moment.versions if one.number >= first_version for task in one.added}
+    members = {name for name, one in moment.specs.items() if one.group == group.id}
+    steps = (members & tasks_since) - {goal_answer(group.id)}
+    readers = sorted({gate.target for gate in moment.gates if gate.source in steps and gate.target not in steps})
     if readers:
         reason = f"{readers[0]} reads a step of the goal {group.id} that the fork would make again"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "from_task", f"Fork from {group.id}."))
     return _Cut(group.id, frozenset(steps))
 
 
-def _goals(then: _Moment) -> dict[str, GroupRecord]:
+def _goals(moment: _Moment) -> dict[str, GroupRecord]:
     """Return the goals of the origin."""
-    return {name: one for name, one in then.groups.items() if name in then.specs and then.specs[name].goal is not None}
+    specs = moment.specs
+    return {name: one for name, one in moment.groups.items() if name in specs and specs[name].goal is not None}
 
 
-def _halted_goals(then: _Moment) -> frozenset[str]:
-    """Return the goals that were cancelled: they go on as if they had been under way."""
-    return frozenset(name for name, one in _goals(then).items() if one.state is GroupState.CANCELLED)
+def _halted_goals(moment: _Moment) -> frozenset[str]:
+    """Return the goals that were cancelled: the fork continues them as if they had not ended."""
+    return frozenset(name for name, one in _goals(moment).items() if one.state is GroupState.CANCELLED)
 
 
-def _unfinished_steps(then: _Moment) -> frozenset[str]:
+def _unfinished_steps(moment: _Moment) -> frozenset[str]:
     """Return the steps of unfinished goals that have no end of their own.
 
     No turn of the conversation in the fork would have them. One that a task beside its goal reads stays, for that task.
     """
     goals = {
         name
-        for name, one in _goals(then).items()
+        for name, one in _goals(moment).items()
         if one.state not in FINAL_GROUP_STATES or one.state is GroupState.CANCELLED
     }
     steps = set()
-    for name, record in then.tasks.items():
-        group = then.specs[name].group if name in then.specs else None
+    for name, record in moment.tasks.items():
+        group = moment.specs[name].group if name in moment.specs else None
         if group is not None and group in goals and name != goal_answer(group) and _is_unfinished(record):
             steps.add(name)
-    return frozenset(steps - {gate.source for gate in then.gates if gate.target not in steps})
+    return frozenset(steps - {gate.source for gate in moment.gates if gate.target not in steps})
 
 
 def _is_unfinished(record: TaskRecord) -> bool:
     return record.state not in FINAL_TASK_STATES or record.state is TaskState.CANCELLED
 
 
-def _puts(work: Work, item: ForkRequested, then: _Moment, left_behind: Set[str], halted: Set[str]) -> list[Put]:
+def _puts(work: Work, item: ForkRequested, moment: _Moment, left_behind: Set[str], halted: Set[str]) -> list[Put]:
     """Return the records of that moment: finished work unchanged, the rest as if it had not begun."""
-    puts: list[Put] = [("head", "", _head(work, item, then.head))]
-    for kind in _KEPT:
-        for key, record in then.kept[kind].items():
+    puts: list[Put] = [("head", "", _head(work, item, moment.head))]
+    for kind in _KINDS_TAKEN:
+        for key, record in moment.kept[kind].items():
             if left_behind and _is_of(kind, key, record, left_behind):
                 continue
             if isinstance(record, Attempt):
-                if _is_over(then.kept["attempt"], key):
+                if _is_over(moment.kept["attempt"], key):
                     puts.append((kind, key, replace(record, origin=record.origin or item.origin)))
             elif isinstance(record, TaskRecord):
-                puts.append((kind, key, _task(work, item, key, record)))
+                puts.append((kind, key, _task_at_fork(work, item, key, record)))
             elif isinstance(record, GroupRecord) and key in halted:
-                begun = any(one.group == key for one in then.specs.values())
-                state = GroupState.EXPANDED if begun else GroupState.WAITING
+                has_steps = any(one.group == key for one in moment.specs.values())
+                state = GroupState.EXPANDED if has_steps else GroupState.WAITING
                 puts.append((kind, key, GroupRecord(round=record.round, since_ms=work.at_ms, state=state)))
             elif isinstance(record, GroupRecord) and record.review is not None:
                 puts.append((kind, key, replace(record, review=None)))
@@ -245,29 +246,29 @@ def _puts(work: Work, item: ForkRequested, then: _Moment, left_behind: Set[str],
     return puts
 
 
-def _undoing(then: _Moment, start: str | None) -> set[str]:
-    """Return the undo tasks that a fork leaves behind: what they take back is done again, or they had not ended.
+def _undos_left_behind(moment: _Moment, start: str | None) -> set[str]:
+    """Return the undo tasks that a fork leaves behind: the work that they take back is done again, or they never ended.
 
-    They belong to the work of the origin. Carried along, they would take back what the fork has just done.
+    They belong to the work of the origin. In the fork they would take back its own new work.
     """
-    undoing = {name: spec.undoes for name, spec in then.specs.items() if spec.undoes is not None}
+    undoing = {name: spec.undoes for name, spec in moment.specs.items() if spec.undoes is not None}
     if not undoing:
         return set()
-    follow: dict[str, set[str]] = {}
-    for gate in then.gates:
-        follow.setdefault(gate.source, set()).add(gate.target)
-    for name, spec in then.specs.items():
+    followers: dict[str, set[str]] = {}
+    for gate in moment.gates:
+        followers.setdefault(gate.source, set()).add(gate.target)
+    for name, spec in moment.specs.items():
         if spec.group is not None:
-            follow.setdefault(spec.group, set()).add(name)
-    again: set[str] = set()
-    reached = [start] if start is not None else []
-    while reached:
-        task = reached.pop()
-        if task not in again:
-            again.add(task)
-            reached.extend(follow.get(task, ()))
-    ended = {name for name, task in then.tasks.items() if task.state in FINAL_TASK_STATES}
-    return {name for name, undone in undoing.items() if undone in again or name not in ended}
+            followers.setdefault(spec.group, set()).add(name)
+    redone_tasks: set[str] = set()
+    stack = [start] if start is not None else []
+    while stack:
+        task = stack.pop()
+        if task not in redone_tasks:
+            redone_tasks.add(task)
+            stack.extend(followers.get(task, ()))
+    ended = {name for name, task in moment.tasks.items() if task.state in FINAL_TASK_STATES}
+    return {name for name, undone_task in undoing.items() if undone_task in redone_tasks or name not in ended}
 
 
 def _is_of(kind: str, key: str, record: Record, tasks: Set[str]) -> bool:
@@ -311,7 +312,7 @@ def _head(work: Work, item: ForkRequested, head: Head) -> Head:
     )
 
 
-def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> TaskRecord:
+def _task_at_fork(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> TaskRecord:
     if record.state in FINAL_TASK_STATES:
         return replace(record, review=None) if record.review is not None else record
     return TaskRecord(
@@ -324,10 +325,10 @@ def _task(work: Work, item: ForkRequested, task: str, record: TaskRecord) -> Tas
     )
 
 
-def _starts(fork: Constellation, item: ForkRequested, begins: str | None, halted: Set[str]) -> list[str]:
+def _starts(fork: Constellation, item: ForkRequested, start_task: str | None, halted: Set[str]) -> list[str]:
     """Return the finished tasks that are done again: the chosen one, and those that were cancelled.
 
-    A goal that has ended keeps the steps that were cancelled in it: its conversation went on without them.
+    A goal that has ended keeps the steps that were cancelled in it: its conversation continued without them.
     """
     starts = [
         task
@@ -337,13 +338,13 @@ def _starts(fork: Constellation, item: ForkRequested, begins: str | None, halted
     starts.extend(
         group for group, record in fork.groups.items() if record.state is GroupState.CANCELLED or group in halted
     )
-    if begins is None:
+    if start_task is None:
         return starts
-    if begins not in fork.specs:
-        raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {begins} in version {item.version}", "from_task"))
-    chosen = [begins]
-    if begins in fork.groups and fork.specs[begins].goal is None:
-        chosen.extend(fork.leaves(begins))
+    if start_task not in fork.specs:
+        raise Refusal(fault(Code.UNKNOWN_TASK, f"there is no task {start_task} in version {item.version}", "from_task"))
+    chosen = [start_task]
+    if start_task in fork.groups and fork.specs[start_task].goal is None:
+        chosen.extend(fork.leaves(start_task))
     return list(dict.fromkeys([*chosen, *starts]))
 
 
@@ -358,17 +359,17 @@ def _check_confirm(
     work: Work, origin: Constellation, fork: Constellation, starts: Iterable[str], item: ForkRequested
 ) -> None:
     """Refuse to repeat an effect that must not be repeated, unless a person has named its task."""
-    again, maybe = redone(fork, starts)
-    again.update(maybe)
-    runs = [task for task, record in fork.tasks.items() if task in again or record.state not in FINAL_TASK_STATES]
-    unsafe = [task for task in runs if task not in item.confirm and _has_run(origin, fork, task)]
-    if unsafe:
-        raise repeats(unsafe)
+    reopened, undecided = redone(fork, starts)
+    reopened.update(undecided)
+    runs = [task for task, record in fork.tasks.items() if task in reopened or record.state not in FINAL_TASK_STATES]
+    to_confirm = [task for task in runs if task not in item.confirm and _may_have_run(origin, fork, task)]
+    if to_confirm:
+        raise repeats(to_confirm)
     if item.confirm and not may_decide(work.by):
         raise Refusal(fault(Code.NEEDS_CONFIRM, "only a person can confirm work that may not be repeated", "confirm"))
 
 
-def _has_run(origin: Constellation, fork: Constellation, task: str) -> bool:
+def _may_have_run(origin: Constellation, fork: Constellation, task: str) -> bool:
     """Tell whether a task may have had, until now, an effect that must not be repeated."""
     for constellation in (origin, fork):
         record = constellation.tasks.get(task)
@@ -396,11 +397,11 @@ def _remaining_plan(fork: Constellation) -> LoweredPlan:
     )
 
 
-def _with_edges(fork: Constellation, left: LoweredPlan) -> LoweredPlan:
+def _with_edges(fork: Constellation, remaining: LoweredPlan) -> LoweredPlan:
     """Return the remaining work with the dependencies within it, as its other sources have their results.
 
     It has no hash: no preview of a fork can be approved.
     """
-    open_tasks = {spec.id for spec in left.specs}
+    open_tasks = {spec.id for spec in remaining.specs}
     edges = [one for task in open_tasks for one in fork.incoming.get(task, {}).values() if one.source in open_tasks]
-    return replace(left, dependencies=edges, hash="")
+    return replace(remaining, dependencies=edges, hash="")

@@ -300,15 +300,15 @@ def _specs(work: Work, calls: list[LookCall], number: int, name: str) -> tuple[l
     specs: list[TaskSpec] = []
     faults: list[Fault] = []
     for at, call in enumerate(calls[: CALLS_MOST + 1]):
-        known = fleet.devices.get(call.device) or fleet.named(call.device)
-        device = known.id if known is not None else ""
+        target = fleet.devices.get(call.device) or fleet.named(call.device)
+        device = target.id if target is not None else ""
         offer = fleet.tools.get(device, {}).get(call.tool)
         place = f"calls[{at}]"
-        if known is None or known.revoked:
+        if target is None or target.revoked:
             faults.append(fault(Code.UNKNOWN_DEVICE, f"there is no device {call.device[:64]}", f"{place}.device"))
             continue
         if offer is None or offer.unavailable is not None:
-            reason = f"{known.name} does not offer {call.tool[:64]}"
+            reason = f"{target.name} does not offer {call.tool[:64]}"
             faults.append(fault(Code.UNKNOWN_TOOL, reason, f"{place}.tool"))
             continue
         spec = TaskSpec(

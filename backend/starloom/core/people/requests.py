@@ -334,8 +334,8 @@ def _how_answered(constellation: Constellation, question: Question) -> str:
         by = name_of(question.answered_by or "") or "the engine"
         return f"the question was answered by {by} with {question.answer}"
     why = question.reason or "nobody needs its answer any more"
-    asked = ", ".join(f"{constellation.name}:{key}" for key in constellation.open_questions)
-    return f"the question is void: {why}{'; asked now: ' + asked if asked else ''}"
+    open_names = ", ".join(f"{constellation.name}:{key}" for key in constellation.open_questions)
+    return f"the question is void: {why}{'; asked now: ' + open_names if open_names else ''}"
 
 
 def _decide_person(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:

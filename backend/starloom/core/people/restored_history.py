@@ -45,8 +45,8 @@ def _pause(work: Work) -> None:
         head = constellation.head
         if head.state in (ConstellationState.PLANNING, ConstellationState.LOOKING):
             if not head.hold:
-                held = replace(head, hold=True)
-                work.emit(constellation, EventKind.HELD, "", [("head", "", held)], note=WHY, by=ENGINE)
+                head_after = replace(head, hold=True)
+                work.emit(constellation, EventKind.HELD, "", [("head", "", head_after)], note=WHY, by=ENGINE)
         elif head.state is ConstellationState.CANCELLING or not _could_repeat(work.shard.fleet, constellation):
             continue
         elif head.state is ConstellationState.ACTIVE:
@@ -92,10 +92,11 @@ def _lower_roles(work: Work, ended: EndedRights) -> None:
     """
     access = work.shard.access
     for name, role in ended.roles.items():
-        known = access.principals.get(name)
+        principal = access.principals.get(name)
         people = [one for one in access.principals.values() if one.kind is PrincipalKind.PERSON]
-        if known is None or known.role is role or [one for one in people if one.role is Role.OWNER] == [known]:
+        owners = [one for one in people if one.role is Role.OWNER]
+        if principal is None or principal.role is role or owners == [principal]:
             continue
-        note = f"{known.name}: {known.role} to {role}; {ENDED}"
-        lower = replace(known, role=role)
+        note = f"{principal.name}: {principal.role} to {role}; {ENDED}"
+        lower = replace(principal, role=role)
         work.emit(access, EventKind.ROLE_GIVEN, name, [("principal", name, lower)], note=note, by=ENGINE)

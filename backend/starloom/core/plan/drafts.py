@@ -37,11 +37,11 @@ def on_opened(work: Work, item: DraftOpened) -> None:
             work.emit(constellation, EventKind.DRAFT_CLOSED, name, [("draft", name, None)], by=ENGINE)
     if work.by not in constellation.drafts and len(constellation.drafts) >= DRAFTS_MOST:
         raise Refusal(fault(Code.CONFLICT, f"{DRAFTS_MOST} people edit this already"))
-    known = constellation.drafts.get(work.by)
+    before = constellation.drafts.get(work.by)
     draft = Draft(
         by=work.by,
         expires_ms=work.at_ms + item.ttl_s * 1000,
-        opened_ms=known.opened_ms if known is not None and known.expires_ms > work.at_ms else work.at_ms,
+        opened_ms=before.opened_ms if before is not None and before.expires_ms > work.at_ms else work.at_ms,
         tasks=sorted(dict.fromkeys(item.tasks)),
     )
     work.emit(constellation, EventKind.DRAFT_OPENED, work.by, [("draft", work.by, draft)])
@@ -71,17 +71,17 @@ def _live(work: Work, name: str) -> Constellation:
 
 def held_back(constellation: Constellation, author: str, tasks: Iterable[str], now_ms: int) -> list[Fault]:
     """Return a fault for each of the tasks that someone else is editing; a group includes its tasks."""
-    named: dict[str, str] = {}
+    people_by_task: dict[str, str] = {}
     for draft in constellation.drafts.values():
         if draft.by != author and draft.expires_ms > now_ms:
             for task in draft.tasks:
-                named.setdefault(task, draft.by)
-    if not named:
+                people_by_task.setdefault(task, draft.by)
+    if not people_by_task:
         return []
-    found = []
+    faults = []
     for task in dict.fromkeys(tasks):
         spec = constellation.specs.get(task)
-        by = named.get(task) or (named.get(spec.group) if spec is not None and spec.group else None)
+        by = people_by_task.get(task) or (people_by_task.get(spec.group) if spec is not None and spec.group else None)
         if by is not None:
-            found.append(fault(Code.PERSON_EDITING, f"{task} is being edited by {name_of(by)}", task))
-    return found
+            faults.append(fault(Code.PERSON_EDITING, f"{task} is being edited by {name_of(by)}", task))
+    return faults

@@ -236,7 +236,7 @@ def _update_task(batch: EditBatch, operation: UpdateTask, place: str) -> None:
     belongs_to_one_call = changed.undo is not None or changed.verify is not None
     belongs_to_one_call |= changed.repeatability not in (None, *REPEATABLE)
     if changed.any_of and (changed.tool is None or changed.for_each is not None or belongs_to_one_call):
-        reason = f"{spec.id} has other calls to choose from, so it has no list, undo, verify or repeatability of one"
+        reason = f"{spec.id} has other calls to choose from, so it has no list, `undo` or `verify`, and may be repeated"
         batch.refuse(Code.PLAN_INVALID, reason, place)
         return
     if _shared_list(changed) != _shared_list(spec):

@@ -166,38 +166,38 @@ def items_of(work: Work, constellation: Constellation, for_each: ForEach) -> lis
     """
     if for_each.devices is not None:
         return [_named_device(work, constellation, for_each, for_each.devices)]
-    source, found = for_each.source or "", []
+    source, values = for_each.source or "", []
     for task in successes(constellation, source):
         value = fact(constellation, task, for_each.output)
         if value is MISSING:
             code = Code.NO_VALUE if source in constellation.groups else Code.NOT_A_LIST
             raise NoList(code, f"{for_each.output} of {task} finds nothing")
         if source in constellation.groups and not for_each.flatten:
-            found.append(value)
+            values.append(value)
         elif isinstance(value, list):
-            found.extend(value)
+            values.extend(value)
         else:
             raise NoList(Code.NOT_A_LIST, f"{for_each.output} of {task} is not a list")
-    return [Item(key=str(position), value=canonical(value)) for position, value in enumerate(found)]
+    return [Item(key=str(position), value=canonical(value)) for position, value in enumerate(values)]
 
 
 def _named_device(work: Work, constellation: Constellation, for_each: ForEach, within: Selector) -> Item:
     """Return the one device that the result of a task names, by its name or id, if it is `within` the selector."""
     source, fleet = for_each.source or "", work.shard.fleet
-    named = [fact(constellation, task, for_each.output) for task in successes(constellation, source)]
-    if len(named) != 1 or not isinstance(named[0], str):
+    names = [fact(constellation, task, for_each.output) for task in successes(constellation, source)]
+    if len(names) != 1 or not isinstance(names[0], str):
         raise NoList(Code.NO_VALUE, f"{for_each.output} of {source} is not the name of one device")
     # An id is compared first: no device takes the place of another one by its name.
-    known = fleet.devices.get(named[0]) or fleet.named(named[0])
-    called = [] if known is None else [known]
+    device = fleet.devices.get(names[0]) or fleet.named(names[0])
+    devices = [] if device is None else [device]
     fitting = [
         item
-        for item in called
+        for item in devices
         if not item.revoked and not is_kept_from(item, within) and selects(within, item, fleet.tools.get(item.id, {}))
     ]
     if len(fitting) != 1:
         raise NoList(
-            Code.DEVICE_OUTSIDE, f"{source} names {quoted(named[0][:80])}, which is no device of the set allowed"
+            Code.DEVICE_OUTSIDE, f"{source} names {quoted(names[0][:80])}, which is no device of the set allowed"
         )
     return _item_of(fitting[0])
 
@@ -218,25 +218,26 @@ def _waiting_members(constellation: Constellation, root: str) -> list[str]:
 
 def _expand_over_devices(work: Work, constellation: Constellation, root: str, selector: Selector) -> None:
     fleet = work.shard.fleet
-    listed = list_of(constellation, root)
-    told_of = listed.when_off == REPORT
+    for_each = list_of(constellation, root)
+    reports_off = for_each.when_off == REPORT
     fitting = [
         device
         for device in fleet.devices.values()
         if not device.revoked
-        and (told_of or device.link is DeviceLink.ONLINE)
+        and (reports_off or device.link is DeviceLink.ONLINE)
         and selects(selector, device, fleet.tools.get(device.id, {}))
     ]
-    needs_all = listed.need is Need.ALL and not told_of
+    needs_all = for_each.need is Need.ALL and not reports_off
     if returning.defer(work, constellation, root, selector, needs_all=needs_all):
         return
     family = constellation.families[root] if constellation.approved else ()
-    bounds = [found for one in family if (found := approved_for(constellation, constellation.specs[one])) is not None]
+    specs = [constellation.specs[member] for member in family]
+    bounds = [bound for spec in specs if (bound := approved_for(constellation, spec)) is not None]
     fitting = [one for one in fitting if all(one.id in bound for bound in bounds)] or fitting
-    real = [device for device in fitting if not device.demo or selector.names_devices]
-    chosen = real or fitting
+    real_devices = [device for device in fitting if not device.demo or selector.names_devices]
+    chosen = real_devices or fitting
     if not chosen:
-        note = f"no device{'' if told_of else ' that is online'} fits the group's selector"
+        note = f"no device{'' if reports_off else ' that is online'} fits the group's selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
     times = list_of(constellation, root).times
@@ -272,17 +273,17 @@ def _expand(
         return
     head = constellation.head
     number = head.version + 1
-    by_device = constellation.specs[root].for_each
-    over_devices = by_device is not None and by_device.devices is not None
-    source = by_device.source if by_device is not None else None
-    of_round = constellation.record(source).round if source else 1
+    for_each = constellation.specs[root].for_each
+    over_devices = for_each is not None and for_each.devices is not None
+    source = for_each.source if for_each is not None else None
+    list_round = constellation.record(source).round if source else 1
     expanded = [name for name in constellation.families[root] if name in members or constellation.children.get(name)]
     puts: list[Put] = [] if keep else [("item", f"{root}/{item.key}", item) for item in items]
     edges: list[Put] = []
     added: list[str] = []
     for member in members:
         for item in items:
-            if not _siblings_stand(constellation, member, item.key, members, expanded):
+            if not _siblings_exist(constellation, member, item.key, members, expanded):
                 continue
             child = child_of(constellation, member, item.key, number, expanded, over_devices=over_devices)
             puts.append(("spec", child.id, child))
@@ -290,16 +291,16 @@ def _expand(
             added.append(child.id)
             edges.extend(child_edges(constellation, member, child, item.key, number, expanded))
         state = GroupState.EXPANDED if items else GroupState.SUCCEEDED
-        grown = replace(
+        record = replace(
             constellation.groups[member],
             state=state,
             count=len(items),
-            list_round=of_round,
+            list_round=list_round,
             since_ms=work.at_ms,
             until_ms=0,
         )
-        puts.append(("group", member, grown))
-    if by_device is not None and by_device.in_turn and not keep:
+        puts.append(("group", member, record))
+    if for_each is not None and for_each.in_turn and not keep:
         edges.extend(turns(constellation, members, items, number))
     version = Version(
         added=added,
@@ -319,23 +320,23 @@ def _expand(
     raise_ranks(constellation, added)
 
 
-def _siblings_stand(constellation: Constellation, group: str, key: str, members: list[str], family: list[str]) -> bool:
+def _siblings_exist(constellation: Constellation, group: str, key: str, members: list[str], family: list[str]) -> bool:
     """Tell whether each child that a child of `group` would follow exists: a single one may have been removed."""
-    followed = [
+    siblings = [
         dependency.source
         for dependency in constellation.incoming.get(group, {}).values()
         if dependency.source in family and dependency.source not in members and not dependency.all
     ]
-    return all(f"{source}.{key}" in constellation.specs for source in followed)
+    return all(f"{source}.{key}" in constellation.specs for source in siblings)
 
 
 def fresh_record(work: Work, constellation: Constellation, task: str) -> TaskRecord:
     """Return a task's first record; attempts and rounds continue those of an earlier task of that id."""
-    last, of_round = 0, 1
+    last, round_number = 0, 1
     while f"{task}/{last + 1}" in constellation.attempts:
         last += 1
-        of_round = constellation.attempts[f"{task}/{last}"].round + 1
-    return TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms, attempt=last, round=of_round)
+        round_number = constellation.attempts[f"{task}/{last}"].round + 1
+    return TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms, attempt=last, round=round_number)
 
 
 def child_of(
@@ -414,14 +415,14 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
     tally = constellation.tally.get(group) or Tally()
     enough = {Need.ANY: 1, Need.AT_LEAST: for_each.need_count}.get(for_each.need, 0)
     if enough and tally.succeeded >= enough and tally.unfinished:
-        _enough(work, constellation, group)
+        _end_others(work, constellation, group)
         return
     if tally.unfinished:
         return
-    due = tally.children - tally.excused
-    met = {
-        Need.ALL: tally.succeeded == due,
-        Need.ANY: tally.succeeded >= 1 or due == 0,
+    needed = tally.children - tally.excused
+    is_met = {
+        Need.ALL: tally.succeeded == needed,
+        Need.ANY: tally.succeeded >= 1 or needed == 0,
         Need.AT_LEAST: tally.succeeded >= for_each.need_count,
         Need.BEST_EFFORT: True,
     }[for_each.need]
@@ -429,12 +430,12 @@ def _judge(work: Work, constellation: Constellation, group: str) -> None:
         note = f"none of its {tally.children} tasks has a result; {tally.hopeless} were stopped as hopeless"
         end_group(work, constellation, group, GroupState.FAILED, code=Code.GROUP_NEED, note=note)
         return
-    if met:
+    if is_met:
         end_group(work, constellation, group, GroupState.SUCCEEDED)
         return
     state, reason, cause = _cause(constellation, group, constellation.children.get(group, {}))
     code = Code.GROUP_NEED if state is GroupState.FAILED else None
-    note = f"{tally.succeeded} of {due} succeeded; first cause: {cause}"
+    note = f"{tally.succeeded} of {needed} succeeded; first cause: {cause}"
     end_group(work, constellation, group, state, reason=reason, cause=cause, code=code, note=note)
 
 
@@ -446,7 +447,7 @@ def _judge_turns(work: Work, constellation: Constellation, group: str, repeat: R
         _add_turn(work, constellation, group, number + 1)
     elif decision is Next.MET and tally.unfinished:
         # A turn that was made again met the condition, so those after it are not needed.
-        _enough(work, constellation, group)
+        _end_others(work, constellation, group)
     elif decision is Next.WAITS or tally.unfinished:
         return
     elif decision is Next.BROKEN:
@@ -482,12 +483,12 @@ def _add_turn(work: Work, constellation: Constellation, group: str, at: int) -> 
     repeat = list_of(constellation, group).repeat
     carry = repeat.carry if repeat is not None else {}
     args = {name: value for name, value in parse(turn.args).items() if name not in carry}
-    carried = [Input(name=name, source=before, output=output) for name, output in carry.items()]
-    turn = replace(turn, args=canonical(args), inputs=[*turn.inputs, *carried])
+    carried_inputs = [Input(name=name, source=before, output=output) for name, output in carry.items()]
+    turn = replace(turn, args=canonical(args), inputs=[*turn.inputs, *carried_inputs])
     edges = child_edges(constellation, group, turn, str(at), number, [group])
-    made = [Dependency(changed_in=number, gate=Gate.SUCCESS, source=before, target=turn.id)]
-    made += [_data_edge(item, turn.id, number) for item in carried]
-    grown = replace(constellation.groups[group], count=at)
+    gates = [Dependency(changed_in=number, gate=Gate.SUCCESS, source=before, target=turn.id)]
+    gates += [_data_edge(item, turn.id, number) for item in carried_inputs]
+    record = replace(constellation.groups[group], count=at)
     version = Version(
         added=[turn.id],
         at_ms=work.at_ms,
@@ -502,8 +503,8 @@ def _add_turn(work: Work, constellation: Constellation, group: str, at: int) -> 
         ("spec", turn.id, turn),
         ("task", turn.id, fresh_record(work, constellation, turn.id)),
         *edges,
-        *(("dep", dependency_id(one), one) for one in made),
-        ("group", group, grown),
+        *(("dep", dependency_id(one), one) for one in gates),
+        ("group", group, record),
         ("version", str(number), version),
         ("head", "", replace(head, version=number)),
     ]
@@ -558,7 +559,7 @@ def _cause(constellation: Constellation, group: str, children: Iterable[str]) ->
     return GroupState.FAILED, None, group
 
 
-def _enough(work: Work, constellation: Constellation, group: str) -> None:
+def _end_others(work: Work, constellation: Constellation, group: str) -> None:
     """Skip unstarted children and ask running ones to stop, once enough have succeeded."""
     for child in list(constellation.children.get(group, {})):
         record = constellation.tasks[child]
@@ -573,9 +574,9 @@ def _enough(work: Work, constellation: Constellation, group: str) -> None:
 def data_edges(spec: TaskSpec, number: int) -> list[Dependency]:
     """Return the data dependencies that a spec implies: its inputs, and the list of its family."""
     edges = [_data_edge(item, spec.id, number) for item in spec.inputs if not item.topic]
-    for name, read in ((MOMENT, spec.not_before), (SHOWN, spec.shows)):
-        if read is not None and read.source:
-            edges.append(Dependency(changed_in=number, gate=Gate.DATA, input=name, source=read.source, target=spec.id))
+    for name, ref in ((MOMENT, spec.not_before), (SHOWN, spec.shows)):
+        if ref is not None and ref.source:
+            edges.append(Dependency(changed_in=number, gate=Gate.DATA, input=name, source=ref.source, target=spec.id))
     if spec.for_each is not None and spec.for_each.source is not None:
         edges.append(
             Dependency(changed_in=number, gate=Gate.DATA, input=ITEMS, source=spec.for_each.source, target=spec.id)

@@ -46,11 +46,11 @@ def on_progress(work: Work, item: ProgressReported) -> None:
     points = [*(before.points if before is not None else []), ProgressPoint(lines=lines, value=item.value)]
     if len(points) > POINTS_MOST:
         points = [*points[:-1:2], points[-1]]
-    now = case.with_attempt(progress=TaskProgress(at_ms=work.at_ms, lines=lines, points=points))
-    because = _hopeless(work, constellation, spec, rule, now.attempt)
-    told = f"{rule.name} is {item.value} after {lines}"
-    work.emit(constellation, EventKind.TASK_PROGRESS, spec.id, [now.put], note=told)
-    if because and now.attempt.repeatability in REPEATABLE and record.reason is None:
+    after = case.with_attempt(progress=TaskProgress(at_ms=work.at_ms, lines=lines, points=points))
+    because = _why_hopeless(work, constellation, spec, rule, after.attempt)
+    note = f"{rule.name} is {item.value} after {lines}"
+    work.emit(constellation, EventKind.TASK_PROGRESS, spec.id, [after.put], note=note)
+    if because and after.attempt.repeatability in REPEATABLE and record.reason is None:
         ask_to_stop(work, constellation, spec.id, f"stopped as hopeless: {because}", as_=Reason.HOPELESS)
 
 
@@ -62,7 +62,7 @@ def _sound(text: str) -> bool:
     return isinstance(value, str) or _is_number(value)
 
 
-def _hopeless(work: Work, constellation: Constellation, spec: TaskSpec, rule: StopWhen, attempt: Attempt) -> str:
+def _why_hopeless(work: Work, constellation: Constellation, spec: TaskSpec, rule: StopWhen, attempt: Attempt) -> str:
     """Return why a task is hopeless, in words; empty while it is not, or not yet judged."""
     progress = attempt.progress
     if progress is None or progress.lines < rule.after_n:
@@ -72,25 +72,25 @@ def _hopeless(work: Work, constellation: Constellation, spec: TaskSpec, rule: St
     value = parse(progress.points[-1].value)
     condition = rule.condition
     if condition is not None:
-        asked = parse(condition.value) if condition.value is not None else None
-        if holds(condition.op, value, asked):
-            given = f" {condition.value}" if condition.value is not None else ""
-            return f"{rule.name} is {canonical(value)}, which is {condition.op}{given}"
+        bound = parse(condition.value) if condition.value is not None else None
+        if holds(condition.op, value, bound):
+            bound_words = f" {condition.value}" if condition.value is not None else ""
+            return f"{rule.name} is {canonical(value)}, which is {condition.op}{bound_words}"
     if rule.worse_by is None or not _is_number(value):
         return ""
     best = _best(constellation, spec, rule, progress.lines)
     if best is None:
         return ""
-    of, task = best
-    behind = value - of if rule.best == "low" else of - value
+    best_value, task = best
+    behind = value - best_value if rule.best == "low" else best_value - value
     if behind > parse(rule.worse_by):
-        return f"{rule.name} is {canonical(value)}, and {task} had {canonical(of)} after as many reports"
+        return f"{rule.name} is {canonical(value)}, and {task} had {canonical(best_value)} after as many reports"
     return ""
 
 
 def _best(constellation: Constellation, spec: TaskSpec, rule: StopWhen, lines: int) -> tuple[float, str] | None:
     """Return the best value that another task of the group had after so many reports at most, and that task."""
-    found: tuple[float, str] | None = None
+    best: tuple[float, str] | None = None
     for task in constellation.children.get(spec.group or "", {}):
         attempt = constellation.last_attempt(task) if task != spec.id else None
         if attempt is None or attempt.progress is None:
@@ -99,9 +99,9 @@ def _best(constellation: Constellation, spec: TaskSpec, rule: StopWhen, lines: i
             value = parse(point.value)
             if point.lines > lines or not _is_number(value):
                 continue
-            if found is None or (value < found[0] if rule.best == "low" else value > found[0]):
-                found = (value, task)
-    return found
+            if best is None or (value < best[0] if rule.best == "low" else value > best[0]):
+                best = (value, task)
+    return best
 
 
 def _is_number(value: object) -> bool:

@@ -90,14 +90,14 @@ def expand_again(work: Work, constellation: Constellation, group: str) -> bool:
         return True
     for_each = list_of(constellation, root)
     try:
-        listed = {item.key: item for item in items_of(work, constellation, for_each)}
+        items_by_key = {item.key: item for item in items_of(work, constellation, for_each)}
     except NoList as error:
         source = for_each.source or ""
         _without_list(
             work, constellation, root, GroupState.FAILED, Reason.UPSTREAM_FAILED, source, error.code, str(error)
         )
         return True
-    items = _with_added(listed, _stored(constellation, root))
+    items = _with_added(items_by_key, _stored(constellation, root))
     members = [
         name for name in constellation.families[root] if constellation.groups[name].state not in FINAL_GROUP_STATES
     ]
@@ -117,18 +117,18 @@ def _stored(constellation: Constellation, root: str) -> dict[str, Item]:
     return {item.key: item for key, item in constellation.items.items() if key.startswith(prefix)}
 
 
-def _with_added(listed: dict[str, Item], stored: dict[str, Item]) -> dict[str, Item]:
+def _with_added(items_by_key: dict[str, Item], stored: dict[str, Item]) -> dict[str, Item]:
     """Return the items of a new list, and behind them those that a person added: the task that lists knows none.
 
     An added item keeps its key, and so its results, unless the new list is so long that it needs the key.
     """
     added = sorted((item for item in stored.values() if item.added), key=lambda item: int(item.key))
     if not added:
-        return listed  # the keys of a list over devices are no numbers, and nobody adds to such a list
-    free = max(map(int, [*listed, *(item.key for item in added)]), default=-1) + 1
-    items = dict(listed)
+        return items_by_key  # the keys of a list over devices are no numbers, and nobody adds to such a list
+    free = max(map(int, [*items_by_key, *(item.key for item in added)]), default=-1) + 1
+    items = dict(items_by_key)
     for item in added:
-        if item.key not in listed:
+        if item.key not in items_by_key:
             items[item.key] = item
         elif not item.dropped:
             items[str(free)] = replace(item, key=str(free))
@@ -159,7 +159,7 @@ def _without_list(
                 record = task_in_next_round(record, work.at_ms, confirmed=record.confirmed)
             skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
             change_task(work, constellation, child, EventKind.TASK_SKIPPED, skipped, by=ENGINE)
-    of_round = _source_round(constellation, root)
+    list_round = _source_round(constellation, root)
     for member in list(constellation.families[root]):
         if constellation.groups[member].state not in FINAL_GROUP_STATES:
             end_group(
@@ -171,7 +171,7 @@ def _without_list(
                 cause=cause,
                 code=code,
                 note=note,
-                list_round=of_round,
+                list_round=list_round,
             )
 
 
@@ -198,49 +198,50 @@ class _Expansion:
         for key, item in self._items.items():
             for member in self._members:
                 self._position(member, key, item)
-        for child in [child for child, spec in self._added.items() if not self._siblings_stand(spec)]:
+        for child in [child for child, spec in self._added.items() if not self._siblings_exist(spec)]:
             del self._added[child]
-        last = {f"{member}.{key}": None for key in self._stored if key not in self._items for member in self._members}
+        missing = [key for key in self._stored if key not in self._items]
+        children = dict.fromkeys(f"{member}.{key}" for key in missing for member in self._members)
         self._gone = _made_only_from(
-            self._constellation, [child for child in last if child in self._constellation.specs]
+            self._constellation, [child for child in children if child in self._constellation.specs]
         )
         for task in self._gone:
             close_question(self._work, self._constellation, task)
         self._emit()
 
     def _position(self, member: str, key: str, item: Item) -> None:
-        constellation, was = self._constellation, self._stored.get(key)
+        constellation, before = self._constellation, self._stored.get(key)
         child = f"{member}.{key}"
-        same = was is not None and was.value == item.value
-        if was is not None and was.dropped and same:
+        is_same = before is not None and before.value == item.value
+        if before is not None and before.dropped and is_same:
             return
         if child not in constellation.specs:
             # If the family had this item and this member did not, an edit removed the child.
-            taken_out = same and any(constellation.children.get(member, {}))
-            if not taken_out:
+            was_removed = is_same and any(constellation.children.get(member, {}))
+            if not was_removed:
                 over_devices = list_of(constellation, self._root).devices is not None
                 self._added[child] = child_of(
                     constellation, member, key, self._number, self._members, over_devices=over_devices
                 )
             return
         record = constellation.tasks[child]
-        if record.state not in FINAL_TASK_STATES or (same and _has_result(record)):
-            self._kept += same
+        if record.state not in FINAL_TASK_STATES or (is_same and _has_result(record)):
+            self._kept += is_same
             return
         self._reopened[child] = task_in_next_round(record, self._work.at_ms, confirmed=record.confirmed)
 
-    def _siblings_stand(self, spec: TaskSpec) -> bool:
+    def _siblings_exist(self, spec: TaskSpec) -> bool:
         """Tell whether each sibling that a new child would follow exists: a single one may have been removed."""
-        followed = [
+        siblings = [
             f"{gate.source}.{spec.key}"
             for gate in self._constellation.incoming.get(spec.group or "", {}).values()
             if gate.source in self._members and not gate.all
         ]
-        return all(name in self._constellation.specs or name in self._added for name in followed)
+        return all(name in self._constellation.specs or name in self._added for name in siblings)
 
     def _emit(self) -> None:
         work, constellation, root = self._work, self._constellation, self._root
-        of_round = _source_round(constellation, root)
+        list_round = _source_round(constellation, root)
         puts: list[Put] = []
         gates = {
             key: gate
@@ -254,8 +255,8 @@ class _Expansion:
             puts.append(("spec", task, None))
         puts.extend(("item", f"{root}/{key}", None) for key in self._stored if key not in self._items)
         for key, item in self._items.items():
-            was = self._stored.get(key)
-            if was is None or (was.value, was.added) != (item.value, item.added):
+            before = self._stored.get(key)
+            if before is None or (before.value, before.added) != (item.value, item.added):
                 puts.append(("item", f"{root}/{key}", item))
         changed = self._without_inputs(puts)
         for child, spec in self._added.items():
@@ -265,22 +266,22 @@ class _Expansion:
         puts.extend(("task", child, record) for child, record in self._reopened.items())
         for member in self._members:
             state = GroupState.EXPANDED if self._items else GroupState.SUCCEEDED
-            grown: GroupRecord = replace(
+            record: GroupRecord = replace(
                 constellation.groups[member],
                 state=state,
                 count=len(self._items),
-                list_round=of_round,
+                list_round=list_round,
                 since_ms=work.at_ms,
             )
-            puts.append(("group", member, grown))
+            puts.append(("group", member, record))
         parts = (
             (self._kept, "kept"),
             (len(self._reopened), "again"),
             (len(self._added), "new"),
             (len(self._gone), "gone"),
         )
-        told = ", ".join(f"{count} {word}" for count, word in parts if count)
-        note = f"the list was made again: {told or 'nothing changed'}"
+        counts_words = ", ".join(f"{count} {word}" for count, word in parts if count)
+        note = f"the list was made again: {counts_words or 'nothing changed'}"
         version = Version(
             added=list(self._added),
             at_ms=work.at_ms,
@@ -313,8 +314,8 @@ class _Expansion:
 
     def _edges(self) -> list[Put]:
         constellation, number = self._constellation, self._number
-        standing = dict.fromkeys(task for task in constellation.specs if task not in self._gone)
-        standing.update(dict.fromkeys(self._added))
+        present = dict.fromkeys(task for task in constellation.specs if task not in self._gone)
+        present.update(dict.fromkeys(self._added))
         edges: list[Put] = []
         for spec in self._added.values():
             edges.extend(child_edges(constellation, spec.group or "", spec, spec.key or "", number, self._members))
@@ -323,14 +324,14 @@ class _Expansion:
         return [
             (kind, key, edge)
             for kind, key, edge in edges
-            if key not in constellation.deps and edge.source in standing and edge.target in standing  # type: ignore[union-attr]
+            if key not in constellation.deps and edge.source in present and edge.target in present  # type: ignore[union-attr]
         ]
 
 
 def _has_result(record: TaskRecord) -> bool:
     """Tell whether a child has a result of its own: it ran to its end, or a person set it."""
-    own = record.state in (TaskState.SUCCEEDED, TaskState.FAILED)
-    return own or record.reason in (Reason.SKIPPED_BY_PERSON, Reason.MARKED)
+    ran_to_end = record.state in (TaskState.SUCCEEDED, TaskState.FAILED)
+    return ran_to_end or record.reason in (Reason.SKIPPED_BY_PERSON, Reason.MARKED)
 
 
 def _made_only_from(constellation: Constellation, children: list[str]) -> dict[str, None]:
@@ -339,15 +340,15 @@ def _made_only_from(constellation: Constellation, children: list[str]) -> dict[s
     stack = list(gone)
     while stack:
         task = stack.pop()
-        needing = [
+        readers = [
             gate.target
             for gate in constellation.outgoing.get(task, {}).values()
             if gate.gate is Gate.DATA and not gate.optional
         ]
         if task in constellation.groups:
-            needing.extend(constellation.families.get(task, ()))
-            needing.extend(constellation.children.get(task, ()))
-        for name in needing:
+            readers.extend(constellation.families.get(task, ()))
+            readers.extend(constellation.children.get(task, ()))
+        for name in readers:
             if name not in gone:
                 gone[name] = None
                 stack.append(name)

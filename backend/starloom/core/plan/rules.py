@@ -45,9 +45,11 @@ def fire_due(work: Work, constellation: Constellation, task: str, event: str) ->
         of_child = spec.group is not None and rule.task == spec.group
         if (of_child and rule.whole) or (task in constellation.groups and not rule.whole):
             continue
-        at, of = (rule.task, constellation.record(rule.task)) if rule.failed is not None else (task, record)
-        if rule.fired_for.get(at) != of.round and _matches(work, constellation, rule, task, record, event):
-            _fire(work, constellation, rule, task, spec.key if of_child and at == task else None, (at, of.round))
+        subject = task if rule.failed is None else rule.task
+        round_number = record.round if rule.failed is None else constellation.record(rule.task).round
+        if rule.fired_for.get(subject) != round_number and _matches(work, constellation, rule, task, record, event):
+            key = spec.key if of_child and subject == task else None
+            _fire(work, constellation, rule, task, key, (subject, round_number))
 
 
 def _matches(
@@ -90,7 +92,7 @@ def _fire(
 ) -> None:
     """Make the edit of a rule; `at` is the task or group, and its round, for which it has then fired."""
     author = f"{RULE}{rule.name}"
-    fired = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, at[0]: at[1]}.items())))
+    fired_rule = replace(rule, fired=rule.fired + 1, fired_for=dict(sorted({**rule.fired_for, at[0]: at[1]}.items())))
     part = work.part()
     try:
         operations = _operations(constellation, rule, task, key)
@@ -101,44 +103,44 @@ def _fire(
             author=author,
             reason=rule.reason,
             trigger=task,
-            also=(("rule", rule.name, fired),),
+            also=(("rule", rule.name, fired_rule),),
         )
     except Refusal as refusal:
         work.undo_part(part)
         why = "; ".join(item.reason for item in refusal.faults)
-        work.emit(constellation, EventKind.RULE_REFUSED, task, [("rule", rule.name, fired)], note=why, by=author)
+        work.emit(constellation, EventKind.RULE_REFUSED, task, [("rule", rule.name, fired_rule)], note=why, by=author)
         attend(work, constellation, Attention.RULE_REFUSED, note=f"rule {rule.name} on {task}: {why}")
 
 
 def _operations(constellation: Constellation, rule: RuleRecord, task: str, key: str | None) -> list[EditOperation]:
     """Return a rule's operations with its output nodes filled in and, for a child, its siblings and new ids named."""
-    filled = _fill(parse(rule.operations), constellation, task)
-    operations = _decode_operations.decode(canonical(filled))
+    value_with_outputs = _fill(parse(rule.operations), constellation, task)
+    operations = _decode_operations.decode(canonical(value_with_outputs))
     if key is None:
         return operations
     family = constellation.specs[rule.task].family or rule.task
     members = constellation.families.get(family, {})
     added = {item.spec.id: f"{item.spec.id}-{key}" for item in operations if isinstance(item, AddTask)}
 
-    def named(name: str) -> str:
+    def renamed(name: str) -> str:
         if name in added:
             return added[name]
         return f"{name}.{key}" if name in members else name
 
-    return [_for_child(item, named) for item in operations]
+    return [_for_child(item, renamed) for item in operations]
 
 
-def _for_child(operation: EditOperation, named: Any) -> EditOperation:
+def _for_child(operation: EditOperation, renamed: Any) -> EditOperation:
     if isinstance(operation, AddTask):
         spec = operation.spec
-        inputs = [item if item.all else replace(item, source=named(item.source)) for item in spec.inputs]
-        return replace(operation, spec=replace(spec, id=named(spec.id), inputs=inputs))
+        inputs = [item if item.all else replace(item, source=renamed(item.source)) for item in spec.inputs]
+        return replace(operation, spec=replace(spec, id=renamed(spec.id), inputs=inputs))
     if isinstance(operation, AddDependency):
         edge = operation.dependency
-        source = edge.source if edge.all else named(edge.source)
-        return replace(operation, dependency=replace(edge, source=source, target=named(edge.target)))
+        source = edge.source if edge.all else renamed(edge.source)
+        return replace(operation, dependency=replace(edge, source=source, target=renamed(edge.target)))
     if isinstance(operation, RemoveTask):
-        return replace(operation, id=named(operation.id))
+        return replace(operation, id=renamed(operation.id))
     return operation
 
 
@@ -150,11 +152,11 @@ def _fill(value: Any, constellation: Constellation, task: str, *, lowered: bool 
     """
     if isinstance(value, dict):
         if value.keys() == {"output"} and isinstance(value["output"], str):
-            found = fact(constellation, task, value["output"])
-            if found is not MISSING and _asks_for_secret(found):
+            output = fact(constellation, task, value["output"])
+            if output is not MISSING and _asks_for_secret(output):
                 # A device's output must not decide, in the author's name, who is given a secret.
                 raise Refusal(fault(Code.FORBIDDEN, f"what {task} gave at {value['output']} names a secret"))
-            return None if found is MISSING else found
+            return None if output is MISSING else output
         return {
             name: canonical(_fill(parse(item), constellation, task, lowered=False))
             if lowered and name in _CANONICAL and isinstance(item, str) and '"output"' in item

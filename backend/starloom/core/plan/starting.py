@@ -45,11 +45,11 @@ def install_plan(
     if faults:
         raise Refusal(*faults)
     puts: list[Put] = []
-    fresh = TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms)
+    new_record = TaskRecord(state=TaskState.WAITING, since_ms=work.at_ms)
     for spec in plan.specs:
         puts.append(("spec", spec.id, spec))
         puts.append(
-            ("task", spec.id, fresh)
+            ("task", spec.id, new_record)
             if spec.for_each is None and spec.goal is None and not spec.nested
             else first_record(constellation, spec, work.at_ms)
         )
@@ -64,12 +64,12 @@ def install_plan(
         reason=f"{plan.name}: {count} task{'s' if count != 1 else ''}",
         trigger=trigger,
     )
-    asked = constellation.head.priority
+    priority = constellation.head.priority
     head = replace(
         constellation.head,
         version=1,
         name=constellation.head.name or plan.name,
-        policy=plan.policy if asked is None else replace(plan.policy, priority=asked),
+        policy=plan.policy if priority is None else replace(plan.policy, priority=priority),
         results=plan.results,
         sentences=plan.sentences,
         plan_hash=plan.hash,
@@ -105,12 +105,12 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
-    stood = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
+    waits = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
     if work.shard.settings.restarts_waits and head.state in _STOOD_STILL:
         # These could not begin until now: they join their queues as tasks do that have just become ready.
         ready = ((task, record) for task, record in constellation.tasks.items() if queueable(record))
-        stood += [("task", task, replace(record, since_ms=work.at_ms)) for task, record in ready]
-    puts: list[Put] = [*also, *stood, ("head", "", active)]
+        waits += [("task", task, replace(record, since_ms=work.at_ms)) for task, record in ready]
+    puts: list[Put] = [*also, *waits, ("head", "", active)]
     work.emit(constellation, kind, "", puts, note=note)
     if kind is EventKind.REOPENED:
         withdraw_proposals(work, constellation)
@@ -147,8 +147,8 @@ def _faults(
         twice = [name for name, count in Counter(spec.id for spec in plan.specs).items() if count > 1]
         faults += [fault(Code.DUPLICATE_ID, f"two tasks are called {name}", f"tasks.{name}") for name in twice]
     for name in [name for name in constellation.specs if name in ids]:
-        taken = f"{name} is the name of a look of this constellation; give the task another one"
-        faults.append(fault(Code.DUPLICATE_ID, taken, f"tasks.{name}"))
+        reason = f"{name} is the name of a look of this constellation; give the task another one"
+        faults.append(fault(Code.DUPLICATE_ID, reason, f"tasks.{name}"))
     for key, dependency in edges.items():
         if dependency.source in ids and dependency.target in ids:
             continue

@@ -96,10 +96,10 @@ def plan_devices(fleet: Fleet, plan: LoweredPlan) -> dict[str, str]:
 
 
 def effects_of(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[Effect]:
-    given = list(specs)
-    known = _known_effects(fleet, {spec.id: spec for spec in given})
+    all_specs = list(specs)
+    known_effects = _known_effects(fleet, {spec.id: spec for spec in all_specs})
     # Most calls of a plan have the same effects, so equal sets are merged once.
-    return sorted(frozenset[Effect]().union(*dict.fromkeys(known.of(spec) for spec in given)))
+    return sorted(frozenset[Effect]().union(*dict.fromkeys(known_effects.of(spec) for spec in all_specs)))
 
 
 def _known_effects(fleet: Fleet, specs: Mapping[str, TaskSpec]) -> KnownEffects:
@@ -126,59 +126,59 @@ def approval_need(
     put into the trash.
     """
     by_id = {spec.id: spec for spec in specs}
-    guided, known = is_model(by), _known_effects(fleet, by_id)
-    added = specs_by_rules(rules, specs)
-    if policy.approval is Approval.NEVER and not hold and not guided:
-        specs, added = [[spec for spec in some if known.repeats(spec)] for some in (specs, added)]
+    is_by_model, known_effects = is_model(by), _known_effects(fleet, by_id)
+    rule_specs = specs_by_rules(rules, specs)
+    if policy.approval is Approval.NEVER and not hold and not is_by_model:
+        specs, rule_specs = [[spec for spec in some if known_effects.repeats(spec)] for some in (specs, rule_specs)]
     standing = _by_action(fleet)
-    found = _Found(fleet)
+    asking = _CallsThatAsk(fleet)
     for spec in specs:
         works = spec.tool is not None or spec.goal is not None
-        effects = known.of(spec) if works and spec.key is None else frozenset()
-        unseen = guided and (
+        effects = known_effects.of(spec) if works and spec.key is None else frozenset()
+        unseen = is_by_model and (
             bool(spec.secrets)
-            or any(way.tool is not None and not known.is_offered(way.tool) for way in ways_of(spec))
-            or (spec.key is None and known.may_change_files(spec))
+            or any(way.tool is not None and not known_effects.is_offered(way.tool) for way in ways_of(spec))
+            or (spec.key is None and known_effects.may_change_files(spec))
         )
-        turns = found.turns(known, spec) if spec.for_each is not None else 0
+        turns = asking.turns(known_effects, spec) if spec.for_each is not None else 0
         if not turns and not unseen and spec.id not in wide and not _asks(effects, strict=strict):
-            found.others |= effects
-            found.beside += [spec] if effects - _READ or spec.goal is not None else []
+            asking.others |= effects
+            asking.beside += [spec] if effects - _READ or spec.goal is not None else []
             continue
-        late = f"{spec.id} may make the call {turns} times" if turns else _late(spec, by_id)
+        why_unknown = f"{spec.id} may make the call {turns} times" if turns else _why_unknown_call(spec, by_id)
         call = _call(fleet, spec, by_id, effects)
-        if not late and standing and _covered(standing, call):
-            found.others |= effects
-            found.bound.append(spec)
+        if not why_unknown and standing and _covered(standing, call):
+            asking.others |= effects
+            asking.bound.append(spec)
             continue
-        found.add(spec, call, late or _too_wide(call))
-    for spec in added:
-        turns, effects = found.turns(known, spec), known.of(spec)
-        if guided or turns or spec.id in wide or _asks(effects, strict=strict):
-            found.add(spec, _call(fleet, spec, by_id, effects), f"a rule may add {spec.id} while it runs")
+        asking.add(spec, call, why_unknown or _too_wide(call))
+    for spec in rule_specs:
+        turns, effects = asking.turns(known_effects, spec), known_effects.of(spec)
+        if is_by_model or turns or spec.id in wide or _asks(effects, strict=strict):
+            asking.add(spec, _call(fleet, spec, by_id, effects), f"a rule may add {spec.id} while it runs")
         elif effects - _READ:
-            found.beside.append(spec)
+            asking.beside.append(spec)
     every_time = hold or policy.approval is Approval.ALWAYS
-    if not found.calls and not every_time:
-        return ApprovalNeed(asks=False, approved=_approved(fleet, found.bound, by_id))
-    because = found.once_because
+    if not asking.calls and not every_time:
+        return ApprovalNeed(asks=False, approved=_approved(fleet, asking.bound, by_id))
+    because = asking.once_because
     if every_time:
         because = "it was submitted to wait for a person" if hold else "its policy asks each time"
-    elif len(found.calls) > CALLS_MOST:
-        because = f"it makes {len(found.calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
+    elif len(asking.calls) > CALLS_MOST:
+        because = f"it makes {len(asking.calls)} such calls, and at most {CALLS_MOST} are allowed for good at once"
     return ApprovalNeed(
         asks=True,
-        approved=_approved(fleet, [*found.bound, *found.beside], by_id),
-        calls=[] if because else found.calls,
+        approved=_approved(fleet, [*asking.bound, *asking.beside], by_id),
+        calls=[] if because else asking.calls,
         once_because=because,
-        repeats=found.repeats(),
-        reaches=tuple(found.reaches),
-        others=found.others,
+        repeats=asking.repeats(),
+        reaches=tuple(asking.reaches),
+        others=asking.others,
     )
 
 
 @dataclass(slots=True)
-class _Found:
+class _CallsThatAsk:
     """The calls of a plan that ask, in its order; `bound` and `beside` are the tasks whose devices an answer allows."""
 
     fleet: Fleet
@@ -190,9 +190,9 @@ class _Found:
     once_because: str = ""
     often: dict[str, int] = field(default_factory=dict)
 
-    def turns(self, known: KnownEffects, spec: TaskSpec) -> int:
+    def turns(self, known_effects: KnownEffects, spec: TaskSpec) -> int:
         """Return how many times a task may make its call that does more than read; 0 for once."""
-        turns = known.repeats(spec)
+        turns = known_effects.repeats(spec)
         if turns:
             self.often[spec.id] = turns
         return turns
@@ -205,8 +205,8 @@ class _Found:
 
     def repeats(self) -> tuple[str, ...]:
         """Return in words the tools that are called several times."""
-        known = (f"{one.tool} up to {self.often[one.task]} times" for one in self.calls if one.task in self.often)
-        return tuple(dict.fromkeys(known))
+        words = (f"{one.tool} up to {self.often[one.task]} times" for one in self.calls if one.task in self.often)
+        return tuple(dict.fromkeys(words))
 
 
 def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskSpec]) -> Approved:
@@ -214,16 +214,16 @@ def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskS
 
     A selector of one device needs none: its id stays, and its name goes to no other device while work means it.
     """
-    found: dict[tuple[str, bytes], Reach] = {}
+    reaches: dict[tuple[str, bytes], Reach] = {}
     for way in (way for spec in bound for way in ways_of(spec)):
         tool, selector = way.tool or "", selector_of(way, by_id)
         key = tool, encode_entity(selector)
-        if key in found or selector.id or selector.name or tool in HUB_TOOLS:
+        if key in reaches or selector.id or selector.name or tool in HUB_TOOLS:
             continue
-        named = (device.id for device in fleet.devices.values() if is_named(selector, device))
-        devices = {*(within(fleet, tool, selector) if tool else devices_of(fleet, way)), *named}
-        found[key] = Reach(devices=sorted(devices), selector=selector, tool=tool)
-    return Approved(reaches=[found[key] for key in sorted(found)])
+        named_ids = (device.id for device in fleet.devices.values() if is_named(selector, device))
+        devices = {*(within(fleet, tool, selector) if tool else devices_of(fleet, way)), *named_ids}
+        reaches[key] = Reach(devices=sorted(devices), selector=selector, tool=tool)
+    return Approved(reaches=[reaches[key] for key in sorted(reaches)])
 
 
 def needs_approval(fleet: Fleet, plan: LoweredPlan, *, strict: bool, by: str, approves: bool = True) -> bool:
@@ -244,15 +244,18 @@ def seen_hash(fleet: Fleet, plan: LoweredPlan, *, by: str) -> str:
     return f"{plan.hash}.{sha256(encode_entity(shown)).hexdigest()[:32]}"
 
 
-def is_seen(work: Work, plan: LoweredPlan, given: str, *, by: str) -> bool:
-    """Tell whether the devices of a plan are still those of the preview that was approved by the hash `given`.
+def is_seen(work: Work, plan: LoweredPlan, approved_hash: str, *, by: str) -> bool:
+    """Tell whether the devices of a plan are still those of the preview that was approved by `approved_hash`.
 
     Raises:
         Refusal: `plan_hash_mismatch`, if it is the hash of another plan.
     """
-    if given.partition(".")[0] != plan.hash:
-        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, f"the plan's hash is {plan.hash}, not {given}", "plan_hash"))
-    return work.shard.settings.binds_approvals < _BINDS_PREVIEWS or given == seen_hash(work.shard.fleet, plan, by=by)
+    if approved_hash.partition(".")[0] != plan.hash:
+        reason = f"the plan's hash is {plan.hash}, not {approved_hash}"
+        raise Refusal(fault(Code.PLAN_HASH_MISMATCH, reason, "plan_hash"))
+    if work.shard.settings.binds_approvals < _BINDS_PREVIEWS:
+        return True
+    return approved_hash == seen_hash(work.shard.fleet, plan, by=by)
 
 
 def wide_tasks(fleet: Fleet, plan: LoweredPlan, by: str, *, approves: bool) -> Container[str]:
@@ -271,7 +274,7 @@ def _asks(effects: frozenset[Effect], *, strict: bool) -> bool:
     return bool(effects & ASKING) or (strict and bool(effects - _READ))
 
 
-def _late(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
+def _why_unknown_call(spec: TaskSpec, by_id: dict[str, TaskSpec]) -> str:
     """Return why a task is not a single call with arguments from the plan; empty if it is."""
     if spec.goal is not None:
         return f"{spec.id} is a goal, so nobody knows its calls yet"
@@ -302,9 +305,9 @@ def _call(
     spec: TaskSpec,
     by_id: dict[str, TaskSpec],
     effects: frozenset[Effect],
-    held: Sequence[str] | None = None,
+    device_ids: Sequence[str] | None = None,
 ) -> Call:
-    devices = may_run_on(fleet, spec, by_id) if held is None else held
+    devices = may_run_on(fleet, spec, by_id) if device_ids is None else device_ids
     return Call(args=spec.args, devices=sorted(devices), effects=sorted(effects), task=spec.id, tool=spec.tool or "")
 
 
@@ -364,10 +367,10 @@ def action_of(tool: str, args: str) -> str:
 
 
 def _by_action(fleet: Fleet) -> dict[str, list[Standing]]:
-    found: dict[str, list[Standing]] = {}
+    by_action: dict[str, list[Standing]] = {}
     for allowed in fleet.standing.values():
-        found.setdefault(allowed.action, []).append(allowed)
-    return found
+        by_action.setdefault(allowed.action, []).append(allowed)
+    return by_action
 
 
 def _covered(standing: dict[str, list[Standing]], call: Call) -> bool:

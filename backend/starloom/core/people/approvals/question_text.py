@@ -31,20 +31,20 @@ def question_text(fleet: Fleet, constellation: Constellation, verdict: ApprovalN
     goals = [spec for spec in constellation.specs.values() if spec.goal is not None]
     aims = "".join(f" The goal {spec.id}: {envelope_words(spec, fleet)}" for spec in goals[:GOALS_NAMED_MOST])
     stays = stays_words(constellation.specs.values(), offers_in(fleet))
-    may = _may(fleet, verdict, effects) + _about_list(constellation, verdict) + _over(constellation)
+    may = _may(fleet, verdict, effects) + _about_list(constellation, verdict) + _overwriting_sentence(constellation)
     may += f" {stays}" if stays else ""
-    return f"{_named(constellation.head.name)}? It may {may}{aims}"
+    return f"{_run_words(constellation.head.name)}? It may {may}{aims}"
 
 
-def _over(constellation: Constellation) -> str:
+def _overwriting_sentence(constellation: Constellation) -> str:
     """Return the sentence on the files that calls may overwrite; the effect *write* does not tell that."""
-    found = {spec.id: words for spec in constellation.specs.values() if (words := overwriting_words(spec))}
-    told = [f"{task} may {words}" for task, words in list(found.items())[:PLACES_NAMED_MOST]]
-    more = len(found) - PLACES_NAMED_MOST
-    return f" {'; '.join(told)}{f'; so may {more} more tasks' if more > 0 else ''}." if told else ""
+    words_by_task = {spec.id: words for spec in constellation.specs.values() if (words := overwriting_words(spec))}
+    clauses = [f"{task} may {words}" for task, words in list(words_by_task.items())[:PLACES_NAMED_MOST]]
+    more = len(words_by_task) - PLACES_NAMED_MOST
+    return f" {'; '.join(clauses)}{f'; so may {more} more tasks' if more > 0 else ''}." if clauses else ""
 
 
-def _named(name: str) -> str:
+def _run_words(name: str) -> str:
     """Return the beginning of the question about a plan; many names are what it does, such as *Run everywhere*."""
     return name if name.casefold().startswith("run ") else f"Run {name}"
 
@@ -55,8 +55,8 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
     The name of a plan may say anything, so the sentence is made of what its calls do.
     """
     repeats = f", with {listed(list(verdict.repeats[:TOOLS_NAMED_MOST]))}" if verdict.repeats else ""
-    asked = frozenset[Effect]().union(*(one.effects for one in verdict.reaches))
-    if not asked:
+    asking_effects = frozenset[Effect]().union(*(one.effects for one in verdict.reaches))
+    if not asking_effects:
         return f"{_verbs(effects) or 'do nothing to the world'}{repeats}."
     places: dict[tuple[str, ...], list[CallReach]] = {}
     for one in verdict.reaches:
@@ -65,8 +65,8 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
     groups = list(places.values())
     if len(groups) > PLACES_NAMED_MOST:
         groups = [[one for group in groups for one in group]]
-    told = "; ".join([*(_at_a_place(fleet, group) for group in groups), *_controlled(verdict.reaches)])
-    rest = verdict.others | (frozenset(effects) - asked)
+    clauses = "; ".join([*(_at_a_place(fleet, group) for group in groups), *_controlled(verdict.reaches)])
+    rest = verdict.others | (frozenset(effects) - asking_effects)
     more = (
         ""
         if not rest
@@ -74,7 +74,7 @@ def _may(fleet: Fleet, verdict: ApprovalNeed, effects: list[Effect]) -> str:
         if rest == {Effect.READ}
         else f" Its other tasks may {_verbs(rest)}."
     )
-    return f"{told}{repeats}.{more}"
+    return f"{clauses}{repeats}.{more}"
 
 
 def _about_list(constellation: Constellation, verdict: ApprovalNeed) -> str:
@@ -97,30 +97,30 @@ def _at_a_place(fleet: Fleet, reaches: Sequence[CallReach]) -> str:
         folder = f" (in {folders[key]})" if key in folders else ""
         names[key in now].append(f"{fleet.devices[key].name}{folder}")
     can, later = names[True], names[False]
-    places = [f"on {_some(can)}"] if can else []
-    places += [f"on {_some(later)} once {'it' if len(later) == 1 else 'they'} can"] if later else []
-    return " ".join([_acts(reaches), ", and ".join(places)]).rstrip()
+    places = [f"on {_names(can)}"] if can else []
+    places += [f"on {_names(later)} once {'it' if len(later) == 1 else 'they'} can"] if later else []
+    return " ".join([_act_words(reaches), ", and ".join(places)]).rstrip()
 
 
-def _acts(reaches: Sequence[CallReach]) -> str:
+def _act_words(reaches: Sequence[CallReach]) -> str:
     """Return the effects of calls; of one that takes files from their place that, in place of a write."""
     effects = frozenset[Effect]().union(
         *(one.effects - {Effect.WRITE} if one.only_leaves else one.effects for one in reaches)
     )
-    taken = list(dict.fromkeys(words for one in reaches for words in one.leaving))
-    more = [f"{len(taken) - PLACES_NAMED_MOST} times more"] if len(taken) > PLACES_NAMED_MOST else []
-    return listed([*_verb_list(effects), *taken[:PLACES_NAMED_MOST], *more])
+    leaving = list(dict.fromkeys(words for one in reaches for words in one.leaving))
+    more = [f"{len(leaving) - PLACES_NAMED_MOST} times more"] if len(leaving) > PLACES_NAMED_MOST else []
+    return listed([*_verb_list(effects), *leaving[:PLACES_NAMED_MOST], *more])
 
 
 def _controlled(reaches: Sequence[CallReach]) -> list[str]:
     """Return the devices that the calls of the hub itself control, after the verb of those calls."""
-    found: dict[str, dict[str, None]] = {}
+    names_by_verb: dict[str, dict[str, None]] = {}
     for verb, name in (one.control for one in reaches if one.control is not None):
-        found.setdefault(verb, {})[name] = None
-    return [f"{verb} {_some(list(names))}" for verb, names in found.items()]
+        names_by_verb.setdefault(verb, {})[name] = None
+    return [f"{verb} {_names(list(names))}" for verb, names in names_by_verb.items()]
 
 
-def _some(names: Sequence[str]) -> str:
+def _names(names: Sequence[str]) -> str:
     more = len(names) - DEVICES_NAMED_MOST
     return listed([*names[:DEVICES_NAMED_MOST], *([f"{more} more devices"] if more > 0 else [])])
 

@@ -61,10 +61,10 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
     if head.state is not _STATE.AWAITING_APPROVAL:
         return
     for key in list(constellation.open_questions):
-        asked = constellation.questions[key]
-        if asked.kind == KIND:
+        question = constellation.questions[key]
+        if question.kind == KIND:
             why = "the plan was changed since"
-            work.emit(constellation, EventKind.APPROVAL_VOID, key, [answered(work, asked, "", reason=why)], note=why)
+            work.emit(constellation, EventKind.APPROVAL_VOID, key, [answered(work, question, "", reason=why)], note=why)
     _ask_as_it_is(work, constellation, hash_of(constellation), " The plan was changed since.")
 
 
@@ -89,18 +89,18 @@ def ask_again(work: Work) -> None:
 
 def _none_fits(fleet: Fleet, demand: Demand) -> str:
     """Return in words why no approved device fits a demand; empty if one may again, or no other device does either."""
-    free = dataclasses.replace(demand.needs, approved=None)
+    needs = dataclasses.replace(demand.needs, approved=None)
     others = [
-        judge_device(fleet, device, demand.tool, demand.selector, free) for device in offering(fleet, demand.tool)
+        judge_device(fleet, device, demand.tool, demand.selector, needs) for device in offering(fleet, demand.tool)
     ]
     if nearest({one.reason for one in others if one.device in demand.needs.approved}) is not Reason.NO_CAPABLE_DEVICE:
         return ""
     if nearest({one.reason for one in others}) is Reason.NO_CAPABLE_DEVICE:
         return ""
-    known = [fleet.devices[one] for one in sorted(demand.needs.approved) if one in fleet.devices]
-    judged = (judge_device(fleet, device, demand.tool, demand.selector, free) for device in known)
-    told = [f"{device.name} {one.words}" for device, one in zip(known, judged, strict=True)]
-    return f": {few(told, DEVICES_NAMED_MOST)}" if told else ", for there was none"
+    approved = [fleet.devices[one] for one in sorted(demand.needs.approved) if one in fleet.devices]
+    candidates = (judge_device(fleet, device, demand.tool, demand.selector, needs) for device in approved)
+    device_words = [f"{device.name} {one.words}" for device, one in zip(approved, candidates, strict=True)]
+    return f": {few(device_words, DEVICES_NAMED_MOST)}" if device_words else ", for there was none"
 
 
 def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: str) -> None:
@@ -122,12 +122,12 @@ def _ask_as_it_is(work: Work, constellation: Constellation, action: str, note: s
 
 def hash_of(constellation: Constellation) -> str:
     """Return the hash of the present plan, with all that decides its work."""
-    parts = (constellation.specs, constellation.deps, constellation.rules)
-    told = [encode_entity(constellation.head.policy)]
-    for records in parts:
-        found = [records[key] for key in sorted(records)]
-        told += [encode_entity(one) for one in found if not isinstance(one, TaskSpec) or not one.look]
-    return sha256(b"".join(told)).hexdigest()
+    tables = (constellation.specs, constellation.deps, constellation.rules)
+    parts = [encode_entity(constellation.head.policy)]
+    for records in tables:
+        in_order = [records[key] for key in sorted(records)]
+        parts += [encode_entity(one) for one in in_order if not isinstance(one, TaskSpec) or not one.look]
+    return sha256(b"".join(parts)).hexdigest()
 
 
 def ask(
@@ -146,11 +146,11 @@ def ask(
         text=question_text(work.shard.fleet, constellation, verdict, effects) + note,
         version=head.version,
     )
-    waiting = replace(head, state=_STATE.AWAITING_APPROVAL)
+    head_after = replace(head, state=_STATE.AWAITING_APPROVAL)
     puts: list[Put] = [
         *approved_puts(work, constellation, verdict),
         ("question", question.id, question),
-        ("head", "", waiting),
+        ("head", "", head_after),
     ]
     work.emit(constellation, EventKind.APPROVAL_ASKED, question.id, puts, by=ENGINE)
     attend(work, constellation, Attention.QUESTION_OPEN)
@@ -170,9 +170,9 @@ def beyond_consent(work: Work, constellation: Constellation, plan: LoweredPlan, 
     schedule = fleet.schedules.get(constellation.head.schedule or "")
     if schedule is None or schedule.consent is None:
         return ["nobody has approved it for this schedule"]
-    same = hash_as_approved(fleet, plan, schedule.consent.hash, schedule.devices)
-    now = consent_to(fleet, plan.specs, effects, plan_hash=same, by=work.by, at_ms=work.at_ms)
-    return beyond(schedule.consent, now, fleet)
+    approved_hash = hash_as_approved(fleet, plan, schedule.consent.hash, schedule.devices)
+    consent = consent_to(fleet, plan.specs, effects, plan_hash=approved_hash, by=work.by, at_ms=work.at_ms)
+    return beyond(schedule.consent, consent, fleet)
 
 
 def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:
@@ -230,13 +230,13 @@ def _consent_again(work: Work, constellation: Constellation, question: Question)
     schedule = fleet.schedules.get(constellation.head.schedule or "")
     if schedule is None or question.action is None:
         return
-    now = consent_to(
+    consent = consent_to(
         fleet, constellation.specs.values(), question.effects, plan_hash=question.action, by=work.by, at_ms=work.at_ms
     )
     specs = constellation.specs.values()
-    named = named_devices(fleet, [*specs, *specs_by_rules(constellation.rules.values(), specs)])
-    agreed = replace(schedule, consent=now, devices=schedule.devices | named)
-    work.emit(fleet, EventKind.SCHEDULE_APPROVED, schedule.id, [("schedule", schedule.id, agreed)])
+    devices = named_devices(fleet, [*specs, *specs_by_rules(constellation.rules.values(), specs)])
+    approved_schedule = replace(schedule, consent=consent, devices=schedule.devices | devices)
+    work.emit(fleet, EventKind.SCHEDULE_APPROVED, schedule.id, [("schedule", schedule.id, approved_schedule)])
 
 
 def due_moment(constellation: Constellation, question: Question) -> ArmTimer:

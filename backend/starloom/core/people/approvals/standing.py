@@ -27,7 +27,7 @@ def allow_for_good(work: Work, constellation: Constellation, question: Question)
     puts: list[Put] = []
     for call in question.calls:
         action = action_of(call.tool, call.args)
-        made = Standing(
+        standing = Standing(
             action=action,
             args=call.args,
             at_ms=work.at_ms,
@@ -38,7 +38,7 @@ def allow_for_good(work: Work, constellation: Constellation, question: Question)
             id="s-" + sha256(f"{action} {' '.join(call.devices)}".encode()).hexdigest()[:12],
             tool=call.tool,
         )
-        puts.append(("standing", made.id, made))
+        puts.append(("standing", standing.id, standing))
     most = work.shard.settings.standing_most
     if len({*fleet.standing, *(key for _, key, _ in puts)}) > most:
         reason = f"{most} calls are allowed for good already, which is the most"
@@ -49,8 +49,9 @@ def allow_for_good(work: Work, constellation: Constellation, question: Question)
 
 def on_standing_revoked(work: Work, item: StandingRevoked) -> None:
     """Revoke a standing allowance: from the next plan on, its call needs approval again."""
-    found = work.shard.fleet.standing.get(item.standing)
-    if found is None:
+    standing = work.shard.fleet.standing.get(item.standing)
+    if standing is None:
         raise Refusal(fault(Code.NOT_FOUND, f"nothing that is called {item.standing} is allowed for good"))
-    work.emit(work.shard.fleet, EventKind.STANDING_REVOKED, found.id, [("standing", found.id, None)], note=item.reason)
-    work.answer({"id": found.id})
+    puts: list[Put] = [("standing", standing.id, None)]
+    work.emit(work.shard.fleet, EventKind.STANDING_REVOKED, standing.id, puts, note=item.reason)
+    work.answer({"id": standing.id})

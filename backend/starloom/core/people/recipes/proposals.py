@@ -27,10 +27,16 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Approval, Code, ConstellationState, Gate, PrincipalKind, Reason, TaskState
 
-OPEN, KEPT, DISMISSED, PASSED, LEFT = "open", "kept", "dismissed", "passed", "left"
-"""The states of a proposal: offered; made a recipe; refused for good; given up for newer ones; not possible, with the
-reason. Of one that is not open only the mark of its shape stays.
-"""
+OPEN: Final = "open"
+"""The proposal is offered to its person. In each other state only the mark of its shape stays."""
+KEPT: Final = "kept"
+"""Its person made it a recipe."""
+DISMISSED: Final = "dismissed"
+"""Its person refused it for good."""
+PASSED: Final = "passed"
+"""It was given up for newer ones."""
+LEFT: Final = "left"
+"""It cannot be a recipe; `because` says why."""
 TRY_LABEL: Final = "try"
 """The label of constellations that only try one row of a plan."""
 TEST_LABEL: Final = "test"
@@ -38,7 +44,7 @@ TEST_LABEL: Final = "test"
 NOTICE_LABEL: Final = "notice"
 """The label of constellations that only show a notice of a schedule on a device: nobody asked for them."""
 MARKS_MOST: Final = 500
-"""So many shapes of a person are remembered; then those that were only passed over are proposed again."""
+"""The most shapes of a person that are remembered; then those that were only passed over are proposed again."""
 ALL_MOST: Final = 5_000
 """The marks of all people together."""
 TASKS_MOST: Final = 40
@@ -66,30 +72,32 @@ def propose(work: Work, constellation: Constellation) -> None:
     specs = [constellation.specs[name] for name in first.added if name in constellation.specs]
     if len(specs) != len(first.added) or not all(map(_is_plain, specs)):
         return
-    found, because = Traced(specs, []), ""
+    traced, because = Traced(specs, []), ""
     if looks or constellation.questions:
         try:
-            found = trace(work.shard.fleet, constellation, specs, words, looks)
+            traced = trace(work.shard.fleet, constellation, specs, words, looks)
         except Untraced as untraced:
             because = str(untraced)
-    made = _made(work, constellation, found, words, because)
-    if made is not None:
-        _keep(work, made)
+    proposal = _proposal(work, constellation, traced, words, because)
+    if proposal is not None:
+        _keep(work, proposal)
 
 
-def _made(work: Work, constellation: Constellation, found: Traced, words: str, because: str) -> RecipeProposal | None:
+def _proposal(
+    work: Work, constellation: Constellation, traced: Traced, words: str, because: str
+) -> RecipeProposal | None:
     """Return a proposal, or with `because` the mark of a plan that is left; None for one that is not kept at all."""
     head = constellation.head
-    if not all(map(_is_plain, found.specs)) or any(words_look_secret(one.answer) for one in found.answers):
+    if not all(map(_is_plain, traced.specs)) or any(words_look_secret(one.answer) for one in traced.answers):
         return None
-    plan = _plan_of(constellation, found.specs)
+    plan = _plan_of(constellation, traced.specs)
     text = msgspec.json.encode(plan).decode()
     if len(text) > PLAN_CHARS_MOST:
         return None
     owner = who(head.author)
-    shape = shape_of(found.specs, plan.dependencies, [one.answer for one in found.answers])
+    shape = shape_of(traced.specs, plan.dependencies, [one.answer for one in traced.answers])
     return RecipeProposal(
-        answers=found.answers,
+        answers=traced.answers,
         at_ms=work.at_ms,
         because=because,
         constellation=head.id,
@@ -102,22 +110,22 @@ def _made(work: Work, constellation: Constellation, found: Traced, words: str, b
     )
 
 
-def _keep(work: Work, made: RecipeProposal) -> None:
+def _keep(work: Work, proposal: RecipeProposal) -> None:
     """Keep a proposal of a shape that its person has not seen, within the bounds."""
-    owner, most = made.owner, work.shard.settings.proposals_most
-    known = work.shard.access.proposals
-    if made.id in known and known[made.id].state != LEFT:
+    owner, most = proposal.owner, work.shard.settings.proposals_most
+    marks_by_id = work.shard.access.proposals
+    if proposal.id in marks_by_id and marks_by_id[proposal.id].state != LEFT:
         return
-    marks = [mark for mark in known.values() if mark.owner == owner and mark.id != made.id]
-    passed = sorted((mark for mark in marks if mark.state == PASSED), key=_age)
-    if (len(marks) >= MARKS_MOST and not passed) or len(known) >= ALL_MOST:
+    marks = [mark for mark in marks_by_id.values() if mark.owner == owner and mark.id != proposal.id]
+    passed_marks = sorted((mark for mark in marks if mark.state == PASSED), key=_age)
+    if (len(marks) >= MARKS_MOST and not passed_marks) or len(marks_by_id) >= ALL_MOST:
         return
-    puts: list[Put] = [("proposal", passed[0].id, None)] if len(marks) >= MARKS_MOST else []
-    opened = sorted((mark for mark in marks if mark.state == made.state), key=_age)
+    puts: list[Put] = [("proposal", passed_marks[0].id, None)] if len(marks) >= MARKS_MOST else []
+    opened = sorted((mark for mark in marks if mark.state == proposal.state), key=_age)
     puts += [("proposal", old.id, _closed(old, PASSED)) for old in opened[: max(0, len(opened) + 1 - most)]]
-    puts.append(("proposal", made.id, made))
-    kind = EventKind.RECIPE_PROPOSED if made.state == OPEN else EventKind.RECIPE_PROPOSAL_CLOSED
-    work.emit(work.shard.access, kind, made.id, puts, note=made.constellation, by=ENGINE)
+    puts.append(("proposal", proposal.id, proposal))
+    kind = EventKind.RECIPE_PROPOSED if proposal.state == OPEN else EventKind.RECIPE_PROPOSAL_CLOSED
+    work.emit(work.shard.access, kind, proposal.id, puts, note=proposal.constellation, by=ENGINE)
 
 
 def open_proposal(work: Work, proposal: str) -> RecipeProposal:
@@ -126,28 +134,28 @@ def open_proposal(work: Work, proposal: str) -> RecipeProposal:
     Raises:
         Refusal: there is none, or it is for somebody else; the refusal does not say which.
     """
-    found = work.shard.access.proposals.get(proposal)
-    if found is None or found.owner != who(work.by) or found.state != OPEN:
+    record = work.shard.access.proposals.get(proposal)
+    if record is None or record.owner != who(work.by) or record.state != OPEN:
         hint = "See `starloom recipe proposals`."
         raise Refusal(fault(Code.NOT_FOUND, f"there is no proposal {proposal[:64]} for you", "proposal", hint))
-    return found
+    return record
 
 
-def close(work: Work, found: RecipeProposal, state: str, *, recipe: str = "") -> None:
+def close(work: Work, proposal: RecipeProposal, state: str, *, recipe: str = "") -> None:
     """Close a proposal; its mark stays, so that its shape is not proposed again."""
-    put: Put = ("proposal", found.id, _closed(found, state, recipe))
-    work.emit(work.shard.access, EventKind.RECIPE_PROPOSAL_CLOSED, found.id, [put], note=state)
+    put: Put = ("proposal", proposal.id, _closed(proposal, state, recipe))
+    work.emit(work.shard.access, EventKind.RECIPE_PROPOSAL_CLOSED, proposal.id, [put], note=state)
 
 
 def on_dismissed(work: Work, item: RecipeProposalDismissed) -> None:
     """Dismiss a proposal for good."""
-    found = open_proposal(work, item.proposal)
-    close(work, found, DISMISSED)
-    work.answer({"id": found.id})
+    proposal = open_proposal(work, item.proposal)
+    close(work, proposal, DISMISSED)
+    work.answer({"id": proposal.id})
 
 
-def _closed(found: RecipeProposal, state: str, recipe: str = "") -> RecipeProposal:
-    return replace(found, answers=[], because="", plan="", recipe=recipe, request="", state=state)
+def _closed(proposal: RecipeProposal, state: str, recipe: str = "") -> RecipeProposal:
+    return replace(proposal, answers=[], because="", plan="", recipe=recipe, request="", state=state)
 
 
 def _age(mark: RecipeProposal) -> tuple[int, str]:

@@ -55,18 +55,18 @@ _VERSION_LINE: Final = re.compile(r"^version:.*$", re.MULTILINE)
 
 def saved_versions(shard: Shard, name: str) -> list[RecipeVersion]:
     """Return the kept versions of a recipe, oldest first."""
-    kept = [record for record in shard.fleet.recipes.values() if record.name == name]
-    return sorted(kept, key=lambda record: record.number)
+    versions = [record for record in shard.fleet.recipes.values() if record.name == name]
+    return sorted(versions, key=lambda record: record.number)
 
 
 def owner_of(versions: Sequence[RecipeVersion], number: int) -> str:
     """Return the person who saved a kept version; of one that the hub took back, the one who saved that text first."""
-    made = next((version for version in versions if version.number == number), None)
-    if made is None or made.author != ENGINE:
-        return "" if made is None else who(made.author)
-    text = numbered(made.text, 0)
-    before = (old for old in reversed(versions) if old.number < number and old.author != ENGINE)
-    return next((who(old.author) for old in before if numbered(old.text, 0) == text), "")
+    saved = next((version for version in versions if version.number == number), None)
+    if saved is None or saved.author != ENGINE:
+        return "" if saved is None else who(saved.author)
+    text = numbered(saved.text, 0)
+    earlier = (old for old in reversed(versions) if old.number < number and old.author != ENGINE)
+    return next((who(old.author) for old in earlier if numbered(old.text, 0) == text), "")
 
 
 def key_of(version: RecipeVersion) -> str:
@@ -74,9 +74,9 @@ def key_of(version: RecipeVersion) -> str:
     return f"{version.name}/{version.number}"
 
 
-def removals_before_one_more(kept: list[RecipeVersion]) -> list[Put]:
+def removals_before_one_more(versions: list[RecipeVersion]) -> list[Put]:
     """Return the removals of the oldest kept versions before one more is added."""
-    return [("recipe", key_of(old), None) for old in kept[: max(0, len(kept) + 1 - VERSIONS_KEPT)]]
+    return [("recipe", key_of(old), None) for old in versions[: max(0, len(versions) + 1 - VERSIONS_KEPT)]]
 
 
 def numbered(text: str, number: int) -> str:
@@ -102,44 +102,44 @@ def count(work: Work, constellation: Constellation) -> None:
     end = _end_of(constellation)
     if end is None or head.origin is not None or head.undone_from is not None:
         return
-    held = fleet.recipe_runs.get(name) or RecipeRuns(name=name)
-    own = _is_of_its_owner(work.shard, head.author, name, number)
-    in_a_row = (held.in_a_row + 1 if end == CLEAN else 0) if own else held.in_a_row
-    counted = _ended(runs_of(held, number), end, head.id, work.at_ms, own=own)
-    ran = replace(
-        held,
+    runs = fleet.recipe_runs.get(name) or RecipeRuns(name=name)
+    is_owners_run = _is_of_its_owner(work.shard, head.author, name, number)
+    in_a_row = (runs.in_a_row + 1 if end == CLEAN else 0) if is_owners_run else runs.in_a_row
+    version_runs = _with_end(runs_of(runs, number), end, head.id, work.at_ms, is_owners_run=is_owners_run)
+    runs_after = replace(
+        runs,
         in_a_row=in_a_row,
-        trial=held.trial and in_a_row < work.shard.settings.trial_runs,
-        versions=_with(held.versions, counted),
+        trial=runs.trial and in_a_row < work.shard.settings.trial_runs,
+        versions=_with(runs.versions, version_runs),
     )
     note = f"version {number}: {'clean' if end == CLEAN else 'failed'}"
-    work.emit(fleet, EventKind.RECIPE_RAN, name, [("recipe_runs", name, ran)], note=note, by=ENGINE)
-    if own and end == FAILED and number == version_now(work.shard, name):
-        _go_back(work, ran, number)
+    work.emit(fleet, EventKind.RECIPE_RAN, name, [("recipe_runs", name, runs_after)], note=note, by=ENGINE)
+    if is_owners_run and end == FAILED and number == version_now(work.shard, name):
+        _go_back(work, runs_after, number)
 
 
 def on_seen(work: Work, item: RecipeSeen) -> None:
     """Note that a person has read that a recipe went back; others are shown it as before."""
     check_reader(work.by)
-    held, reader = work.shard.fleet.recipe_runs.get(item.name), who(work.by)
-    if held is None or not held.told or reader in held.seen:
+    runs, reader = work.shard.fleet.recipe_runs.get(item.name), who(work.by)
+    if runs is None or not runs.told or reader in runs.seen:
         hint = "See `starloom recipe show NAME`."
         raise Refusal(fault(Code.NOT_FOUND, f"{item.name[:64]} has no notice to read", "name", hint))
-    put: Put = ("recipe_runs", item.name, replace(held, seen=[*held.seen, reader]))
+    put: Put = ("recipe_runs", item.name, replace(runs, seen=[*runs.seen, reader]))
     work.emit(work.shard.fleet, EventKind.RECIPE_SEEN, item.name, [put])
     work.answer({"name": item.name})
 
 
-def after_saving(held: RecipeRuns | None, name: str, kept: set[int], *, source: str) -> RecipeRuns | None:
+def after_saving(runs: RecipeRuns | None, name: str, numbers: set[int], *, source: str) -> RecipeRuns | None:
     """Return the runs of a recipe after a version was saved; `source` is the constellation of a kept proposal."""
-    if held is None:
+    if runs is None:
         return RecipeRuns(name=name, source=source, trial=True) if source else None
-    return replace(held, seen=[], told=0, versions=[one for one in held.versions if one.number in kept])
+    return replace(runs, seen=[], told=0, versions=[one for one in runs.versions if one.number in numbers])
 
 
-def runs_of(held: RecipeRuns, number: int) -> VersionRuns:
+def runs_of(runs: RecipeRuns, number: int) -> VersionRuns:
     """Return the runs of one version, all 0 before its first one."""
-    return next((one for one in held.versions if one.number == number), VersionRuns(number=number))
+    return next((one for one in runs.versions if one.number == number), VersionRuns(number=number))
 
 
 def fails(runs: VersionRuns) -> bool:
@@ -152,9 +152,9 @@ def _with(versions: list[VersionRuns], changed: VersionRuns) -> list[VersionRuns
     return sorted([*others, changed], key=lambda one: one.number)
 
 
-def _ended(runs: VersionRuns, end: str, constellation: str, at_ms: int, *, own: bool) -> VersionRuns:
+def _with_end(runs: VersionRuns, end: str, constellation: str, at_ms: int, *, is_owners_run: bool) -> VersionRuns:
     """Return the counts after one more run; only a run of the recipe's owner is among the ends that decide."""
-    ends = (runs.ends + end)[-ENDS_KEPT:] if own else runs.ends
+    ends = (runs.ends + end)[-ENDS_KEPT:] if is_owners_run else runs.ends
     if end == CLEAN:
         return replace(runs, clean=runs.clean + 1, clean_id=constellation, clean_ms=at_ms, ends=ends)
     return replace(runs, ends=ends, failed=runs.failed + 1, failed_id=constellation, failed_ms=at_ms)
@@ -209,39 +209,39 @@ def _is_by_the_plan(constellation: Constellation, task: str) -> bool:
 def _is_settled(versions: list[RecipeVersion]) -> bool:
     """Return whether the newest text is that of the version before, or one that a person took back from the hub."""
     texts = {version.number: numbered(version.text, 0) for version in versions}
-    left = [texts.get(version.back_from) for version in versions if version.back_from]
-    return texts[versions[-1].number] in (texts[versions[-2].number], *left)
+    taken_back = [texts.get(version.back_from) for version in versions if version.back_from]
+    return texts[versions[-1].number] in (texts[versions[-2].number], *taken_back)
 
 
-def _go_back(work: Work, held: RecipeRuns, number: int) -> None:
+def _go_back(work: Work, runs: RecipeRuns, number: int) -> None:
     """Make the version before the newest one the next version, if the newest fails and that one worked."""
-    versions = saved_versions(work.shard, held.name)
+    versions = saved_versions(work.shard, runs.name)
     earlier = versions[-2] if len(versions) > 1 else None
-    if earlier is None or not fails(runs_of(held, number)):
+    if earlier is None or not fails(runs_of(runs, number)):
         return
     if owner_of(versions, earlier.number) != owner_of(versions, number):
         return
-    before = runs_of(held, earlier.number)
+    before = runs_of(runs, earlier.number)
     if CLEAN not in before.ends or fails(before) or _is_settled(versions):
         return
-    last = runs_of(held, number).ends[-FAILING_OF:]
+    last = runs_of(runs, number).ends[-FAILING_OF:]
     because = (
         f"version {number} failed in {last.count(FAILED)} of its last {len(last)} runs; "
         f"version {earlier.number} had {before.clean} clean run{'s' if before.clean != 1 else ''}"
     )
-    made = RecipeVersion(
+    version = RecipeVersion(
         at_ms=work.at_ms,
         author=ENGINE,
         back_from=number,
         because=because,
-        name=held.name,
+        name=runs.name,
         number=number + 1,
         text=numbered(earlier.text, number + 1),
         title=earlier.title,
     )
     puts: list[Put] = [
-        ("recipe", key_of(made), made),
+        ("recipe", key_of(version), version),
         *removals_before_one_more(versions),
-        ("recipe_runs", held.name, replace(held, in_a_row=0, seen=[], told=made.number)),
+        ("recipe_runs", runs.name, replace(runs, in_a_row=0, seen=[], told=version.number)),
     ]
-    work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, held.name, puts, note=because, by=ENGINE)
+    work.emit(work.shard.fleet, EventKind.RECIPE_WENT_BACK, runs.name, puts, note=because, by=ENGINE)

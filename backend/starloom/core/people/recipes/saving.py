@@ -28,8 +28,8 @@ ALL_CHARS_MOST = 4 * 1024 * 1024
 def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
     """Save a recipe as the version after the one that its writer saw; of two writers at the same time one wins."""
     check_recipe(item.by, item.secrets, unapproved=item.unapproved, says=item.says, approves=item.approves)
-    kept = saved_versions(work.shard, item.name)
-    newest = kept[-1].number if kept else 0
+    versions = saved_versions(work.shard, item.name)
+    newest = versions[-1].number if versions else 0
     if item.base_version != newest:
         reason = (
             f"there is a recipe {item.name} already, at version {newest}"
@@ -38,10 +38,10 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
         )
         hint = f"Look at it, then save with base_version {newest}; or choose another name."
         raise Refusal(fault(Code.CONFLICT, reason, "name", hint))
-    _check_own(kept, item.by, approves=item.approves)
-    _check_room(work, item, is_new=not kept)
+    _check_own(versions, item.by, approves=item.approves)
+    _check_room(work, item, is_new=not versions)
     proposal = proposals.open_proposal(work, item.proposal) if item.proposal else None
-    made = RecipeVersion(
+    version = RecipeVersion(
         approves=item.approves,
         at_ms=work.at_ms,
         author=item.by,
@@ -50,43 +50,45 @@ def on_recipe_saved(work: Work, item: RecipeSaved) -> None:
         text=item.text,
         title=item.title,
     )
-    dropped = removals_before_one_more(kept)
-    puts: list[Put] = [("recipe", key_of(made), made), *dropped]
-    left = {version.number for version in kept[len(dropped) :]}
-    held = work.shard.fleet.recipe_runs.get(made.name)
-    counted = runs.after_saving(held, made.name, left, source=proposal.constellation if proposal else "")
-    if counted != held:
-        puts.append(("recipe_runs", made.name, counted))
-    work.emit(work.shard.fleet, EventKind.RECIPE_SAVED, made.name, puts, note=item.reason)
+    removals = removals_before_one_more(versions)
+    puts: list[Put] = [("recipe", key_of(version), version), *removals]
+    numbers_left = {version.number for version in versions[len(removals) :]}
+    runs_before = work.shard.fleet.recipe_runs.get(version.name)
+    source = proposal.constellation if proposal else ""
+    runs_after = runs.after_saving(runs_before, version.name, numbers_left, source=source)
+    if runs_after != runs_before:
+        puts.append(("recipe_runs", version.name, runs_after))
+    work.emit(work.shard.fleet, EventKind.RECIPE_SAVED, version.name, puts, note=item.reason)
     if proposal is not None:
-        proposals.close(work, proposal, proposals.KEPT, recipe=made.name)
-    work.answer({"name": made.name, "version": made.number})
+        proposals.close(work, proposal, proposals.KEPT, recipe=version.name)
+    work.answer({"name": version.name, "version": version.number})
 
 
 def on_recipe_removed(work: Work, item: RecipeRemoved) -> None:
     """Remove all versions of a recipe; constellations made from it continue, because a plan holds no recipe."""
-    kept = saved_versions(work.shard, item.name)
-    if not kept:
+    versions = saved_versions(work.shard, item.name)
+    if not versions:
         raise Refusal(fault(Code.UNKNOWN_RECIPE, f"nobody has saved a recipe {item.name[:64]} here", "name"))
-    _check_own(kept, item.by, approves=item.approves)
+    _check_own(versions, item.by, approves=item.approves)
     if not item.anyway:
         _check_unscheduled(work, item.name)
-    puts: list[Put] = [("recipe", key_of(old), None) for old in kept]
+    puts: list[Put] = [("recipe", key_of(old), None) for old in versions]
     if item.name in work.shard.fleet.recipe_runs:
         puts.append(("recipe_runs", item.name, None))
     work.emit(work.shard.fleet, EventKind.RECIPE_REMOVED, item.name, puts, note=item.reason)
     work.answer({"name": item.name})
 
 
-def _check_own(kept: list[RecipeVersion], by: str, *, approves: bool) -> None:
+def _check_own(versions: list[RecipeVersion], by: str, *, approves: bool) -> None:
     """Refuse to replace or remove the recipe of somebody else to an author who may not approve.
 
     Others start it by its name and trust its text as that of the person who keeps it.
     """
-    owner = owner_of(kept, kept[-1].number) if kept else who(by)
+    owner = owner_of(versions, versions[-1].number) if versions else who(by)
     if approves or owner == who(by):
         return
-    reason = f"{told_name(owner or kept[-1].author)} keeps {kept[-1].name}, and {who(by)} may change own recipes only"
+    newest = versions[-1]
+    reason = f"{told_name(owner or newest.author)} keeps {newest.name}, and {who(by)} may change own recipes only"
     hint = "Save yours under another name, or ask its owner or somebody who may answer approvals."
     raise Refusal(fault(Code.FORBIDDEN, reason, "name", hint))
 

@@ -53,11 +53,11 @@ def slot_type(name: str, value: Any, answers: Collection[str] = ()) -> str | Non
     return None
 
 
-def is_said(value: Any, said: Iterable[str]) -> bool:
+def is_said(value: Any, texts: Iterable[str]) -> bool:
     """Return whether a value stands as words of its own in one of these texts."""
     text = str(value).strip()
     pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
-    return not text or any(pattern.search(one) is not None for one in said)
+    return not text or any(pattern.search(one) is not None for one in texts)
 
 
 def looks_secret(name: str, value: Any) -> bool:

@@ -53,10 +53,12 @@ class _Place:
     listed: bool
 
 
-def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], words: str, seen: Sequence[str]) -> Traced:
+def trace(
+    fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], words: str, look_names: Sequence[str]
+) -> Traced:
     """Return how a plan is made again from the words of its person, their answers and the looks that came before it.
 
-    `seen` are the tasks of these looks.
+    `look_names` are the tasks of these looks.
 
     Raises:
         Untraced: a value may rest on a look in a way that code cannot check.
@@ -67,44 +69,44 @@ def trace(fleet: Fleet, constellation: Constellation, specs: list[TaskSpec], wor
         if one.kind == inquiries.KIND and one.answer
     ]
     _check_answers(answers, specs, words)
-    looks = [constellation.specs[name] for name in seen]
+    looks = [constellation.specs[name] for name in look_names]
     if not looks:
         return Traced(specs, answers)
-    said = [words, *(one.answer for one in answers)]
+    texts = [words, *(one.answer for one in answers)]
     names = _Names(fleet, looks)
-    names.check(specs, said)
-    found = list(_places(constellation, names, looks))
-    made = [_reading(spec, found, said) for spec in specs]
-    read = {one.source for spec in made for one in spec.inputs} & {look.id for look in looks}
-    if not read:
+    names.check(specs, texts)
+    places = list(_places(constellation, names, looks))
+    traced_specs = [_with_inputs(spec, places, texts) for spec in specs]
+    look_ids = {one.source for spec in traced_specs for one in spec.inputs} & {look.id for look in looks}
+    if not look_ids:
         raise Untraced(f"no value of the plan stands in the result of {_called(looks[0], names)}, at which it looked")
     offers = offers_in(fleet)
-    for spec in made:
-        if any(one.source in read for one in spec.inputs) and effects_of_task(spec, offers) - {Effect.READ}:
+    for spec in traced_specs:
+        if any(one.source in look_ids for one in spec.inputs) and effects_of_task(spec, offers) - {Effect.READ}:
             raise Untraced(f"{spec.tool} does more than read, and a result would decide what it does")
-    return Traced([*_steps(looks, read, names, {spec.id for spec in specs}), *made], answers)
+    return Traced([*_steps(looks, look_ids, names, {spec.id for spec in specs}), *traced_specs], answers)
 
 
 class _Names:
     """The names of the devices at which a planner looked."""
 
     def __init__(self, fleet: Fleet, looks: list[TaskSpec]) -> None:
-        self._of = {
+        self._by_look = {
             look.id: fleet.devices[look.device.id].name
             for look in looks
             if look.device is not None and look.device.id is not None and look.device.id in fleet.devices
         }
-        if len(self._of) != len(looks):
+        if len(self._by_look) != len(looks):
             raise Untraced("a device at which it looked has left")
 
     def of(self, look: TaskSpec) -> str:
-        return self._of[look.id]
+        return self._by_look[look.id]
 
-    def check(self, specs: list[TaskSpec], said: list[str]) -> None:
+    def check(self, specs: list[TaskSpec], texts: list[str]) -> None:
         """Refuse a device that neither the words name nor the looks were at: a result may have chosen it."""
-        looked = set(self._of.values())
+        device_names = set(self._by_look.values())
         for name in (name for spec in specs for name in _devices(spec)):
-            if not is_said(name, said) and looked != {name}:
+            if not is_said(name, texts) and device_names != {name}:
                 raise Untraced(f"the words do not name {name}, so a look may have chosen it")
 
 
@@ -120,8 +122,8 @@ def _check_answers(answers: list[PlannerAnswer], specs: list[TaskSpec], words: s
     """Refuse an answer of which no value of the plan is a part: it shaped the plan in another way."""
     values = [value for spec in specs for value in (*_devices(spec), *_leaves(parse(spec.args)))]
     for one in answers:
-        own = [value for value in values if is_said(value, [one.answer]) and not is_said(value, [words])]
-        if not own:
+        values_of_answer = [value for value in values if is_said(value, [one.answer]) and not is_said(value, [words])]
+        if not values_of_answer:
             raise Untraced(f"no value of the plan is the answer {_short(one.answer)}")
     if sum(len(one.answer) for one in answers) > ANSWERS_CHARS_MOST:
         raise Untraced("its answers are too long for a parameter")
@@ -167,46 +169,46 @@ def _leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _reading(spec: TaskSpec, found: list[_Place], said: list[str]) -> TaskSpec:
+def _with_inputs(spec: TaskSpec, places: list[_Place], texts: list[str]) -> TaskSpec:
     """Return a task whose constants from a result are inputs."""
     args: dict[str, Any] = parse(spec.args)
     inputs: list[Input] = []
     for name, value in sorted(args.items()):
         if isinstance(value, str | int | float) and not isinstance(value, bool):
-            place = _place_of(value, found, said)
+            place = _place_of(value, places, texts)
             if place is not None:
                 inputs.append(Input(name=name, output=place.pointer, source=place.look))
         else:
             for leaf in _leaves(value):
-                if _place_of(leaf, found, said) is not None:
+                if _place_of(leaf, places, texts) is not None:
                     raise Untraced(f"{_short(leaf)} stands within {name}, and only a whole argument can be read again")
     for one in (*spec.checks, *(spec.verify.expect if spec.verify else ())):
         if one.value is not None:
             for leaf in _leaves(parse(one.value)):
-                if _place_of(leaf, found, said) is not None:
+                if _place_of(leaf, places, texts) is not None:
                     raise Untraced(f"{_short(leaf)} of a check stands in a result")
     if not inputs:
         return spec
-    left = {name: value for name, value in args.items() if name not in {one.name for one in inputs}}
-    return replace(spec, args=canonical(left), inputs=[*spec.inputs, *inputs])
+    constants = {name: value for name, value in args.items() if name not in {one.name for one in inputs}}
+    return replace(spec, args=canonical(constants), inputs=[*spec.inputs, *inputs])
 
 
-def _place_of(value: Any, found: list[_Place], said: list[str]) -> _Place | None:
+def _place_of(value: Any, places: list[_Place], texts: list[str]) -> _Place | None:
     """Return the one place of a value in the results; None for one that the words say, or that stands in none.
 
     Raises:
         Untraced: it stands in several places, in a list with others, or is a part of a result or made of one.
     """
-    if is_said(value, said) or not _is_telling(value):
+    if is_said(value, texts) or not _is_telling(value):
         return None
-    equal = [place for place in found if type(place.value) is type(value) and place.value == value]
+    equal = [place for place in places if type(place.value) is type(value) and place.value == value]
     if len(equal) == 1 and not equal[0].listed:
         return equal[0]
     if len(equal) == 1:
         raise Untraced(f"{_short(value)} stands in a list of a result, whose order may change")
     if equal:
         raise Untraced(f"{_short(value)} stands in {len(equal)} places of the results")
-    if isinstance(value, str) and any(_is_part(value, place.value) for place in found):
+    if isinstance(value, str) and any(_is_part(value, place.value) for place in places):
         raise Untraced(f"{_short(value)} is a part of a result, or was made of one")
     return None
 
@@ -222,14 +224,14 @@ def _is_part(value: str, other: Any) -> bool:
     return value in other or (len(other) >= _TEXT_LEAST and other in value)
 
 
-def _steps(looks: list[TaskSpec], read: set[str], names: _Names, taken: set[str]) -> list[TaskSpec]:
+def _steps(looks: list[TaskSpec], look_ids: set[str], names: _Names, task_names: set[str]) -> list[TaskSpec]:
     """Return the looks that a plan reads again as tasks of their own."""
-    if read & taken:
+    if look_ids & task_names:
         raise Untraced("a task of the plan has the name of its look")
     return [
         TaskSpec(args=look.args, changed_in=1, device=Selector(name=names.of(look)), id=look.id, tool=look.tool)
         for look in looks
-        if look.id in read
+        if look.id in look_ids
     ]
 
 

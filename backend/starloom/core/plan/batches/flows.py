@@ -28,9 +28,9 @@ class Offered(Mapping[str, Signature]):
 
     def __getitem__(self, tool: str) -> Signature:
         if tool not in self._known:
-            own = HUB_TOOLS.get(tool)
-            there = (tools[tool] for tools in self._fleet.tool_sets.different() if tool in tools)
-            offers = [own] if own is not None else list(there)
+            hub_tool = HUB_TOOLS.get(tool)
+            offered = (tools[tool] for tools in self._fleet.tool_sets.different() if tool in tools)
+            offers = [hub_tool] if hub_tool is not None else list(offered)
             if not offers:
                 raise KeyError(tool)
             self._known[tool] = signature_of(offers)
@@ -43,7 +43,7 @@ class Offered(Mapping[str, Signature]):
         return len({tool for tools in self._fleet.tool_sets.different() for tool in tools})
 
 
-class _After(Mapping[str, TaskSpec]):
+class _SpecsAfter(Mapping[str, TaskSpec]):
     """The tasks of a plan as an edit leaves them, over the ones that stand: an edit of a large plan copies nothing."""
 
     def __init__(self, stand: Mapping[str, TaskSpec], put: Mapping[str, TaskSpec | None]) -> None:
@@ -51,10 +51,10 @@ class _After(Mapping[str, TaskSpec]):
         self._put = put
 
     def __getitem__(self, name: str) -> TaskSpec:
-        found = self._put[name] if name in self._put else self._stand[name]
-        if found is None:
+        spec = self._put[name] if name in self._put else self._stand[name]
+        if spec is None:
             raise KeyError(name)
-        return found
+        return spec
 
     def __iter__(self) -> Iterator[str]:
         yield from (name for name in self._stand if name not in self._put)
@@ -76,38 +76,38 @@ def flow_faults(
     If a task gets another tool, or readers of a task become those of its successor, the readers are checked too, and
     their faults are placed there.
     """
-    after = _After(constellation.specs, specs)
-    found, signatures = Found(), Offered(fleet)
-    flow = Flow(after, signatures, found)
+    after = _SpecsAfter(constellation.specs, specs)
+    findings, signatures = Found(), Offered(fleet)
+    flow = Flow(after, signatures, findings)
     for position, operation in enumerate(operations):
         place = f"operations[{position}].{type(operation).__struct_config__.tag}"
         flow.operation(operation, place)
-        other: tuple[str, str] | None = None
+        other_readers: tuple[str, str] | None = None
         if isinstance(operation, UpdateTask) and "tool" in operation.changes:
-            other = operation.id, "tool"
+            other_readers = operation.id, "tool"
         elif isinstance(operation, Supersede) and operation.by is not None:
-            other = operation.by, "by"
-        if other is not None:
-            task, field = other
+            other_readers = operation.by, "by"
+        if other_readers is not None:
+            task, field = other_readers
             gates = [gate for key, gate in constellation.deps.items() if key not in deps]
             gates += [gate for gate in deps.values() if gate is not None]
-            found.faults += _of_readers(after, gates, signatures, task, f"{place}.{field}")
-    return found.faults
+            findings.faults += _faults_of_readers(after, gates, signatures, task, f"{place}.{field}")
+    return findings.faults
 
 
-def _of_readers(
+def _faults_of_readers(
     after: Mapping[str, TaskSpec],
     gates: Sequence[Dependency],
     signatures: Mapping[str, Signature],
     task: str,
     place: str,
 ) -> list[Fault]:
-    found = Found()
-    flow = Flow(after, signatures, found)
+    findings = Found()
+    flow = Flow(after, signatures, findings)
     readers = {gate.target: None for gate in gates if gate.source == task and gate.target in after}
     for reader in readers:
         flow.task(after[reader], reader)
     for gate in gates:
         if gate.source == task:
             flow.gate(gate, gate.target)
-    return [replace(fault, place=place, reason=f"{fault.place}: {fault.reason}") for fault in found.faults]
+    return [replace(fault, place=place, reason=f"{fault.place}: {fault.reason}") for fault in findings.faults]

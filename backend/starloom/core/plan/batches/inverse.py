@@ -45,15 +45,15 @@ def undoing(before: Mapping[str, Record], after: Mapping[str, Record], number: i
     for spec in (*(new[task] for task in new.keys() - old.keys()), *(old[task] for task in old.keys() - new.keys())):
         if spec.key is not None and not _by_an_edit(after, number, spec):
             raise NotUndoable(f"{spec.id} is an item of a list: lists are expanded and shortened once")
-    gone = [task for task in new if task not in old]
-    operations: list[EditOperation] = [RemoveTask(id=task) for task in gone if new[task].group not in gone]
-    back = [old[task] for task in old if task not in new]
-    operations.extend(AddTask(spec=spec) for spec in back)
+    removed = [task for task in new if task not in old]
+    operations: list[EditOperation] = [RemoveTask(id=task) for task in removed if new[task].group not in removed]
+    restored = [old[task] for task in old if task not in new]
+    operations.extend(AddTask(spec=spec) for spec in restored)
     operations.extend(_changes(old, new))
-    for task, then in old.items():
-        if task in new and then.superseded_by != new[task].superseded_by:
-            operations.append(Supersede(by=then.superseded_by, task=task))
-    operations.extend(_dependencies(before, after, dict.fromkeys(gone), {spec.id: spec for spec in back}))
+    for task, spec_before in old.items():
+        if task in new and spec_before.superseded_by != new[task].superseded_by:
+            operations.append(Supersede(by=spec_before.superseded_by, task=task))
+    operations.extend(_dependencies(before, after, dict.fromkeys(removed), {spec.id: spec for spec in restored}))
     first, last = before.get("head"), after.get("head")
     if isinstance(first, Head) and isinstance(last, Head) and first.policy != last.policy:
         operations.append(SetPolicy(policy=first.policy))
@@ -71,45 +71,45 @@ def _specs(state: Mapping[str, Record]) -> dict[str, TaskSpec]:
 
 
 def _changes(old: Mapping[str, TaskSpec], new: Mapping[str, TaskSpec]) -> list[UpdateTask]:
-    found: list[UpdateTask] = []
-    for task, then in old.items():
-        now = new.get(task)
-        if now is None:
+    updates: list[UpdateTask] = []
+    for task, spec_before in old.items():
+        spec_after = new.get(task)
+        if spec_after is None:
             continue
         changes: dict[str, Any] = {
-            field.encode_name: msgspec.Raw(msgspec.json.encode(getattr(then, field.name)))
+            field.encode_name: msgspec.Raw(msgspec.json.encode(getattr(spec_before, field.name)))
             for field in msgspec.structs.fields(TaskSpec)
-            if field.name not in _NOT_COMPARED and getattr(then, field.name) != getattr(now, field.name)
+            if field.name not in _NOT_COMPARED and getattr(spec_before, field.name) != getattr(spec_after, field.name)
         }
         if changes:
-            found.append(UpdateTask(changes=changes, id=task))
-    return found
+            updates.append(UpdateTask(changes=changes, id=task))
+    return updates
 
 
 def _dependencies(
     before: Mapping[str, Record],
     after: Mapping[str, Record],
-    gone: Mapping[str, None],
-    back: Mapping[str, TaskSpec],
+    removed: Mapping[str, None],
+    restored: Mapping[str, TaskSpec],
 ) -> list[EditOperation]:
     """Return the operations that restore the gates, without those that come and go with inputs and tasks."""
     old, new = _gates(before), _gates(after)
-    found: list[EditOperation] = []
-    for key, now in new.items():
-        then = old.get(key)
-        if then is not None and replace(then, changed_in=0) == replace(now, changed_in=0):
+    operations: list[EditOperation] = []
+    for key, gate_after in new.items():
+        gate_before = old.get(key)
+        if gate_before is not None and replace(gate_before, changed_in=0) == replace(gate_after, changed_in=0):
             continue
-        if now.gate is not Gate.DATA and now.target not in gone:
-            found.append(RemoveDependency(id=key))
-    made = {dependency_id(edge) for spec in back.values() for edge in data_edges(spec, 0)}
-    for key, then in old.items():
+        if gate_after.gate is not Gate.DATA and gate_after.target not in removed:
+            operations.append(RemoveDependency(id=key))
+    implied = {dependency_id(edge) for spec in restored.values() for edge in data_edges(spec, 0)}
+    for key, gate_before in old.items():
         now_there = new.get(key)
-        same = now_there is not None and replace(then, changed_in=0) == replace(now_there, changed_in=0)
-        if not same and then.gate is not Gate.DATA and key not in made:
-            found.append(AddDependency(dependency=then))
-    return found
+        same = now_there is not None and replace(gate_before, changed_in=0) == replace(now_there, changed_in=0)
+        if not same and gate_before.gate is not Gate.DATA and key not in implied:
+            operations.append(AddDependency(dependency=gate_before))
+    return operations
 
 
 def _gates(state: Mapping[str, Record]) -> dict[str, Dependency]:
-    found = (record for record in state.values() if isinstance(record, Dependency))
-    return {dependency_id(record): record for record in found}
+    gates = (record for record in state.values() if isinstance(record, Dependency))
+    return {dependency_id(record): record for record in gates}

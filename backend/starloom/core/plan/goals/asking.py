@@ -76,7 +76,7 @@ def spent(case: GoalCase) -> bool:
 def exhausted(case: GoalCase, why: str) -> None:
     """Ask a person at once whether a goal goes on that has used up a part of its budget; no other tier has more."""
     if not _ends_by_turns(case, why):
-        _ask_on(case, why)
+        _ask_to_continue(case, why)
 
 
 def judged(case: GoalCase) -> bool:
@@ -93,15 +93,15 @@ def stalled(case: GoalCase, why: str) -> None:
     if _ends_by_turns(case, why):
         return
     if case.run.level and not tiers.next_of(case.run):
-        _ask_on(case, why)
+        _ask_to_continue(case, why)
         return
     if case.run.level:
         tiers.escalate(case, why, by=ENGINE)
         return
-    told = case.with_turn(monitors.TOLD, why, by=ENGINE).unclaimed("open")
-    told = told.with_run(level=1, since=len(told.run.turns))
-    told.emit(EventKind.GOAL_STALLED, note=why, by=ENGINE)
-    told.wake()
+    warned = case.with_turn(monitors.TOLD, why, by=ENGINE).unclaimed("open")
+    warned = warned.with_run(level=1, since=len(warned.run.turns))
+    warned.emit(EventKind.GOAL_STALLED, note=why, by=ENGINE)
+    warned.wake()
 
 
 def _ends_by_turns(case: GoalCase, why: str) -> bool:
@@ -112,7 +112,7 @@ def _ends_by_turns(case: GoalCase, why: str) -> bool:
     return True
 
 
-def _ask_on(case: GoalCase, why: str) -> None:
+def _ask_to_continue(case: GoalCase, why: str) -> None:
     text = f"The goal {case.group} gets nowhere: {why}. {_made(case)} Go on?"
     _ask(case, _question(case, choices=list(_ON), text=text), EventKind.GOAL_STALLED, why)
 
@@ -133,11 +133,11 @@ def ask_call(case: GoalCase, operations: list[AddTask], note: str, asks: list[st
     """Ask a person about a step with a call beyond reading, with its arguments."""
     calls = "; ".join(f"{one.spec.tool} {one.spec.args[:1500]}" for one in operations)
     text = f"The goal {case.group} would make a call. {'. '.join(asks)}: {calls}"
-    made = _encode(operations).decode()
+    encoded = _encode(operations).decode()
     question = replace(
         _question(case, choices=list(_CALLS), text=text),
-        action=sha256(made.encode()).hexdigest(),
-        operations=made,
+        action=sha256(encoded.encode()).hexdigest(),
+        operations=encoded,
         reason=note,
         version=case.constellation.head.version,
         wider=asks,
@@ -211,10 +211,10 @@ def _carry_out(case: GoalCase, question: Question, value: str, reason: str, *, b
     elif value == GO_ON:
         run = case.run
         due_ms = max(run.due_ms, case.work.at_ms + case.goal.within_s * 1000)
-        on = case.with_run(due_ms=due_ms, level=0, more=run.more + 1, since=len(run.turns))
+        continued = case.with_run(due_ms=due_ms, level=0, more=run.more + 1, since=len(run.turns))
         if reason.strip():
-            on = _hinted(on, reason, by=by)
-        back_to_work(on, EventKind.GOAL_STEPPED, reason, by=by)
+            continued = _with_hint(continued, reason, by=by)
+        back_to_work(continued, EventKind.GOAL_STEPPED, reason, by=by)
     elif value == ALLOW:
         make_step(case, _decode(question.operations), question.reason, author=by)
     else:
@@ -223,7 +223,7 @@ def _carry_out(case: GoalCase, question: Question, value: str, reason: str, *, b
         back_to_work(refused, EventKind.GOAL_REFUSED, why, by=by)
 
 
-def _hinted(case: GoalCase, words: str, *, by: str) -> GoalCase:
+def _with_hint(case: GoalCase, words: str, *, by: str) -> GoalCase:
     return case.with_turn(monitors.HINT, words.strip()[:HINT_CHARS_MOST], by=by)
 
 
@@ -236,8 +236,8 @@ def hint(work: Work, constellation: Constellation, group: str, words: str) -> No
     if not may_decide(work.by):
         # Its words reach the model as those of the person whose goal it is.
         raise Refusal(fault(Code.FORBIDDEN, f"only a person gives a hint, not {work.by}"))
-    said = words.strip()
-    if not said or len(said) > HINT_CHARS_MOST:
+    hint_words = words.strip()
+    if not hint_words or len(hint_words) > HINT_CHARS_MOST:
         raise Refusal(fault(Code.BAD_REQUEST, f"a hint has 1 to {HINT_CHARS_MOST} characters", "reason"))
     job = job_of(constellation, group)
     if job is None or job not in jobs_of(constellation):
@@ -247,7 +247,7 @@ def hint(work: Work, constellation: Constellation, group: str, words: str) -> No
     case = GoalCase(work, constellation, job)
     if len(case.run.turns) >= TURNS_MOST:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{group} has had {TURNS_MOST} turns"))
-    _hinted(case, said, by=work.by).emit(EventKind.GOAL_HINTED, note=said)
+    _with_hint(case, hint_words, by=work.by).emit(EventKind.GOAL_HINTED, note=hint_words)
 
 
 def make_step(
@@ -280,8 +280,8 @@ def make_step(
 
 def is_asked(constellation: Constellation | None, question: str) -> bool:
     """Tell whether a question, open or not, is one of a goal."""
-    found = constellation.questions.get(question) if constellation is not None else None
-    return found is not None and found.kind == KIND
+    record = constellation.questions.get(question) if constellation is not None else None
+    return record is not None and record.kind == KIND
 
 
 def on_unanswered(work: Work, item: TimerFired) -> None:

@@ -108,9 +108,9 @@ class GoalCase(msgspec.Struct, frozen=True):
     def with_run(self, **changes: Any) -> GoalCase:
         return self.with_job(goal=replace(self.run, **changes))
 
-    def with_turn(self, kind: str, note: str, **told: Any) -> GoalCase:
+    def with_turn(self, kind: str, note: str, **fields: Any) -> GoalCase:
         """Return the case with one more turn, which is the model's unless `by` names another author."""
-        turn = GoalTurn(at_ms=self.work.at_ms, kind=kind, note=note, **told)
+        turn = GoalTurn(at_ms=self.work.at_ms, kind=kind, note=note, **fields)
         return self.with_run(turns=[*self.run.turns, turn])
 
     def emit(self, kind: EventKind, *also: Put, note: str = "", by: str | None = None) -> None:
@@ -144,10 +144,10 @@ def is_open(constellation: Constellation, task: str) -> bool:
 
 def open_calls(constellation: Constellation, group: str) -> list[str]:
     """Return the calls of a goal that have not ended."""
-    found = [name for name in constellation.children.get(group, {}) if is_open(constellation, name)]
+    names = [name for name in constellation.children.get(group, {}) if is_open(constellation, name)]
     # The answer of an earlier round waits for no device.
     unmade = (goal_answer(group), TaskState.WAITING)
-    return [name for name in found if (name, constellation.tasks[name].state) != unmade]
+    return [name for name in names if (name, constellation.tasks[name].state) != unmade]
 
 
 def read_of_a_stranger(case: GoalCase) -> str:

@@ -41,14 +41,14 @@ def used(run: GoalRun) -> int:
 
 def same_call(constellation: Constellation, run: GoalRun, specs: Sequence[TaskSpec]) -> str:
     """Return why a step is not made: one of its calls was made as often as it may be."""
-    made: dict[tuple[str, str, str], int] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     for turn in steps_of(run):
         for task in turn.tasks:
             spec = constellation.specs.get(task)
             if spec is not None:
-                made[_call(spec)] = made.get(_call(spec), 0) + 1
+                counts[_call(spec)] = counts.get(_call(spec), 0) + 1
     for spec in specs:
-        if made.get(_call(spec), 0) >= SAME_CALL_MOST:
+        if counts.get(_call(spec), 0) >= SAME_CALL_MOST:
             return f"the same call of {spec.tool} for a third time"
     return ""
 
@@ -81,7 +81,7 @@ def _missed(constellation: Constellation, run: GoalRun, goal: Goal, at_ms: int) 
     """
     times = 1 + run.more
     spent_ms = goal.within_s * 1000 * times - (run.due_ms - at_ms)
-    told = {turn.note for turn in run.turns if turn.by == ENGINE}
+    warnings = {turn.note for turn in run.turns if turn.by == ENGINE}
     for milestone in goal.milestones:
         steps, within_s = milestone.steps * times, milestone.within_s * times
         if 0 < steps <= used(run):
@@ -91,7 +91,7 @@ def _missed(constellation: Constellation, run: GoalRun, goal: Goal, at_ms: int) 
         else:
             continue
         why = f"the milestone \u201c{milestone.says}\u201d is not reached within {bound}"
-        if why not in told and not _is_reached(constellation, run, milestone):
+        if why not in warnings and not _is_reached(constellation, run, milestone):
             return why
     return ""
 
@@ -118,16 +118,16 @@ def _half_used(job: Job, run: GoalRun, goal: Goal, at_ms: int) -> str:
     """Return the part of its budget of which a goal without a cited result has used half; each warns once."""
     times = 1 + run.more
     most = goal.steps * times
-    half, before = (most + 1) // 2, sum(turn.uses for turn in steps_of_before(run))
-    if most > 1 and used(run) >= half > before:
+    half_most, used_before = (most + 1) // 2, sum(turn.uses for turn in steps_of_before(run))
+    if most > 1 and used(run) >= half_most > used_before:
         return _half_of(f"{most} steps")
-    told = {turn.note for turn in run.turns if turn.by == ENGINE}
+    warnings = {turn.note for turn in run.turns if turn.by == ENGINE}
     parts = (
         (f"{goal.tokens * times} tokens", job.tokens * 2 >= goal.tokens * times),
         (f"{goal.micros * times / 1_000_000:.2f} dollars", 0 < goal.micros * times <= job.micros * 2),
         (f"{goal.within_s * times} s", (run.due_ms - at_ms) * 2 <= goal.within_s * 1000),
     )
-    return next((why for part, is_half in parts if is_half and (why := _half_of(part)) not in told), "")
+    return next((why for part, is_half in parts if is_half and (why := _half_of(part)) not in warnings), "")
 
 
 def _half_of(part: str) -> str:
@@ -144,9 +144,9 @@ def _news(constellation: Constellation, steps: Sequence[GoalTurn], recent: Seque
     seen: set[str] = set()
     for turn in steps:
         for task in turn.tasks:
-            found = _result(constellation, task)
-            if found and found not in seen:
-                seen.add(found)
+            result = _result(constellation, task)
+            if result and result not in seen:
+                seen.add(result)
                 if turn in recent:
                     return True
     return False

@@ -36,8 +36,8 @@ def against(case: GoalCase, finds: Sequence[FoundPart]) -> str:
         return f"a goal publishes at most {OF_GOAL_MOST} findings"
     for one in finds:
         if one.topic not in topics:
-            known = ", ".join(topics) or "none"
-            return f"{one.topic[:80]} is no topic that this goal may write about; there is {known}"
+            names = ", ".join(topics) or "none"
+            return f"{one.topic[:80]} is no topic that this goal may write about; there is {names}"
         why = _against_part(case.work.shard.fleet, constellation, group, one)
         if why:
             return why
@@ -45,16 +45,16 @@ def against(case: GoalCase, finds: Sequence[FoundPart]) -> str:
 
 
 def _against_part(fleet: Fleet, constellation: Constellation, group: str, one: FoundPart) -> str:
-    own = one.task in constellation.children.get(group, {}) and one.task != goal_answer(group)
-    record = constellation.tasks.get(one.task) if own else None
+    is_own_call = one.task in constellation.children.get(group, {}) and one.task != goal_answer(group)
+    record = constellation.tasks.get(one.task) if is_own_call else None
     if record is None or record.state is not TaskState.SUCCEEDED:
         return f"{one.task[:80]} is no call of this goal that has a result, so it is no finding"
     offer = fleet.tools.get(record.device or "", {}).get(constellation.specs[one.task].tool or "")
     if offer is None or not offer.effects:
         return f"{one.task} gives what its arguments say, so it shows nothing"
-    wrong = pointer_fault(one.pointer)
-    if wrong:
-        return wrong
+    fault_words = pointer_fault(one.pointer)
+    if fault_words:
+        return fault_words
     if fact(constellation, one.task, one.pointer) is not MISSING:
         return ""
     if is_known(constellation, one.task, one.pointer):
@@ -64,17 +64,17 @@ def _against_part(fleet: Fleet, constellation: Constellation, group: str, one: F
 
 def publish(case: GoalCase, finds: Sequence[FoundPart]) -> None:
     """Publish the findings of a turn; a part that is the newest of its topic already is not published twice."""
-    constellation, group, made_in = case.constellation, case.group, _round(case.job)
+    constellation, group, round_number = case.constellation, case.group, _round(case.job)
     for one in finds:
-        there = next(
+        newest = next(
             (
-                found
-                for found in reversed(constellation.findings.values())
-                if found.by == group and found.topic == one.topic
+                finding
+                for finding in reversed(constellation.findings.values())
+                if finding.by == group and finding.topic == one.topic
             ),
             None,
         )
-        if there is not None and (there.task, there.output, there.round) == (one.task, one.pointer, made_in):
+        if newest is not None and (newest.task, newest.output, newest.round) == (one.task, one.pointer, round_number):
             continue
         findings.put(case.work, constellation, topic=one.topic, task=one.task, output=one.pointer, by=group)
 

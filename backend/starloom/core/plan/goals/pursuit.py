@@ -68,7 +68,7 @@ def reconsider(work: Work, constellation: Constellation, group: str) -> None:
             # Another round, or a fork: its inputs may be made again first.
             _reconsider_waiting(work, constellation, group)
         else:
-            _go_on(GoalCase(work, constellation, job))
+            _continue(GoalCase(work, constellation, job))
 
 
 def _cancelled(work: Work, constellation: Constellation, group: str) -> None:
@@ -106,9 +106,9 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
         turns=turns,
     )
     job = Job(id=f"{KIND}-{number}", goal=run, kind=KIND, opened_ms=work.at_ms, tasks=[f"{group}/{record.round}"])
-    begun = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
+    expanded = replace(record, state=GroupState.EXPANDED, since_ms=work.at_ms, until_ms=0)
     case = GoalCase(work, constellation, job)
-    case.emit(EventKind.GOAL_BEGAN, ("group", group, begun), note=goal.aim[:200], by=ENGINE)
+    case.emit(EventKind.GOAL_BEGAN, ("group", group, expanded), note=goal.aim[:200], by=ENGINE)
     case.wake()
     case.arm()
 
@@ -140,17 +140,17 @@ def _steps_before_fork(work: Work, constellation: Constellation, group: str) -> 
     if any(job.kind == KIND and group_of(job) == group for job in constellation.jobs.values()):
         return None
     children = constellation.children.get(group, {})
-    found = []
+    turns = []
     for version in sorted(constellation.versions.values(), key=lambda one: one.number):
         tasks = [name for name in version.added if name in children and name != goal_answer(group)]
         if tasks:
-            found.append(
+            turns.append(
                 GoalTurn(at_ms=work.at_ms, kind=monitors.STEP, note=version.reason, tasks=tasks, uses=len(tasks))
             )
-    return found
+    return turns
 
 
-def _go_on(case: GoalCase) -> None:
+def _continue(case: GoalCase) -> None:
     state = case.job.state
     if state == STEPPING:
         if not any(is_open(case.constellation, task) for task in monitors.steps_of(case.run)[-1].tasks):
@@ -164,10 +164,10 @@ def _go_on(case: GoalCase) -> None:
 def _step_ended(case: GoalCase) -> None:
     """Let the model go on with the results of its step, or let the ladder decide."""
     stranger = read_of_a_stranger(case)
-    on = case.with_job(state="open", resumed_ms=case.work.at_ms).with_run(stranger=stranger)
-    on.emit(EventKind.GOAL_STEPPED, by=ENGINE)
-    if not asking.judged(on):
-        on.wake()
+    continued = case.with_job(state="open", resumed_ms=case.work.at_ms).with_run(stranger=stranger)
+    continued.emit(EventKind.GOAL_STEPPED, by=ENGINE)
+    if not asking.judged(continued):
+        continued.wake()
 
 
 def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:

@@ -33,31 +33,31 @@ def spread(
     """
     if len(calls) != 1:
         raise NoSpread(f"`for_each` takes one call, not {len(calls)}")
-    wrong = pointer_fault(over.pointer)
-    if wrong:
-        raise NoSpread(wrong)
+    fault_words = pointer_fault(over.pointer)
+    if fault_words:
+        raise NoSpread(fault_words)
     if over.task not in sources:
         raise NoSpread(f"{over.task[:80]} is no result of this goal; there are {', '.join(sources[:20]) or 'none'}")
-    found = fact(constellation, over.task, over.pointer)
+    entries = fact(constellation, over.task, over.pointer)
     where = f"{over.pointer[:100] or 'the result'} of {over.task}"
-    if not isinstance(found, list) or not found:
-        raise NoSpread(f"{where} is no list with entries" if found is not MISSING else f"{where} is not known here")
+    if not isinstance(entries, list) or not entries:
+        raise NoSpread(f"{where} is no list with entries" if entries is not MISSING else f"{where} is not known here")
     most = min(ENTRIES_MOST, left)
-    if len(found) > most:
-        raise NoSpread(f"{where} has {len(found)} entries, and a step may take {most}: narrow the list first")
+    if len(entries) > most:
+        raise NoSpread(f"{where} has {len(entries)} entries, and a step may take {most}: narrow the list first")
     try:
         args = parse(calls[0].args)
     except ValueError as error:
         raise NoSpread(str(error)) from error
-    return [replace(calls[0], args=canonical(_filled(args, entry, where))) for entry in found]
+    return [replace(calls[0], args=canonical(_filled(args, entry, where))) for entry in entries]
 
 
 def _filled(value: Any, entry: Any, where: str) -> Any:
     if isinstance(value, dict):
         if value.keys() == {"each"} and isinstance(value["each"], str):
-            found = point(entry, value["each"])
-            if found is MISSING:
+            field = point(entry, value["each"])
+            if field is MISSING:
                 raise NoSpread(f"an entry of {where} has nothing at {value['each'][:100]}")
-            return found
+            return field
         return {name: _filled(inner, entry, where) for name, inner in value.items()}
     return [_filled(inner, entry, where) for inner in value] if isinstance(value, list) else value

@@ -89,23 +89,23 @@ def _refuse(case: GoalCase, item: GoalProposed, why: str) -> None:
 
 
 def _refused(case: GoalCase, item: GoalProposed, why: str) -> GoalCase:
-    return case.with_turn(monitors.REFUSED, why[:1000], by=ENGINE, said=_said(item)[:SAID_CHARS_MOST])
+    return case.with_turn(monitors.REFUSED, why[:1000], by=ENGINE, said=_as_written(item)[:SAID_CHARS_MOST])
 
 
-def _said(item: GoalProposed) -> str:
+def _as_written(item: GoalProposed) -> str:
     """Return a proposal as the model wrote it, for its next turn."""
-    told: dict[str, Any] = {"kind": item.kind, "note": item.note, "to": item.to}
+    fields: dict[str, Any] = {"kind": item.kind, "note": item.note, "to": item.to}
     if item.calls:
-        told["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
+        fields["calls"] = [{"args": _value(call.args), "device": call.device, "tool": call.tool} for call in item.calls]
     if item.value is not None:
-        told["value"] = _value(item.value)
+        fields["value"] = _value(item.value)
     if item.each_of is not None:
-        told["for_each"] = {"pointer": item.each_of.pointer[:200], "task": item.each_of.task[:200]}
+        fields["for_each"] = {"pointer": item.each_of.pointer[:200], "task": item.each_of.task[:200]}
     if item.finds:
-        told["finds"] = [
+        fields["finds"] = [
             {"pointer": one.pointer[:200], "task": one.task[:200], "topic": one.topic[:80]} for one in item.finds[:10]
         ]
-    return canonical({name: value for name, value in told.items() if value not in ("", None)})
+    return canonical({name: value for name, value in fields.items() if value not in ("", None)})
 
 
 def _value(text: str) -> Any:
@@ -122,15 +122,15 @@ def _reasons(faults: Sequence[Fault]) -> str:
 
 def _step(case: GoalCase, item: GoalProposed) -> None:
     constellation, group, run = case.constellation, case.group, case.run
-    most, made = steps_most(case.goal, run), monitors.used(run)
-    if made >= most:
+    most, used = steps_most(case.goal, run), monitors.used(run)
+    if used >= most:
         asking.exhausted(case, f"its {most} steps are used up")
         return
     if not 1 <= len(item.calls) <= envelope.CALLS_MOST:
         _refuse(case, item, f"a step has 1 to {envelope.CALLS_MOST} calls")
         return
     try:
-        calls = _calls(constellation, group, item, most - made)
+        calls = _calls(constellation, group, item, most - used)
     except spreading.NoSpread as error:
         _refuse(case, item, str(error))
         return
@@ -179,13 +179,13 @@ def _calls(constellation: Constellation, group: str, item: GoalProposed, left: i
 def _names(constellation: Constellation, group: str, count: int) -> list[str]:
     """Return the names of the next calls of a goal; one that was used is not used again."""
     number = 1
-    found: list[str] = []
-    while len(found) < count:
+    names: list[str] = []
+    while len(names) < count:
         name = f"{group}.{number}"
         if name not in constellation.specs and f"{name}/1" not in constellation.attempts:
-            found.append(name)
+            names.append(name)
         number += 1
-    return found
+    return names
 
 
 def _make(case: GoalCase, item: GoalProposed, specs: list[TaskSpec], asks: list[str]) -> None:
@@ -248,9 +248,9 @@ def _answer_task(case: GoalCase, name: str, note: str) -> TaskRecord:
 
 def _refuse_answer(case: GoalCase, item: GoalProposed, why: str) -> None:
     """Send an answer of a tier back once with the reason; a second one that is not taken is a stall."""
-    own = tiers.turns_of(case.run)
-    before = [turn for turn in own if turn.kind == monitors.REFUSED and '"kind":"answer"' in turn.said]
-    if not before:
+    turns = tiers.turns_of(case.run)
+    refused = [turn for turn in turns if turn.kind == monitors.REFUSED and '"kind":"answer"' in turn.said]
+    if not refused:
         _refuse(case, item, why)
         return
     asking.stalled(_refused(case, item, why), f"its answer was refused again: {why}")
@@ -264,25 +264,25 @@ def _against_answer(constellation: Constellation, group: str, goal: Goal, item: 
         value = parse(item.value)
     except ValueError as error:
         return str(error)
-    wrong = misfit_of(goal.gives, value)
-    if wrong:
-        return f"the value has not the types of the goal: {wrong}"
+    misfit = misfit_of(goal.gives, value)
+    if misfit:
+        return f"the value has not the types of the goal: {misfit}"
     for check in goal.until:
         expected = parse(check.value) if check.value is not None else None
         if not holds(check.op, point(value, check.output), expected):
-            said = f" {check.value}" if check.value is not None else ""
-            return f"the answer does not meet its condition `{check.output} {check.op}{said}`"
+            value_words = f" {check.value}" if check.value is not None else ""
+            return f"the answer does not meet its condition `{check.output} {check.op}{value_words}`"
     sources = _evidence(constellation, group)
     if sources and not item.cites:
         return f"it cites no result; there are {', '.join(sources[:20])}"
     for cite in item.cites:
         if cite.task not in sources:
             return f"{cite.task[:80]} is no result that it can cite; there are {', '.join(sources[:20]) or 'none'}"
-        wrong = pointer_fault(cite.pointer) or ""
+        misfit = pointer_fault(cite.pointer) or ""
         attempt = constellation.last_attempt(cite.task)
         inline = attempt.value if attempt is not None else None
-        if wrong or (inline is not None and point(parse(inline), cite.pointer) is MISSING):
-            return wrong or f"{cite.task} has nothing at {cite.pointer[:100]}"
+        if misfit or (inline is not None and point(parse(inline), cite.pointer) is MISSING):
+            return misfit or f"{cite.task} has nothing at {cite.pointer[:100]}"
     return ""
 
 

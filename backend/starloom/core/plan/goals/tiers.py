@@ -40,13 +40,13 @@ def check(names: Sequence[str]) -> None:
 def at_claim(job: Job, names: Sequence[str]) -> Job:
     """Return the job of a goal with the tiers of the worker that claims it; one that has begun never goes down."""
     run = run_of(job)
-    known = list(names) if len(names) > 1 else []
+    tiers = list(names) if len(names) > 1 else []
     tier = run.tier
-    if not known:
+    if not tiers:
         tier = TIERS[-1] if tier else ""
-    elif tier not in known:
-        tier = known[-1] if tier or job.claims else known[0]
-    return replace(job, goal=replace(run, tier=tier, tiers=known))
+    elif tier not in tiers:
+        tier = tiers[-1] if tier or job.claims else tiers[0]
+    return replace(job, goal=replace(run, tier=tier, tiers=tiers))
 
 
 def next_of(run: GoalRun) -> str:
@@ -60,14 +60,14 @@ def counted(job: Job) -> Job:
     run = run_of(job)
     if not run.tier:
         return job
-    made = {**run.turns_by, run.tier: run.turns_by.get(run.tier, 0) + 1}
-    return replace(job, goal=replace(run, turns_by=made))
+    turns_by = {**run.turns_by, run.tier: run.turns_by.get(run.tier, 0) + 1}
+    return replace(job, goal=replace(run, turns_by=turns_by))
 
 
 def turns_of(run: GoalRun) -> list[GoalTurn]:
     """Return the turns since the present tier began."""
-    begun = [at for at, turn in enumerate(run.turns, start=1) if turn.kind == monitors.ESCALATED]
-    return run.turns[begun[-1] :] if begun else run.turns
+    begins = [at for at, turn in enumerate(run.turns, start=1) if turn.kind == monitors.ESCALATED]
+    return run.turns[begins[-1] :] if begins else run.turns
 
 
 def handed_over(run: GoalRun) -> bool:
@@ -78,7 +78,7 @@ def handed_over(run: GoalRun) -> bool:
 def escalate(case: GoalCase, why: str, *, by: str) -> None:
     """Have the next tier go on with a goal; the monitors begin at this turn, and nothing that was used is forgotten."""
     tier = next_of(case.run)
-    risen = case.with_turn(monitors.ESCALATED, why, by=by, tier=tier)
+    escalated = case.with_turn(monitors.ESCALATED, why, by=by, tier=tier)
     answered = answers_made(case.constellation, case.group)
-    risen = risen.with_run(answered=answered, since=len(risen.run.turns), tier=tier)
-    back_to_work(risen, EventKind.GOAL_ESCALATED, f"{tier} goes on: {why}", by=by)
+    escalated = escalated.with_run(answered=answered, since=len(escalated.run.turns), tier=tier)
+    back_to_work(escalated, EventKind.GOAL_ESCALATED, f"{tier} goes on: {why}", by=by)

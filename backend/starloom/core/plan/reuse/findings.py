@@ -83,8 +83,8 @@ def _finding(work: Work, constellation: Constellation, topic: str, task: str, ou
     if value is not MISSING:
         text = canonical(value)
         size, digest = len(text.encode()), hashlib.sha256(text.encode()).hexdigest()
-        kept = sum(one.bytes for one in constellation.findings.values() if one.value is not None)
-        if size > VALUE_BYTES_MOST or kept + size > VALUES_BYTES_MOST:
+        bytes_before = sum(one.bytes for one in constellation.findings.values() if one.value is not None)
+        if size > VALUE_BYTES_MOST or bytes_before + size > VALUES_BYTES_MOST:
             text = None
     elif attempt is not None and attempt.artifact is not None:
         size, digest = size_left_out(attempt, output), attempt.artifact
@@ -124,23 +124,23 @@ def take(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskR
     """
     took: dict[str, str] = {}
     lacking: list[Input] = []
-    looks = False
+    is_made_again = False
     for item in spec.inputs:
         if not item.topic:
             continue
-        found = newest(constellation, item.topic)
-        if found is not None and item.fresh_s and work.at_ms - found[1].at_ms > item.fresh_s * 1000:
-            if look_again(work, constellation, record, spec.id, found[1]):
-                looks = True
+        finding = newest(constellation, item.topic)
+        if finding is not None and item.fresh_s and work.at_ms - finding[1].at_ms > item.fresh_s * 1000:
+            if look_again(work, constellation, record, spec.id, finding[1]):
+                is_made_again = True
                 continue
-            found = None
-        if found is not None:
-            took[item.name] = found[0]
+            finding = None
+        if finding is not None:
+            took[item.name] = finding[0]
         elif item.otherwise is not None:
             took[item.name] = ""
         else:
             lacking.append(item)
-    if looks:
+    if is_made_again:
         return None
     if lacking:
         _skip(work, constellation, spec, record, lacking[0])
@@ -172,7 +172,7 @@ def look_again(work: Work, constellation: Constellation, record: TaskRecord, rea
     first = constellation.specs.get(source.again_of or source.id, source)
     if is_kept_from(work.shard.fleet.devices[old.device or ""], first.device or Selector()):
         return False
-    made = TaskSpec(
+    new_spec = TaskSpec(
         again_of=source.again_of or source.id,
         args=source.args,
         changed_in=0,
@@ -189,7 +189,7 @@ def look_again(work: Work, constellation: Constellation, record: TaskRecord, rea
     )
     why = f"{old.topic} is {(work.at_ms - old.at_ms) // 1000} s old, and {reader} needs it fresh"
     try:
-        apply_edit(work, constellation, [AddTask(spec=made)], author=ENGINE, reason=why, trigger="finding")
+        apply_edit(work, constellation, [AddTask(spec=new_spec)], author=ENGINE, reason=why, trigger="finding")
     except Refusal as refusal:
         # The plan has no room for it, or a person edits these tasks: then nothing is taken that is too old.
         work.ignore(f"a call could not be made again: {refusal}"[:200])

@@ -55,7 +55,7 @@ def keep(work: Work, constellation: Constellation, task: str) -> None:
     except Unkeyed:
         return
     access = work.shard.access
-    kept = KeptResult(
+    result = KeptResult(
         at_ms=work.at_ms,
         constellation=constellation.name,
         detail=ended.detail,
@@ -64,7 +64,7 @@ def keep(work: Work, constellation: Constellation, task: str) -> None:
         terms=_terms(work.shard.fleet, ended.device, spec.tool or ""),
         value=ended.value or "",
     )
-    puts: list[Put] = [("kept", key, kept)]
+    puts: list[Put] = [("kept", key, result)]
     if key not in access.kept and len(access.kept) >= most:
         by_age = sorted(access.kept, key=lambda old: (access.kept[old].at_ms, old))
         puts = [*(("kept", old, None) for old in by_age[: len(by_age) - most + most // 16 + 1]), *puts]
@@ -81,36 +81,36 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     if constellation.head.state is not ConstellationState.ACTIVE or spec.not_before is not None:
         return False
     try:
-        kept = work.shard.access.kept.get(key_of(constellation, spec))
+        result = work.shard.access.kept.get(key_of(constellation, spec))
     except Unkeyed:
         return False
-    if kept is None or work.at_ms - kept.at_ms > spec.reuse.fresh_s * 1000:
+    if result is None or work.at_ms - result.at_ms > spec.reuse.fresh_s * 1000:
         return False
     fleet = work.shard.fleet
-    if not _stands(fleet, spec, kept.device) or kept.terms != _terms(fleet, kept.device, spec.tool or ""):
+    if not _stands(fleet, spec, result.device) or result.terms != _terms(fleet, result.device, spec.tool or ""):
         return False
-    if not _may_tell(fleet, constellation, spec, kept) or not _meets_checks(spec, kept.value):
+    if not _may_tell(fleet, constellation, spec, result) or not _meets_checks(spec, result.value):
         return False
     attempt = Attempt(
-        bytes=len(kept.value.encode()),
-        detail=kept.detail,
-        device=kept.device,
+        bytes=len(result.value.encode()),
+        detail=result.detail,
+        device=result.device,
         effect=EffectSeen.NONE,
         end=AttemptEnd.OK,
         ended_ms=work.at_ms,
         incarnation=work.shard.incarnation,
         leased_ms=work.at_ms,
-        origin=kept.constellation,
-        origin_ms=kept.at_ms,
-        origin_task=kept.task,
+        origin=result.constellation,
+        origin_ms=result.at_ms,
+        origin_task=result.task,
         repeatability=Repeatability.PURE,
         round=record.round,
         started_ms=work.at_ms,
-        value=kept.value,
+        value=result.value,
         why="its result was taken over",
     )
-    done = moved(work, record, TaskState.SUCCEEDED, attempt=1, checked=bool(spec.checks), device=kept.device)
-    note = f"from {kept.task.rpartition('/')[0]} of {kept.constellation}"
+    done = moved(work, record, TaskState.SUCCEEDED, attempt=1, checked=bool(spec.checks), device=result.device)
+    note = f"from {result.task.rpartition('/')[0]} of {result.constellation}"
     also: Put = ("attempt", f"{spec.id}/1", attempt)
     change_task(work, constellation, spec.id, EventKind.TASK_REUSED, done, also, note=note, by=ENGINE)
     work.rules_due.append((constellation.name, spec.id, "succeeded"))
@@ -149,28 +149,28 @@ def _is_reusable(spec: TaskSpec, offer: ToolOffer) -> bool:
     return Effect.READ not in offer.effects or spec.reuse.key is not None
 
 
-def _may_tell(fleet: Fleet, constellation: Constellation, spec: TaskSpec, kept: KeptResult) -> bool:
+def _may_tell(fleet: Fleet, constellation: Constellation, spec: TaskSpec, result: KeptResult) -> bool:
     """Tell whether the key of a call that looks at its device comes from that very device.
 
     Another device could name an old hash, and so keep this one from being looked at.
     """
-    offer = fleet.tools[kept.device][spec.tool or ""]
+    offer = fleet.tools[result.device][spec.tool or ""]
     if Effect.READ not in offer.effects or offer.name in PROGRAMS:
         return True
-    return list_devices(constellation, spec) == {kept.device}
+    return list_devices(constellation, spec) == {result.device}
 
 
 def _terms(fleet: Fleet, device: str, tool: str) -> str:
     """Return the hash of all that a device said about a tool and allows: with other words an old result is void."""
-    known, offer = fleet.devices[device], fleet.offers[device]
-    told = msgspec.to_builtins(fleet.tools[device][tool])
-    text = canonical([sorted(offer.grants), str(known.profile), told, known.version])
+    record, offer = fleet.devices[device], fleet.offers[device]
+    offer_values = msgspec.to_builtins(fleet.tools[device][tool])
+    text = canonical([sorted(offer.grants), str(record.profile), offer_values, record.version])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _meets_checks(spec: TaskSpec, value: str) -> bool:
-    found = parse(value)
+    output = parse(value)
     return all(
-        holds(check.op, point(found, check.output), parse(check.value) if check.value is not None else None)
+        holds(check.op, point(output, check.output), parse(check.value) if check.value is not None else None)
         for check in spec.checks
     )

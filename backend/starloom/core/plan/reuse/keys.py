@@ -35,15 +35,15 @@ def key_of(constellation: Constellation, spec: TaskSpec) -> str:
     if any(one.topic for one in spec.inputs):
         raise Unkeyed("a finding is another one in each run")
     item = _item_of(constellation, spec)
-    given = {one.name: list(_given(constellation, one.source, one.output)) for one in spec.inputs}
-    if spec.tool in PROGRAMS and _FILES in given:
-        given[_FILES] = [_timeless(value) for value in given[_FILES]]
+    inputs = {one.name: list(_input_values(constellation, one.source, one.output)) for one in spec.inputs}
+    if spec.tool in PROGRAMS and _FILES in inputs:
+        inputs[_FILES] = [_timeless(value) for value in inputs[_FILES]]
     text = canonical(
         {
             "args": _filled(parse(spec.args), item),
             "device": encode_entity(spec.device or ANY).decode(),
             "form": FORM,
-            "inputs": given,
+            "inputs": inputs,
             "key": _filled(parse(spec.reuse.key), item) if spec.reuse is not None and spec.reuse.key else None,
             "person": who(constellation.head.author),
             "tool": spec.tool or "",
@@ -61,12 +61,12 @@ def list_devices(constellation: Constellation, spec: TaskSpec) -> frozenset[str]
     each = family.for_each if family is not None else None
     if each is None or each.source is None:
         return frozenset()
-    found: set[str] = set()
+    devices: set[str] = set()
     for task in successes(constellation, each.source):
         attempt = constellation.last_attempt(task)
         marked = constellation.tasks[task].marked is not None
-        found.add("" if marked or attempt is None else attempt.device)
-    return frozenset(found)
+        devices.add("" if marked or attempt is None else attempt.device)
+    return frozenset(devices)
 
 
 def _item_of(constellation: Constellation, spec: TaskSpec) -> Any:
@@ -76,7 +76,7 @@ def _item_of(constellation: Constellation, spec: TaskSpec) -> Any:
     return parse(stored.value) if stored is not None else MISSING
 
 
-def _given(constellation: Constellation, source: str, output: str) -> Iterator[Any]:
+def _input_values(constellation: Constellation, source: str, output: str) -> Iterator[Any]:
     """Yield a value for each result that an input reads; a long one is known by the hash of the file that holds it."""
     for task in successes(constellation, source):
         value = fact(constellation, task, output)
@@ -103,10 +103,10 @@ def _filled(value: Any, item: Any) -> Any:
     """Return a value with the fields of the item in the places of its `each` nodes."""
     if isinstance(value, dict):
         if value.keys() == {"each"}:
-            found = point(item, str(value["each"])) if item is not MISSING else MISSING
-            if found is MISSING:
+            field = point(item, str(value["each"])) if item is not MISSING else MISSING
+            if field is MISSING:
                 raise Unkeyed(f"the item has nothing at {value['each']}")
-            return found
+            return field
         return {name: _filled(inner, item) for name, inner in value.items()}
     if isinstance(value, list):
         return [_filled(inner, item) for inner in value]
