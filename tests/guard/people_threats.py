@@ -184,4 +184,11 @@ PEOPLE_THREATS = (
         "a cursor is read in one place, which takes what a store takes and refuses the rest",
         ("tests/guard/test_odd_cursors.py::test_t312_",),
     ),
+    Threat(
+        "T313",
+        "somebody at the hub allows a call in the moment in which the device's owner denies it there, and their answer"
+        " replaces the owner's",
+        "a question is read and answered under one lock of the device's folder: the first answer counts",
+        ("tests/device_agents/policy/test_approvals.py::test_t313_",),
+    ),
 )
