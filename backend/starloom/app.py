@@ -661,7 +661,7 @@ async def serve(settings: Settings) -> None:
                 _log.warning("event=model_unusable reason=%s hint=%s", fault.reason, fault.hint)
             await _Server(config, running).serve()
             if running.owning.done():
-                raise SuccessionDied(f"the hub can no longer own or follow the shard ({running.owning.exception()!r})")
+                raise SuccessionDied(f"the hub can no longer own or follow the shard ({running.owning.exception()})")
         finally:
             local_file.unlink(missing_ok=True)
             await own.close()

@@ -388,7 +388,7 @@ async def test_nobody_asks_an_owner_that_is_not_there_for_ever() -> None:
             await asked(two, RemoteInbox(two.other.store.inbox, answer_within_s=0.05).ask(submit("c1")))
 
 
-async def test_a_follower_that_dies_ends_the_succession_and_no_takeover_waits_for_it() -> None:
+async def test_a_follower_that_dies_ends_the_succession_and_no_takeover_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     async with pair() as two:
         running, succession = two.other.running, two.other.succession
         assert running is not None
@@ -398,7 +398,7 @@ async def test_a_follower_that_dies_ends_the_succession_and_no_takeover_waits_fo
         async def dies(_: object) -> None:
             raise Damaged("a commit cannot be read")
 
-        succession.follower._publish = dies  # type: ignore[method-assign, assignment]
+        monkeypatch.setattr(succession.follower, "_publish", dies)
         await two.hub(two.one).join("one")
         await two.clock.turn(1_000)
         for task in (catching_up, running):

@@ -211,4 +211,11 @@ PEOPLE_THREATS = (
         " the owner allowed to the other",
         "nothing is allowed from before the record of the new hub until its policy is written",
     ),
+    Threat(
+        "T317",
+        "somebody at the hub allows a call in the moment in which the device's owner denies it there, and their answer"
+        " replaces the owner's",
+        "a question is read and answered under one lock of the device's folder: the first answer counts",
+        ("tests/device_agents/policy/test_approvals.py::test_t317_",),
+    ),
 )

@@ -340,9 +340,7 @@ def test_where_its_owner_says_so_a_person_at_the_hub_answers_once(home: AgentHom
     assert again(allowance).asks
 
 
-def test_of_an_answer_here_and_one_at_the_hub_the_first_counts(
-    home: AgentHome, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_t317_of_answers_here_and_at_the_hub_the_first_counts(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
     allowance, ask = frames_of(home, answers="hub")
 
     def once_it_is_denied_here(folder: Path) -> AbstractContextManager[None]:
@@ -356,7 +354,7 @@ def test_of_an_answer_here_and_one_at_the_hub_the_first_counts(
     assert (denied.allowed, denied.asks) == (False, False)
 
 
-def test_no_two_processes_answer_at_once(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_t317_no_two_processes_answer_at_once(home: AgentHome, monkeypatch: pytest.MonkeyPatch) -> None:
     allowance, ask = frames_of(home, answers="hub")
 
     def written(path: Path, data: bytes) -> None:
