@@ -10,8 +10,9 @@ import msgspec
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
 from starloom.core.state.invariants import check, check_touched
-from starloom.core.state.model import Constellation, Shard, ShardSettings
+from starloom.core.state.model import Constellation, Shard
 from starloom.core.state.orders import Answer, ArmTimer, SendCancel, SendDispatch
+from starloom.core.state.settings import ShardSettings
 from starloom.core.state.work import Work
 from starloom.core.step import step
 from starloom_protocol.records.edits import EditOperation, LoweredPlan

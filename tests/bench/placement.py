@@ -18,7 +18,7 @@ from typing import Any
 
 from starloom.core.placement import finish
 from starloom.core.state import inputs as i
-from starloom.core.state.model import ShardSettings
+from starloom.core.state.settings import ShardSettings
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.forecast.runs import Foreseen, foresee
 from starloom_protocol.records.entities import Policy, ToolOffer

@@ -11,8 +11,8 @@ from starloom.core.clock.timers import due_moments
 from starloom.core.people.approvals.need import seen_hash
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom.core.state.model import ShardSettings
 from starloom.core.state.orders import Answer
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Principal, Token
 from starloom_protocol.records.schedules import Schedule

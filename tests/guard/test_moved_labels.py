@@ -8,7 +8,7 @@ from starloom.core.answer.open_questions import open_questions
 from starloom.core.people.approvals.need import changing_calls, seen_hash
 from starloom.core.people.approvals.questions import OTHER_DEVICES
 from starloom.core.state import inputs as i
-from starloom.core.state.model import ShardSettings
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.edits import Reassign, RemoveDependency
 from starloom_protocol.records.entities import ForEach, Policy, Selector
 from starloom_protocol.records.specs import Approved

@@ -19,8 +19,9 @@ import msgspec
 from msgspec.structs import replace
 
 from starloom.core.state.inputs import AnyInput
-from starloom.core.state.model import Shard, ShardSettings
+from starloom.core.state.model import Shard
 from starloom.core.state.orders import DURABLE
+from starloom.core.state.settings import ShardSettings
 from starloom.core.state.work import Work
 from starloom.engine.inputs.inbox import EngineInbox, obstacle_of
 from starloom.engine.ownership import Owning

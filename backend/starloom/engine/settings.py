@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from starloom.core.clock.retention import HistoryLimits
-from starloom.core.state.model import ShardSettings
+from starloom.core.state.settings import ShardSettings
 
 QUIET_LEAST_MS = 5_000
 """A client whose wait has ended reads the answer with its next request, which comes within seconds."""

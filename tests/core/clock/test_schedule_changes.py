@@ -12,8 +12,9 @@ from starloom.core.clock.schedules import PLAN_BYTES_MOST, work_digest
 from starloom.core.rights.consent import beyond
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
-from starloom.core.state.model import Constellation, ShardSettings
+from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
+from starloom.core.state.settings import ShardSettings
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.plan import plan_hash
 from starloom_protocol.records.edits import LoweredPlan

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from starloom.core.clock.timers import due_moments, is_stale
 from starloom.core.state import inputs as i
-from starloom.core.state.model import Constellation, ShardSettings
+from starloom.core.state.model import Constellation
 from starloom.core.state.orders import Answer
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.edits import AddTask, EditOperation, LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import ForEach, Policy, Question, RuleRecord, Selector, TaskSpec, ToolOffer
 from starloom_protocol.values import canonical, list_key

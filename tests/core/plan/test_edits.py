@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.state.model import ShardSettings
 from starloom.core.state.orders import Answer
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.model import ShardSettings
 from starloom.core.state.orders import SendFetch
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Choice, ForEach, Selector
 from starloom_protocol.vocabulary import Code, Gate, Need, Outcome

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.model import Constellation, ShardSettings
+from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendDispatch
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.edits import (
     AddDependency,
     AddTask,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom.core.state.model import Constellation, ShardSettings
+from starloom.core.state.model import Constellation
+from starloom.core.state.settings import ShardSettings
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.entities import ToolOffer
 from starloom_protocol.records.specs import OtherCall, Timeouts

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from starloom.core.placement.pace import COUNT_MOST, OCTAVE, log_of
 from starloom.core.rights.spending import goal_name, run_name, with_sample
 from starloom.core.state import inputs as i
-from starloom.core.state.model import ShardSettings
+from starloom.core.state.settings import ShardSettings
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.goals import Goal
 from starloom_protocol.records.models import Spending

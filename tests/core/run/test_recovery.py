@@ -9,7 +9,7 @@ from starloom.core.answer.why import explain
 from starloom.core.run.attempts import absence_of, patience_most_ms
 from starloom.core.run.recovery import backoff_ms
 from starloom.core.state import inputs as i
-from starloom.core.state.model import PATIENCE_MOST_MS as MOST
+from starloom.core.state.settings import PATIENCE_MOST_MS as MOST
 from starloom.core.state.work import Work
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.edits import AddTask, RemoveTask

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from starloom.core.state.tool_sets import ToolSets
+from starloom.core.state.model import ToolSets
 from starloom_protocol.records.entities import Offer, ToolOffer
 
 

@@ -25,7 +25,8 @@ from starloom.core.rights.call_effects import FILES_WRITE
 from starloom.core.run import hedging, verification
 from starloom.core.run.attempts import absence_of
 from starloom.core.state.apply import load
-from starloom.core.state.model import Constellation, Fleet, Shard, ShardSettings
+from starloom.core.state.model import Constellation, Fleet, Shard
+from starloom.core.state.settings import ShardSettings
 from starloom.core.state.task_needs import allow_line, missing, needs_in, set_line
 from starloom.core.state.tasks.findings import taken
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person

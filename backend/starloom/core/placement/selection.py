@@ -103,12 +103,11 @@ def pick(
     spared for its owner, a device of those whose values it takes, expected finish, location of the inputs, least load,
     name. Reads `demand.free`, see `_free`.
     """
-    fleet, feasible = shard.fleet, demand.feasible
-    doubted, used = fleet.health, fleet.used
+    fleet, feasible, used = shard.fleet, demand.feasible, shard.fleet.used
     lying = inputs_of(constellation, spec) if spec.inputs else {}
     whole = sum(size for _count, size in lying.values()) if lying else 0
     paced = paced_of(fleet, demand, size_of(whole) if whole else 0) if fleet.paces else None
-    if not (record.attempt or lying or doubted or shard.settings.random_placement):
+    if not (record.attempt or lying or fleet.health or shard.settings.random_placement):
         if paced is None:
             return _least_busy(fleet, spec, demand, {})
         # No device is worth a wait where all finish within the same moment, nor is one before another.
@@ -123,7 +122,7 @@ def pick(
     for place in demand.free:
         device, slots, is_spared, _idle_rank = feasible[place]
         load = used.get(device, 0) * WHOLE_LOAD // slots
-        trust = (_trust(doubted.get(device)) if doubted else 0) + is_spared
+        trust = (_trust(fleet.health.get(device)) if fleet.health else 0) + is_spared
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         at_hand = lying.get(device, _NOTHING)[0] if lying else 0

@@ -25,8 +25,9 @@ from starloom.core.state.inputs import (
     ResultReported,
     StartedReported,
 )
-from starloom.core.state.model import Constellation, Fleet, ShardSettings
+from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
+from starloom.core.state.settings import ShardSettings
 from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import TASK_TABLE, Trigger, Verdict, look_up
 from starloom.core.state.work import Case, Work, change_task, close_question, moved, present, task_timer, unattend

@@ -1,7 +1,7 @@
 """The state of a shard and the batch that changes it. Knows no rule about devices, plans or people.
 
-model         the shard: fleet, access and constellations as maps of entities, with derived indexes
-tool_sets     the tools that devices offer, each held once
+model         the shard: fleet, access and constellations as maps of entities, with derived indexes; tools held once
+settings      the limits and durations that decisions need
 apply         the only code that changes the model: put a record, keep the indexes, undo
 inputs        requests, reports, timers       orders       requests to the edge
 work          one batch: its events, orders and answers, the undoing of an input, the case of an attempt

@@ -1,15 +1,20 @@
 """The model of the shard in memory: entities by kind and id, and indexes derived from them.
 
 Only `apply` writes here. Indexes are functions of the entities: never stored, never hashed, rebuilt on load.
-Nothing iterates a set; maps keep insertion order.
+Nothing iterates a set; maps keep insertion order. An offer with all built-in tools takes half a megabyte as records,
+and the devices of a fleet offer much the same, so each tool is held once (`ToolSets`).
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from starloom.core.state.tool_sets import ToolSets
+import msgspec
+from msgspec.structs import replace
+
+from starloom.core.state.settings import ShardSettings
 from starloom_protocol.records.approvals import DeviceAsks, Standing
 from starloom_protocol.records.entities import (
     Attempt,
@@ -118,7 +123,15 @@ class Tally:
 
 
 class Progress:
-    """The counts of a constellation's tasks that ended, without those by which the planner looked."""
+    """The counts of a constellation's tasks that ended, without those by which the planner looked.
+
+    devices  by device, how many tasks succeeded on it
+    paces    by tool, how many of its tasks succeeded, and the milliseconds that they took together
+    hedges   the tasks that have a hedge
+    looks    the tasks by which the planner looked
+    reused   the tasks that took over an earlier result
+    broken   the attempts that ended in a timeout or in an error that may pass
+    """
 
     __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "looks", "paces", "reused", "succeeded")
 
@@ -128,21 +141,43 @@ class Progress:
         self.checked = 0
         self.failed: dict[str, None] = {}
         self.devices: dict[str, int] = {}
-        """By device, how many tasks succeeded on it."""
         self.paces: dict[str, tuple[int, int]] = {}
-        """By tool, how many of its tasks succeeded, and the milliseconds that they took together."""
         self.hedges = 0
-        """The tasks that have a hedge."""
         self.looks = 0
-        """The tasks by which the planner looked."""
         self.reused = 0
-        """The tasks that took over an earlier result."""
         self.broken = 0
-        """The attempts that ended in a timeout or in an error that may pass."""
 
 
 class Constellation(Stream):
-    """A constellation's entities, and the indexes that `apply` derives from them."""
+    """A constellation's entities, and the indexes that `apply` derives from them.
+
+    head            the constellation's own record, present from its first event on
+    approved        the devices that were approved for a tool and a selector
+    approved_keys   A digest of each set of approved devices, which stands for the set in the keys of demands
+    gate            the state of each dependency
+    undecided       by task, how many of its gates are undecided
+    shut            by task, how many of its gates are shut
+    choosing        the tasks that have other calls
+    children        by group, its tasks and groups, in order
+    families        by root, the groups and tasks that are made for the items of one list
+    parked          by group, the ready tasks that wait for room in it
+    rank            by task, the length of the longest path that begins with it (`tasks.graph`)
+    tool_ms         the expected milliseconds of each tool, as the head has them
+    ready           the tasks in the state `ready`
+    held            the slots that tasks hold
+    demands         the demands in which tasks wait
+    served          the shard's `order` when a task last got a slot, or when the first one joined a queue
+    relisting       the roots of families whose list is being made again
+    returning       the groups that wait for devices to come back
+    moments         the ready tasks that wait for a moment
+    tapped          the running tasks that wait for a tap
+    lists           by source, the dependencies whose families are made from its output
+    read            by source, the dependencies for which the core reads a part of its result
+    rules_by_task   by task, the rules of the plan that wait for one of its events
+    unknown         the tasks of which nobody knows whether they ran
+    awaiting_facts  the dependencies that need a fact of a finished result which only its device can read
+    unfinished_top  the unfinished tasks and groups that are in no group
+    """
 
     __slots__ = (
         "approved",
@@ -207,63 +242,37 @@ class Constellation(Stream):
         self.jobs = cast(dict[str, Job], tables["job"])
         self.drafts = cast(dict[str, Draft], tables["draft"])
         self.head: Head
-        """The constellation's own record, present from its first event on."""
         self.approved: dict[tuple[str, bytes], frozenset[str]] = {}
-        """The devices that were approved for a tool and a selector."""
         self.approved_keys: dict[frozenset[str], bytes] = {}
-        """A digest of each set of approved devices, which stands for the set in the keys of demands."""
         self.outgoing: dict[str, dict[str, Dependency]] = {}
         self.incoming: dict[str, dict[str, Dependency]] = {}
         self.gate: dict[str, GateState] = {}
-        """The state of each dependency."""
         self.undecided: dict[str, int] = {}
-        """By task, how many of its gates are undecided."""
         self.shut: dict[str, int] = {}
-        """By task, how many of its gates are shut."""
         self.choosing: dict[str, None] = {}
-        """The tasks that have other calls."""
         self.children: dict[str, dict[str, None]] = {}
-        """By group, its tasks and groups, in order."""
         self.families: dict[str, dict[str, None]] = {}
-        """By root, the groups and tasks that are made for the items of one list."""
         self.tally: dict[str, Tally] = {}
         self.parked: dict[str, dict[str, None]] = {}
-        """By group, the ready tasks that wait for room in it."""
         self.progress = Progress()
         self.rank: dict[str, int] = {}
-        """By task, the length of the longest path that begins with it (`tasks.graph`)."""
         self.tool_ms: dict[str, int] = {}
-        """The expected milliseconds of each tool, as the head has them."""
         self.ready = 0
-        """The tasks in the state `ready`."""
         self.held = 0
-        """The slots that tasks hold."""
         self.demands: dict[tuple[str, bytes], Demand] = {}
-        """The demands in which tasks wait."""
         self.served = 0
-        """The shard's `order` when a task last got a slot, or when the first one joined a queue."""
         self.relisting: dict[str, None] = {}
-        """The roots of families whose list is being made again."""
         self.returning: dict[str, None] = {}
-        """The groups that wait for devices to come back."""
         self.moments: dict[str, None] = {}
-        """The ready tasks that wait for a moment."""
         self.tapped: dict[str, None] = {}
-        """The running tasks that wait for a tap."""
         self.lists: dict[str, dict[str, Dependency]] = {}
-        """By source, the dependencies whose families are made from its output."""
         self.read: dict[str, dict[str, Dependency]] = {}
-        """By source, the dependencies for which the core reads a part of its result."""
         self.rules_by_task: dict[str, dict[str, None]] = {}
-        """By task, the rules of the plan that wait for one of its events."""
         self.open_attempts: dict[str, None] = {}
         self.open_questions: dict[str, None] = {}
         self.unknown: dict[str, None] = {}
-        """The tasks of which nobody knows whether they ran."""
         self.awaiting_facts: dict[str, None] = {}
-        """The dependencies that need a fact of a finished result which only its device can read."""
         self.unfinished_top = 0
-        """The unfinished tasks and groups that are in no group."""
 
     def record(self, name: str) -> TaskRecord | GroupRecord:
         """Return the record of a task or a group."""
@@ -304,7 +313,29 @@ class Constellation(Stream):
 
 
 class Fleet(Stream):
-    """The devices with their offers, the schedules and the recipes, and the indexes over them."""
+    """The devices with their offers, the schedules and the recipes, and the indexes over them.
+
+    pace_changed    by pace, the number of its last change, in the order of the changes
+    pace_number     the number of the last change of any pace
+    pace_index      the index over the paces; `placement.pace` makes and owns it
+    stop_waits      by attempt for whose end a stop-all waits, its device
+    faults          the sum of all devices' faults
+    hedges          by device, the tasks of which it runs a hedge
+    by_former_name  the device that was called so before
+    gone            by name, the revoked devices that had it
+    tools           by device, its offer of each tool, held once for all devices that offer the same (`tool_sets`)
+    used            by device, the slots that tasks hold
+    slots_changed   the devices of the newest changes of `used`, the newest at the end
+    slots_number    the number of all changes of `used`
+    freed           the number of slots that became free
+    holders         by device, the tasks that hold its slots, each with the moment at which it should end (0: unknown)
+    revision        the number of changes of a device or its offer
+    changed         by device, the revision of its last change, in the order of the changes
+    reordered       the revision of the last change that may have moved a device among the others
+    looks           how many names in `by_name` look like this (`look_of`)
+    asking          by the code that several devices share and the device: the enrollment that waits for a person
+    expected        the devices that were connected when their hub ended, and have not connected since
+    """
 
     __slots__ = (
         "asking",
@@ -361,49 +392,29 @@ class Fleet(Stream):
         self.lab_faults = cast(dict[str, LabFault], self.tables["lab_fault"])
         self.paces = cast(dict[str, Pace], self.tables["pace"])
         self.pace_changed: dict[str, int] = {}
-        """By pace, the number of its last change, in the order of the changes."""
         self.pace_number = 0
-        """The number of the last change of any pace."""
         self.pace_index: Any = None
-        """The index over the paces; `placement.pace` makes and owns it."""
         self.spendings = cast(dict[str, Spending], self.tables["spending"])
         self.stopping = cast(dict[str, Stopping], self.tables["stopping"])
         self.stop_waits: dict[str, str] = {}
-        """By attempt for whose end a stop-all waits, its device."""
         self.faults = 0
-        """The sum of all devices' faults."""
         self.hedges: dict[str, dict[tuple[str, str], None]] = {}
-        """By device, the tasks of which it runs a hedge."""
         self.by_name: dict[str, str] = {}
         self.by_former_name: dict[str, str] = {}
-        """The device that was called so before."""
         self.gone: dict[str, dict[str, None]] = {}
-        """By name, the revoked devices that had it."""
         self.tools: dict[str, Mapping[str, ToolOffer]] = {}
-        """By device, its offer of each tool, held once for all devices that offer the same (`tool_sets`)."""
         self.tool_sets = ToolSets()
         self.used: dict[str, int] = {}
-        """By device, the slots that tasks hold."""
         self.slots_changed: list[str] = []
-        """The devices of the newest changes of `used`, the newest at the end."""
         self.slots_number = 0
-        """The number of all changes of `used`."""
         self.freed = 0
-        """The number of slots that became free."""
         self.holders: dict[str, dict[tuple[str, str], int]] = {}
-        """By device, the tasks that hold its slots, each with the moment at which it should end (0: unknown)."""
         self.revision = 0
-        """The number of changes of a device or its offer."""
         self.changed: dict[str, int] = {}
-        """By device, the revision of its last change, in the order of the changes."""
         self.reordered = 0
-        """The revision of the last change that may have moved a device among the others."""
         self.looks: dict[str, int] = {}
-        """How many names in `by_name` look like this (`look_of`)."""
         self.asking: dict[tuple[str, str], str] = {}
-        """By the code that several devices share and the device: the enrollment that waits for a person."""
         self.expected: dict[str, None] = {}
-        """The devices that were connected when their hub ended, and have not connected since."""
 
     def named(self, name: str) -> Device | None:
         """Return the device that has this name, or had it before."""
@@ -419,6 +430,8 @@ class Access(Stream):
     """Principals, tokens, sign-in links, idempotency keys, records of secrets, kept results, proposals of recipes.
 
     Never streamed live: a proposal is for its owner alone.
+
+    secrets_revision  rises when a secret is set, removed or gets other receivers
     """
 
     __slots__ = ("idempotency", "kept", "principals", "proposals", "secrets", "secrets_revision", "signins", "tokens")
@@ -433,7 +446,6 @@ class Access(Stream):
         self.kept = cast(dict[str, KeptResult], self.tables["kept"])
         self.proposals = cast(dict[str, RecipeProposal], self.tables["proposal"])
         self.secrets_revision = 0
-        """Rises when a secret is set, removed or gets other receivers."""
 
     def descendants(self, token: str) -> list[Token]:
         """Return the descendants of a token: its children, and theirs."""
@@ -490,7 +502,26 @@ class Feasible(NamedTuple):
 
 
 class Demand:
-    """The ready tasks of one owner that want the same: the same tool, selector and secrets."""
+    """The ready tasks of one owner that want the same: the same tool, selector and secrets.
+
+    lines           by constellation, its tasks as a heap. An entry whose task left the queue is dropped when it is met
+    usual           A heap over the constellations where several wait, kept by `queues`
+    pushed          by constellation, its newest entry in `usual`
+    longest         A second heap over them, by the time since they were served
+    aged            the constellations that have an entry in `longest`
+    feasible        the devices that could do the work when free, in order of name
+    free            the places in `feasible` of devices with a free slot, in no order
+    free_seen       the fleet's `slots_number` of which `free` is
+    held_seen       the revisions at which the demand waited for devices that were approved, and for no others
+    spares          whether a feasible device is spared for its owner
+    secrets_seen    the revision of the secrets of which `feasible` is
+    fleet_seen      the fleet's revision of which `feasible` is; -1 before it was made
+    paced           by size class, the expected times on the feasible devices (`placement.finish.Paced`)
+    people          the persons whose devices are feasible
+    places          by device, its place in `feasible`
+    rested          the fleet's numbers when all tasks were found to wait for better devices than the free ones
+    rests_until_ms  the moment until which the tasks wait so at most
+    """
 
     __slots__ = (
         "aged",
@@ -524,43 +555,42 @@ class Demand:
         self.selector = selector
         self.needs = needs
         self.lines: dict[str, list[QueueEntry]] = {}
-        """By constellation, its tasks as a heap. An entry whose task left the queue is dropped when it is met."""
         self.usual: list[UsualKey] = []
-        """A heap over the constellations where several wait, kept by `queues`."""
         self.pushed: dict[str, UsualKey] = {}
-        """By constellation, its newest entry in `usual`."""
         self.longest: list[tuple[int, str]] = []
-        """A second heap over them, by the time since they were served."""
         self.aged: set[str] = set()
-        """The constellations that have an entry in `longest`."""
         self.feasible: list[Feasible] = []
-        """The devices that could do the work when free, in order of name."""
         self.free: set[int] = set()
-        """The places in `feasible` of devices with a free slot, in no order."""
         self.free_seen = -1
-        """The fleet's `slots_number` of which `free` is."""
         self.held_seen: tuple[int, int] | None = None
-        """The revisions at which the demand waited for devices that were approved, and for no others."""
         self.spares = False
-        """Whether a feasible device is spared for its owner."""
         self.secrets_seen = 0
-        """The revision of the secrets of which `feasible` is."""
         self.fleet_seen = -1
-        """The fleet's revision of which `feasible` is; -1 before it was made."""
         self.paced: dict[int, Any] = {}
-        """By size class, the expected times on the feasible devices (`placement.finish.Paced`)."""
         self.people: frozenset[str] = frozenset()
-        """The persons whose devices are feasible."""
         self.places: dict[str, int] = {}
-        """By device, its place in `feasible`."""
         self.rested: tuple[int, ...] = ()
-        """The fleet's numbers when all tasks were found to wait for better devices than the free ones."""
         self.rests_until_ms = 0
-        """The moment until which the tasks wait so at most."""
 
 
 class Shard:
-    """The state that one engine loop owns: all streams, the queues, and the notes of the step that is under way."""
+    """The state that one engine loop owns: all streams, the queues, and the notes of the step that is under way.
+
+    live                  the constellations that have not ended
+    pointed               the live constellations whose plan has points of review
+    shares                by owner, the slots that their tasks hold
+    turns                 by owner, the `order` at which a task of theirs last got a slot
+    in_a_row              by owner, the grants in the usual order since the longest waiting constellation got one
+    queued                by constellation and task, the key of the demand in which it waits
+    queued_now            the tasks that joined a queue in this step; True: one need not wait there, as it is optional
+                          or has other calls
+    order                 rises with every task that joins a queue, and with every slot that is given
+    touched               the tasks and groups whose gates or children moved in this step, in order
+    settled               the constellations of which a part ended in this step
+    ended_stops           the attempts that ended in this step and for which a stop-all waited
+    other_calls_revision  the fleet's revision for which all tasks with other calls were last judged
+    journal               the records that `apply` replaced in this batch, so that a refused input can be undone
+    """
 
     __slots__ = (
         "access",
@@ -591,33 +621,19 @@ class Shard:
         self.access = Access("access")
         self.constellations: dict[str, Constellation] = {}
         self.live: dict[str, None] = {}
-        """The constellations that have not ended."""
         self.pointed: dict[str, None] = {}
-        """The live constellations whose plan has points of review."""
         self.demands: dict[tuple[str, bytes], Demand] = {}
         self.shares: dict[str, int] = {}
-        """By owner, the slots that their tasks hold."""
         self.turns: dict[str, int] = {}
-        """By owner, the `order` at which a task of theirs last got a slot."""
         self.in_a_row: dict[str, int] = {}
-        """By owner, the grants in the usual order since the longest waiting constellation got one."""
         self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
-        """By constellation and task, the key of the demand in which it waits."""
         self.queued_now: dict[tuple[str, str], bool] = {}
-        """The tasks that joined a queue in this step; True: one need not wait there, as it is optional or has other
-        calls."""
         self.order = 0
-        """Rises with every task that joins a queue, and with every slot that is given."""
         self.touched: dict[tuple[str, str], None] = {}
-        """The tasks and groups whose gates or children moved in this step, in order."""
         self.settled: dict[str, None] = {}
-        """The constellations of which a part ended in this step."""
         self.ended_stops: dict[str, None] = {}
-        """The attempts that ended in this step and for which a stop-all waited."""
         self.other_calls_revision = -1
-        """The fleet's revision for which all tasks with other calls were last judged."""
         self.journal: list[tuple[Stream, str, str, Any, int]] = []
-        """The records that `apply` replaced in this batch, so that a refused input can be undone."""
 
     def stream(self, name: str) -> Stream:
         """Return a stream by name; make a new constellation if there is none."""
@@ -631,96 +647,103 @@ class Shard:
         return found
 
 
-PATIENCE_MOST_MS: Final = 120_000
-"""Longer than a hub is away that is upgraded or restarted with its computer."""
-
-TRIAL_RUNS: Final = 3
-"""After so many clean runs in a row words start a recipe that was kept from a proposal."""
+_encode_tool = msgspec.json.Encoder(order="deterministic").encode
+Digests = tuple[bytes, ...]
 
 
-class ShardSettings:
-    """The limits and durations that decisions need; durations in milliseconds."""
+class _ToolSet:
+    """One set: as a list, by name, and the devices that offer it."""
 
-    __slots__ = (
-        "absence_margin_ms",
-        "approval_ms",
-        "backoff_first_ms",
-        "backoff_most_ms",
-        "binds_approvals",
-        "dependencies_most",
-        "fences_most",
-        "grace_ms",
-        "grows_patience",
-        "hedge_after_ms",
-        "hedge_at_p90",
-        "hedge_times",
-        "keeps_reopenings",
-        "kept_results_most",
-        "names_pauses",
-        "pace_rows_most",
-        "patience_most_ms",
-        "probe_first_ms",
-        "probe_most_ms",
-        "proposals_most",
-        "quarantine_at",
-        "random_placement",
-        "refusals_most",
-        "restarts_waits",
-        "return_ms",
-        "rule_firings_most",
-        "schedule_apart_ms",
-        "schedules_most",
-        "spending_rows_most",
-        "standing_most",
-        "suspect_at",
-        "tasks_most",
-        "trial_runs",
-        "ttl_ms",
-    )
+    __slots__ = ("by_name", "devices", "digests", "tools")
 
-    def __init__(
-        self,
-        *,
-        ttl_ms: int = 15_000,
-        grace_ms: int = 5_000,
-        absence_margin_ms: int = 2_000,
-        backoff_first_ms: int = 1_000,
-        backoff_most_ms: int = 30_000,
-        schedule_apart_ms: int = 60_000,
-        schedules_most: int = 200,
-        approval_ms: int = 86_400_000,
-    ) -> None:
-        self.ttl_ms = ttl_ms
-        self.grace_ms = grace_ms
-        self.absence_margin_ms = absence_margin_ms
-        self.backoff_first_ms = backoff_first_ms
-        self.backoff_most_ms = backoff_most_ms
-        self.schedule_apart_ms = schedule_apart_ms
-        self.schedules_most = schedules_most
-        self.approval_ms = approval_ms
-        self.binds_approvals = 2
-        self.standing_most = 500
-        self.suspect_at = 3
-        self.quarantine_at = 6
-        self.probe_first_ms = 30_000
-        self.probe_most_ms = 600_000
-        self.grows_patience = 1
-        self.hedge_after_ms = 10_000
-        self.hedge_at_p90 = 1
-        self.hedge_times = 3
-        self.keeps_reopenings = 1
-        self.kept_results_most = 1_000
-        self.names_pauses = 1
-        self.pace_rows_most = 2_000
-        self.patience_most_ms = PATIENCE_MOST_MS
-        self.proposals_most = 20
-        self.spending_rows_most = 500
-        self.trial_runs = TRIAL_RUNS
-        self.random_placement = 0
-        self.refusals_most = 10
-        self.restarts_waits = 1
-        self.fences_most = 10
-        self.return_ms = 10_000
-        self.rule_firings_most = 100
-        self.tasks_most = 10_000
-        self.dependencies_most = 100_000
+    def __init__(self, digests: Digests, tools: list[ToolOffer]) -> None:
+        self.digests = digests
+        self.tools = tools
+        self.by_name: Mapping[str, ToolOffer] = {tool.name: tool for tool in tools}
+        self.devices: dict[str, None] = {}
+
+
+class ToolSets:
+    """The different sets of a fleet, in the order in which each was first offered."""
+
+    def __init__(self) -> None:
+        self._sets: dict[Digests, _ToolSet] = {}
+        self._by_id: dict[int, _ToolSet] = {}
+        self._tools: dict[bytes, tuple[ToolOffer, bytes, int]] = {}  # the tool, its digest, the number of its sets
+        self._by_device: dict[str, _ToolSet] = {}
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def share(self, offer: Offer) -> Offer:
+        """Return the offer with its tools replaced by equal ones that other devices hold already."""
+        if id(offer.tools) in self._by_id:
+            return offer
+        digests = _digests(offer.tools)
+        same = self._sets.get(digests)
+        if same is not None:
+            return replace(offer, tools=same.tools)
+        tools = [
+            self._tools[digest][0] if digest in self._tools else tool
+            for digest, tool in zip(digests, offer.tools, strict=True)
+        ]
+        return replace(offer, tools=tools)
+
+    def take(self, device: str, tools: list[ToolOffer]) -> Mapping[str, ToolOffer]:
+        """Note that a device offers these tools, and none of those that it offered before; return them by name."""
+        offered = self._by_id.get(id(tools))
+        if offered is None:
+            digests = _digests(tools)
+            offered = self._sets.get(digests) or self._add(digests, tools)
+        before = self._by_device.get(device)
+        if before is not offered:
+            offered.devices[device] = None
+            self._by_device[device] = offered
+            if before is not None:
+                self._leave(before, device)
+        return offered.by_name
+
+    def leave(self, device: str) -> None:
+        """Note that a device offers nothing any more."""
+        offered = self._by_device.pop(device, None)
+        if offered is not None:
+            self._leave(offered, device)
+
+    def _leave(self, tool_set: _ToolSet, device: str) -> None:
+        """Take a device from a set; a set that no device offers is dropped."""
+        del tool_set.devices[device]
+        if tool_set.devices:
+            return
+        del self._sets[tool_set.digests], self._by_id[id(tool_set.tools)]
+        for digest in tool_set.digests:
+            tool, same, sets = self._tools.pop(digest)
+            if sets > 1:
+                self._tools[digest] = (tool, same, sets - 1)
+
+    def clear(self) -> None:
+        self._sets.clear()
+        self._by_id.clear()
+        self._tools.clear()
+        self._by_device.clear()
+
+    def offering(self, tool: str) -> Iterator[str]:
+        """Yield the devices that offer a tool, in no order that means anything; no other device is looked at."""
+        return (device for one in self._sets.values() if tool in one.by_name for device in one.devices)
+
+    def different(self) -> Iterator[Mapping[str, ToolOffer]]:
+        """Yield each different set once, by name of tool."""
+        return (one.by_name for one in self._sets.values())
+
+    def _add(self, digests: Digests, tools: list[ToolOffer]) -> _ToolSet:
+        shared = []
+        for digest, tool in zip(digests, tools, strict=True):
+            held, same, sets = self._tools.get(digest, (tool, digest, 0))
+            self._tools[digest] = (held, same, sets + 1)
+            shared.append(same)
+        # A list that is held here stays alive, so its identity is a valid key.
+        added = self._sets[tuple(shared)] = self._by_id[id(tools)] = _ToolSet(tuple(shared), tools)
+        return added
+
+
+def _digests(tools: list[ToolOffer]) -> Digests:
+    return tuple(hashlib.blake2b(_encode_tool(tool), digest_size=16).digest() for tool in tools)

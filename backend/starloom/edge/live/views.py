@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom.core.state.tool_sets import ToolSets
+from starloom.core.state.model import ToolSets
 from starloom.edge.access.callers import AccessView
 from starloom.edge.live import entity_json
 from starloom.edge.live.fanout import Fanout

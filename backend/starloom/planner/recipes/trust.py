@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starloom.core.people.recipes.runs import runs_of
-from starloom.core.state.model import TRIAL_RUNS
+from starloom.core.state.settings import TRIAL_RUNS
 from starloom_protocol.api.recipes import RunsRow, TrustRow
 from starloom_protocol.records.entities import RecipeRuns, RecipeVersion, VersionRuns
 from starloom_protocol.text.wording import moment

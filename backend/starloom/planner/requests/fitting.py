@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from starloom.core.state.model import TRIAL_RUNS
+from starloom.core.state.settings import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.recipes.catalogue import param_title
 from starloom.planner.requests.clauses import MANNERS

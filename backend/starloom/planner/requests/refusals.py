@@ -12,7 +12,7 @@ from functools import lru_cache
 from shlex import quote
 from typing import Any, Final
 
-from starloom.core.state.model import TRIAL_RUNS
+from starloom.core.state.settings import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.requests.fitting import Candidate
 from starloom.planner.requests.german import in_english

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from starloom.core.clock.expiry import due_moment
 from starloom.core.state.apply import put_all
 from starloom.core.state.inputs import QuestionAnswered
-from starloom.core.state.model import ShardSettings
+from starloom.core.state.settings import ShardSettings
 from starloom.core.state.work import Work
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.entities import Check, Policy, Reuse
