@@ -621,6 +621,9 @@ def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     if lines := _allowing(ready.shard, ready.constellation, spec):
         return f"{spec.id} waits because no device may have its secret: {said}.", [*lines, "edit", "skip"]
     ways = ["reassign", "edit", "cancel"] if absent_devices.names_devices(spec.device) else ["enroll"]
+    if spec.key and spec.device is not None and spec.device.id == spec.key:
+        # Each other device of the list has a call of its own already.
+        ways = ["skip", "edit", "cancel"]
     return f"{spec.id} waits because no device can do {spec.tool}: {said or 'there are none'}.", ways
 
 
