@@ -9,7 +9,8 @@ import re
 import shlex
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -268,13 +269,20 @@ def _created(run: Invocation, body: dict[str, Any], key: str) -> Created:
     Raises:
         Problem: it was refused; for such a task with the way to submit it nevertheless.
     """
-    try:
+    with offering_anyway("submit it"):
         return run.client.create(post_constellations(), body, key=key)
+
+
+@contextmanager
+def offering_anyway(way: str) -> Iterator[None]:
+    """Add to the refusal of a task that could never begin the way to send it nevertheless."""
+    try:
+        yield
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
-            problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."
+            problem.hint = f"{problem.hint} For a device that joins later, {way} with --anyway."
         if problem.code == Code.MISSING_GRANT:
-            problem.hint = f"{problem.hint} To let it wait for the grant, submit it with --anyway."
+            problem.hint = f"{problem.hint} To let it wait for the grant, {way} with --anyway."
         raise
 
 

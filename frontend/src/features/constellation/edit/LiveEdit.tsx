@@ -112,6 +112,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     const tool = tools.get(row.what);
     return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
   });
+  const unable = preview.value?.faults?.find(
+    ({ task }) => changes.added.includes(task) || changes.changed.includes(task),
+  );
   const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own, stamp === text);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
@@ -126,7 +129,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           ? "Mend the faults first."
           : newer
             ? "The plan has changed meanwhile: look at it first."
-            : null));
+            : unable
+              ? `${unable.reason} ${unable.way_out}`
+              : null));
   const apply = async () => {
     setApplying(true);
     setProblem(null);
