@@ -9,7 +9,7 @@ import { Link, useLocation } from "wouter";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useKeys } from "../../../app/shell/keys.ts";
 import { Shell } from "../../../app/shell/Shell.tsx";
-import { useFleet, useStream, useWorkspace } from "../../../app/workspace/context.ts";
+import { useFleet, useNow, useStream, useWorkspace } from "../../../app/workspace/context.ts";
 import { useKept } from "../../../app/workspace/drafts.ts";
 import { asProblem, useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
@@ -17,7 +17,14 @@ import type { Problem } from "../../../link/rest.ts";
 import { toolsOf } from "../../../model/fleet/tools.ts";
 import { draftOf, type Fields, isFields } from "../../../model/rows/document.ts";
 import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
-import { type Changes, changesOf, delta, rebased } from "../../../model/rows/live/changes.ts";
+import {
+  type Changes,
+  changesOf,
+  delta,
+  type OpenDraft,
+  openElsewhere,
+  rebased,
+} from "../../../model/rows/live/changes.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
 import { formOf } from "../../../model/rows/schema.ts";
@@ -39,6 +46,8 @@ interface LiveDraft {
 }
 
 const TYPING_MS = 300;
+/** How often it is seen that a draft elsewhere has run out. */
+const ASIDE_MS = 10_000;
 const NO_VALUES = {};
 
 export default function LiveEdit({ id }: { id: string }) {
@@ -75,7 +84,8 @@ function unkeptIn(model: StreamModel, head: Head): Problem | null {
 }
 
 function Editing({ id, model, head }: { id: string; model: StreamModel; head: Head }) {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
+  const now = useNow(ASIDE_MS);
   const { say } = useDoing();
   const fleet = useFleet();
   const [, go] = useLocation();
@@ -118,6 +128,8 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own, stamp === text);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
+  const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
+  const elsewhere = openElsewhere(model.kind<OpenDraft>("draft").values(), me, session?.token ?? "", now);
   const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
   const atWork = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;
   const why = FINAL.has(head.state)
@@ -185,6 +197,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Others may edit these rows meanwhile: {unheld}
         </p>
       )}
+      {elsewhere.map((said) => (
+        <p className="note tone-amber" role="status" key={said}>
+          {said}
+        </p>
+      ))}
       {theirs && (
         <section className="note tone-amber" role="status">
           <p className="strong">

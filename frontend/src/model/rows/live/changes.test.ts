@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, rebased } from "./changes.ts";
+import { changesOf, delta, openElsewhere, rebased } from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -73,4 +73,17 @@ it("carries a draft over to a newer plan: theirs comes in, mine stays", () => {
   expect((made.tasks as Fields[])[0]).toMatchObject({ args: { root: "mine" } });
   expect(made.dependencies).toEqual([{ from: "a", to: "theirs", when: "finish" }]);
   expect(changesOf(newer, made)).toMatchObject({ added: ["new"], removed: ["c"], changed: ["a"] });
+});
+
+it("tells which rows are edited elsewhere, by oneself and by others", () => {
+  const drafts = [
+    { by: "person:root#here", expires_ms: 9, tasks: ["a"] },
+    { by: "person:root#phone", expires_ms: 9, tasks: ["list"] },
+    { by: "person:mara#t", expires_ms: 9, tasks: ["b", "c"] },
+    { by: "person:jo#t", expires_ms: 5, tasks: ["gone"] },
+  ];
+  const [own, others, ...more] = openElsewhere(drafts, "person:root", "here", 5);
+  expect(own).toContain("You have a draft of list open in another browser");
+  expect(others).toContain("mara is editing b, c");
+  expect(more).toEqual([]);
 });

@@ -2,6 +2,7 @@
  * A draft over a running plan: what it would change, as the operations of an edit, and the same changes carried over
  * to a newer plan. Pure; whether an edit still fits is the hub's to say.
  */
+import { author } from "../../words/words.ts";
 import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf } from "../document.ts";
 
 export interface Changes {
@@ -111,6 +112,26 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
   const { dependencies: _gates, ...rest } = newer;
   if (!same(base.policy ?? {}, draft.policy ?? {})) rest.policy = draft.policy ?? {};
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
+}
+
+/** A draft over the same plan that some browser has open, as the hub tells it. */
+export interface OpenDraft {
+  by: string;
+  expires_ms: number;
+  tasks?: readonly string[];
+}
+
+/** What is edited elsewhere now, in sentences: by others, which holds their rows, and by oneself in another browser. */
+export function openElsewhere(drafts: Iterable<OpenDraft>, me: string, token: string, now: number): string[] {
+  const own = `${me}#${token}`;
+  return [...drafts]
+    .filter((one) => one.by !== own && one.expires_ms > now && one.tasks?.length)
+    .map((one) => {
+      const rows = (one.tasks ?? []).join(", ");
+      return one.by.split("#", 1)[0] === me
+        ? `You have a draft of ${rows} open in another browser too: the first that is applied counts.`
+        : `${author(one.by)} is editing ${rows}: others edit that when the draft is applied or closed.`;
+    });
 }
 
 /** `+2 -1 ~1` */
