@@ -239,7 +239,7 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
         draft.refuse(Code.PLAN_INVALID, f"{spec.id} takes other calls, so it is one call without what is of one", place)
         return
     if _same(changed) != _same(spec):
-        draft.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
+        _put_in_place(draft, spec, changed, place)
         return
     if "inputs" in fields or "for_each" in fields:
         for edge in data_edges(spec, draft.number):
@@ -247,6 +247,22 @@ def _update_task(draft: Draft, operation: UpdateTask, place: str) -> None:
         for edge in data_edges(changed, draft.number):
             draft.put_dep(edge)
     _put_on_device(draft, changed, f"{place}.device")
+
+
+def _put_in_place(draft: Draft, spec: TaskSpec, changed: TaskSpec, place: str) -> None:
+    """Put a call on each device in the place of one that has not begun, or one in that of those, with its gates."""
+    each = changed.for_each or spec.for_each
+    over_devices = each is not None and each.devices is not None and each.source is None
+    if not over_devices or _same(spec) or _same(changed) or spec.key is not None:
+        reason = f"{spec.id} cannot take or leave a list while it runs"
+        draft.refuse(Code.BAD_REQUEST, reason, f"{place}.for_each", f"Remove {spec.id}, and add a row with the list.")
+        return
+    edges = [draft.dep(key) for key in draft.constellation.incoming.get(spec.id, {})]
+    _remove_task(draft, RemoveTask(id=spec.id), place)
+    _add_task(draft, AddTask(spec=replace(changed, family=None)), place)
+    for edge in edges:
+        if edge is not None and edge.gate is not Gate.DATA and not edge.input:
+            draft.put_dep(edge)
 
 
 def _same(spec: TaskSpec) -> str | None:
@@ -433,14 +449,19 @@ def _check_edges(draft: Draft) -> None:
         if draft.spec(dependency.target) is None:
             draft.refuse(Code.UNKNOWN_TASK, f"{dependency.target} does not exist", f"dependency {key}")
     for task in draft.removed:
-        left = [
-            key
-            for key, dependency in draft.constellation.outgoing.get(task, {}).items()
-            if draft.dep(key) is not None and dependency.target not in draft.removed
-        ]
+        left = (
+            []
+            if draft.spec(task) is not None
+            else [
+                key
+                for key, dependency in draft.constellation.outgoing.get(task, {}).items()
+                if draft.dep(key) is not None and dependency.target not in draft.removed
+            ]
+        )
         if left:
             draft.refuse(Code.HAS_DEPENDENTS, f"{task} is needed by {', '.join(left)}", f"remove_task {task}")
-        members = [name for name in draft.constellation.families.get(task, {}) if draft.spec(name) is not None]
+        family = draft.constellation.families.get(task, {})
+        members = [name for name in family if name != task and draft.spec(name) is not None]
         if members:
             reason = f"the list of {', '.join(members)} is that of {task}"
             draft.refuse(Code.HAS_DEPENDENTS, reason, f"remove_task {task}")

@@ -21,6 +21,7 @@ import {
   type Changes,
   changesOf,
   delta,
+  faultsInRows,
   type OpenDraft,
   openElsewhere,
   rebased,
@@ -102,7 +103,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
       [kept, base],
     ),
   );
-  const [problem, setProblem] = useState<Problem | null>(null);
+  /** The refusal of an edit, which is about the plan that was sent and no later one. */
+  const [refused, setRefused] = useState<{ plan: Fields; problem: Problem } | null>(null);
+  const problem = refused?.plan === drafting.draft.plan ? refused.problem : null;
   const [applying, setApplying] = useState(false);
   const tools = toolsOf(fleet);
   const trials = useTrials(drafting.draft, tools, NO_VALUES);
@@ -125,7 +128,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const unable = preview.value?.faults?.find(
     ({ task }) => changes.added.includes(task) || changes.changed.includes(task),
   );
-  const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own, stamp === text);
+  const told = [
+    ...((stamp && preview.problem?.faults) || []),
+    ...faultsInRows(drafting.draft.plan, changes, problem?.faults ?? []),
+  ];
+  const faults = joinedFaults(drafting.draft, told, own, stamp === text);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
   const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
@@ -146,14 +153,14 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
               : null));
   const apply = async () => {
     setApplying(true);
-    setProblem(null);
+    setRefused(null);
     try {
       const made = await hub.edit(id, base.version, changes.operations, "edited in rows");
       kept.keep(null);
       say(`Version ${made.version} is applied`);
       go(`/constellations/${id}`);
     } catch (error) {
-      setProblem(asProblem(error));
+      setRefused({ plan: drafting.draft.plan, problem: asProblem(error) });
     } finally {
       setApplying(false);
     }
@@ -167,7 +174,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     const plan = planOfStream(model, head);
     drafting.rebase((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
     setBase({ plan, version: head.version ?? 0 });
-    setProblem(null);
+    setRefused(null);
   };
   return (
     <>

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, openElsewhere, rebased } from "./changes.ts";
+import { changesOf, delta, faultsInRows, openElsewhere, rebased } from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -86,4 +86,15 @@ it("tells which rows are edited elsewhere, by oneself and by others", () => {
   expect(own).toContain("You have a draft of list open in another browser");
   expect(others).toContain("mara is editing b, c");
   expect(more).toEqual([]);
+});
+
+it("puts the fault of an edit to the row that its operation is about", () => {
+  const draft = { ...base, tasks: [...(base.tasks as Fields[]), { id: "new", tool: "fs.find" }] };
+  const changes = changesOf(base, draft);
+  const found = faultsInRows(draft, changes, [
+    { place: "operations[0].add_task.for_each", reason: "no" },
+    { place: "operations[9].update_task", reason: "of none" },
+    { place: "base_version", reason: "of the whole" },
+  ]);
+  expect(found).toEqual([{ place: `tasks[${draft.tasks.length - 1}].for_each`, reason: "no" }]);
 });

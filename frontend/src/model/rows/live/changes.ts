@@ -114,6 +114,16 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
 }
 
+/** The faults of a refused edit at the rows that its operations are about, as those of the draft's plan. */
+export function faultsInRows<T extends { place?: string }>(draft: Fields, changes: Changes, faults: readonly T[]): T[] {
+  return faults.flatMap((fault) => {
+    const [, at, field] = /^operations\[(\d+)\](?:\.\w+)?(?:\.([\w.]+))?/.exec(fault.place ?? "") ?? [];
+    const body = Object.values(changes.operations[Number(at)] ?? {})[0];
+    const row = isFields(body) ? tasksOf(draft).findIndex((task) => idOf(task) === (body.id ?? body.to)) : -1;
+    return row < 0 ? [] : [{ ...fault, place: `tasks[${row}]${field ? `.${field}` : ""}` }];
+  });
+}
+
 /** A draft over the same plan that some browser has open, as the hub tells it. */
 export interface OpenDraft {
   by: string;
