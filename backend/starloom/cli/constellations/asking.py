@@ -67,6 +67,9 @@ WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the 
 AnywayOption = Annotated[
     bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
 ]
+ApproveOption = Annotated[
+    str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
+]
 DeadlineOption = Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
 
@@ -181,9 +184,7 @@ def submit(
     wait: WaitOption = False,
     preview: PreviewOption = False,
     hold: Annotated[bool, typer.Option("--hold", help="Stop before the first task, for an approval.")] = False,
-    approve: Annotated[
-        str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
-    ] = None,
+    approve: ApproveOption = None,
     deadline: DeadlineOption = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="At most N dollars for the model; then it pauses.")
