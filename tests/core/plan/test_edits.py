@@ -307,7 +307,7 @@ def test_the_way_out_of_a_started_task_fits_its_state() -> None:
         assert fault.code is Code.TASK_STARTED
         hints[name] = f"{fault.reason}. {fault.hint}"
     assert hints == {
-        "done": "done is succeeded. Retry it to run it again, or add a task that comes after it.",
+        "done": "done has succeeded already. Retry it to run it again, or add a task that comes after it.",
         "runs": "runs has started. Cancel it first, or edit what comes after it.",
         "stops": "stops is being stopped. Wait until it has stopped.",
         "doubt": "doubt may have happened. Mark it or retry it first.",

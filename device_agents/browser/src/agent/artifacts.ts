@@ -105,9 +105,10 @@ async function call(hash: string, terms: Terms, init: RequestInit & { method: st
 
 async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms, share: Share): Promise<void> {
   const size = blob.size;
-  const { before, total } = share;
+  const { before, total, place } = share;
+  const note = place ? `${place}, ${name}` : name;
   const sent = (bytes: number) =>
-    terms.progress({ doneBytes: before + bytes, fraction: total > 0 ? (before + bytes) / total : 1, note: name });
+    terms.progress({ doneBytes: before + bytes, fraction: total > 0 ? (before + bytes) / total : 1, note });
   const head = await call(hash, terms, { method: "HEAD" });
   if (head.status === 200) return sent(size);
   if (head.status !== 404) await refuse(head, `HEAD ${name}`);

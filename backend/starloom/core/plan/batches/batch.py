@@ -115,7 +115,12 @@ class Draft:
             return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
         stands = self.constellation.tasks[task].state
         if stands in FINAL_TASK_STATES:
-            return f"{task} is {stands}", place, "Retry it to run it again, or add a task that comes after it."
+            verb = "was" if stands in (TaskState.CANCELLED, TaskState.SKIPPED) else "has"
+            return (
+                f"{task} {verb} {stands} already",
+                place,
+                "Retry it to run it again, or add a task that comes after it.",
+            )
         if stands is TaskState.UNKNOWN:
             return f"{task} may have happened", place, "Mark it or retry it first."
         if stands is TaskState.CANCELLING:
