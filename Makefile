@@ -115,7 +115,7 @@ seeded-bugs: environment-dev ## puts known bugs into a copy and shows that the t
 	@exec $(HERE) -m tests.seeded_bugs.run --processes $(or $(PROCESSES),2) $(if $(BUG),'$(BUG)')
 
 wheels: ## the three wheels that are an installation without a clone, into build/wheels, and the lines that install them
-	@$(PYTHON) scripts/environment.py --dev --page
+	@$(PYTHON) scripts/environment.py --page
 	@exec $(HERE) scripts/wheels.py
 
 demo-check: environment-dev ## the sample in a temporary home, asserted

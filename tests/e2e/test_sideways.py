@@ -49,6 +49,20 @@ def bar_height(page: Page) -> float:
     return box["height"]
 
 
+@pytest.mark.parametrize("width", ["phone"], indirect=True)
+def test_answers_are_high_enough_for_a_finger_sideways(page: Page, stack: Stack) -> None:
+    ask = {"id": "ask", "person": "Shall the attic be read?", "choices": [{"value": "go", "label": "Read the attic"}]}
+    made = stack.submit({"starloom": 1, "name": NAME, "tasks": [ask]})
+    page.set_viewport_size(LOW)
+    page.goto("/")
+    answer = page.get_by_role("button", name="Read the attic").first
+    expect(answer).to_be_visible()
+    box = answer.bounding_box()
+    assert box
+    assert box["height"] >= 44
+    stack.client.post(f"/constellations/{made}/cancel", {})
+
+
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
 def test_home_sideways_keeps_names_and_the_input(page: Page, stack: Stack, screens: Screens) -> None:
     ask = {"id": "ask", "person": "Shall the letters be read?", "choices": [{"value": "go", "label": "Go"}]}

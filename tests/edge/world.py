@@ -181,8 +181,10 @@ class NoRecipes:
     def unable(self, plan: LoweredPlan) -> list[Fault]:
         return []
 
-    def unfit(self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[Fault]:
-        return Planning(Catalogue([]), lambda: self.fleet).unfit(operations, tasks)
+    def unfit(
+        self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec], *, able: bool = True
+    ) -> list[Fault]:
+        return Planning(Catalogue([]), lambda: self.fleet).unfit(operations, tasks, able=able)
 
     def changing_calls(
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None

@@ -73,7 +73,9 @@ class Planner(Protocol):
 
     def unable(self, plan: LoweredPlan) -> list[Fault]: ...
 
-    def unfit(self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[Fault]: ...
+    def unfit(
+        self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec], *, able: bool = True
+    ) -> list[Fault]: ...
 
     def changing_calls(
         self, specs: Sequence[TaskSpec], rules: Iterable[RuleRecord], approved: Approved | None = None

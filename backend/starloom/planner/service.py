@@ -41,7 +41,7 @@ from starloom_protocol.api.previews import PlanPreview, RunWhatIf, WhatIf
 from starloom_protocol.api.recipes import ExampleTried, ProposalRow, RecipeRow, RecipeWhole, RunsRow, TrustRow
 from starloom_protocol.plan import PlanCheck, Recipe, read_document
 from starloom_protocol.records.approvals import Call
-from starloom_protocol.records.edits import EditOperation, LoweredPlan
+from starloom_protocol.records.edits import AddDependency, EditOperation, LoweredPlan
 from starloom_protocol.records.entities import (
     Dependency,
     Fault,
@@ -198,10 +198,15 @@ class Planning:
             for one in sorted(found.unable, key=lambda one: one.task in ungranted)
         ]
 
-    def unfit(self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec]) -> list[Fault]:
-        """Return a fault for each call of an edit that its devices would refuse by their versions of its tool."""
-        left = LoweredPlan(dependencies=[], hash="", name="", specs=calls_after(operations, tasks))
-        return [fault for fault in self.unable(left) if fault.code is Code.UNKNOWN_FIELD]
+    def unfit(
+        self, operations: Iterable[EditOperation], tasks: Mapping[str, TaskSpec], *, able: bool = True
+    ) -> list[Fault]:
+        """Return a fault for each call of an edit that its devices refuse by their versions of its tool; where its
+        calls are to be `able` to begin, also for each that no device of now can.
+        """
+        added = [one.dependency for one in operations if isinstance(one, AddDependency)]
+        left = LoweredPlan(dependencies=added, hash="", name="", specs=calls_after(operations, tasks))
+        return [fault for fault in self.unable(left) if able or fault.code is Code.UNKNOWN_FIELD]
 
     def what_if(self, plan: LoweredPlan, change: Change, *, words: str, within_ms: int | None) -> WhatIf:
         """Return the expected time of a plan now and after a change of the fleet, which `words` name."""

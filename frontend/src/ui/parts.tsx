@@ -211,13 +211,17 @@ interface ShownProblem {
 
 /** An error: what, the cause, the way out, each fault with its place, and an id to quote. */
 export function ProblemNote({ problem }: { problem: ShownProblem }) {
+  // A single fault is the problem itself: its sentence stands once.
+  const only = problem.faults.length === 1 && problem.faults[0]?.reason === problem.reason ? problem.faults[0] : null;
+  const hint = problem.hint || only?.hint;
   return (
     <section className="note tone-vermilion" role="alert">
       <Glyph name="cross" tone="vermilion" />
       <p className="strong">
+        {only?.where && `${only.where}: `}
         <Said text={problem.reason} />
       </p>
-      {problem.faults.length > 0 && (
+      {problem.faults.length > 0 && !only && (
         <ul className="stack">
           {problem.faults.map((fault) => (
             <li key={`${fault.place}${fault.reason}`} className="small">
@@ -233,9 +237,9 @@ export function ProblemNote({ problem }: { problem: ShownProblem }) {
           ))}
         </ul>
       )}
-      {problem.hint && (
+      {hint && (
         <p className="small dim">
-          <Said text={problem.hint} />
+          <Said text={hint} />
         </p>
       )}
       {problem.requestId && <p className="small dim">Id {problem.requestId}</p>}

@@ -51,6 +51,25 @@ def test_a_recipe_runs_again_with_some_other_values(hub: StubHub) -> None:
     assert [body.get("deadline_s") for method, _, body in hub.asked if method == "POST"] == [None, 120]
 
 
+def test_a_run_in_words_is_asked_about_again_as_words_are(hub: StubHub) -> None:
+    kept, words = {"folder": "Papers", "top": 5}, "sort my downloads"
+    hub.answers["GET", "/constellations/c-1"] = (
+        200,
+        {"id": "c-1", "recipe": "sort-folder", "params": kept, "request": words},
+    )
+    hub.answers["POST", "/constellations"] = (202, {"id": "c-2", "state": "active", "version": 1})
+    shown = {"recipe": "sort-folder", "params": {**kept, "top": 9}}
+    hub.answers["POST", "/constellations/preview"] = (200, shown)
+    assert run(hub, "again", "c-1", "--with", "top:=9", "--approve", "h9").exit_code == 0
+    body = [body for method, path, body in hub.asked if (method, path) == ("POST", "/constellations")][-1]
+    assert (body["request"], body.get("recipe"), body["params"]) == (words, None, {**kept, "top": 9})
+    assert body["plan_hash"] == "h9"
+    hub.answers["POST", "/constellations/preview"] = (200, {"recipe": "another", "params": {}})
+    assert run(hub, "again", "c-1", "--with", "top:=9").exit_code == 0
+    body = [body for method, path, body in hub.asked if (method, path) == ("POST", "/constellations")][-1]
+    assert (body["recipe"], body.get("request"), body["hold"]) == ("sort-folder", None, True)
+
+
 def test_a_run_of_no_recipe_has_no_values_to_change(hub: StubHub) -> None:
     hub.answers["GET", "/constellations/c-1"] = (200, {"id": "c-1", "recipe": None, "params": {}})
     done = run(hub, "again", "c-1")

@@ -240,6 +240,13 @@ def test_many_devices_that_a_plan_leaves_out_are_a_count() -> None:
     assert "; b is not what the plan asks for; wanted " in why(few).sentence
 
 
+def test_a_call_of_a_list_that_its_device_cannot_do_is_skipped_first() -> None:
+    driver = Driver("one")
+    driver.add_device("phone", tools=[])
+    driver.submit(plan(task("all", for_each=ForEach(devices=Selector(os="linux")))))
+    assert why(driver, "all.d-phone").actions == ["skip", "edit", "cancel"]
+
+
 def test_without_any_device_it_says_so() -> None:
     driver = Driver()
     driver.submit(plan(task("a")))

@@ -49,6 +49,14 @@ def test_an_edit_by_anyone_else_that_names_a_task_of_it_is_refused(operation: Ed
     assert fault.reason == "b is being edited by ann"
 
 
+def test_a_person_edits_the_tasks_of_an_own_draft_in_another_browser() -> None:
+    driver = drafted("c")
+    assert not opened(driver, "b", by=f"{ANN}#laptop").faults
+    assert not edit(driver, MOVE, by=f"{ANN}#phone").faults
+    assert edit(driver, MOVE, by=f"{BOB}#laptop").faults[0].code is Code.PERSON_EDITING
+    assert edit(driver, MOVE, by="assistant:ann").faults[0].code is Code.PERSON_EDITING
+
+
 def test_what_it_does_not_name_is_free_and_its_own_edit_closes_it() -> None:
     driver = drafted("b")
     assert not edit(driver, AddTask(spec=task("d", "x=a"))).faults

@@ -144,6 +144,33 @@ def test_a_refused_batch_names_every_fault_and_changes_nothing(
     assert "fine" not in driver.shard.constellations["c1"].specs
 
 
+def test_a_call_that_has_not_begun_goes_to_every_device() -> None:
+    driver = WatchedDriver("one", "two", slots=1)
+    flows = [edge("b>look"), edge("look>tell", Gate.FINISH)]
+    driver.submit(plan(task("b"), task("look", "x=b"), task("last", "rows=look"), task("tell"), *flows))
+    assert not edit(driver, UpdateTask(id="look", changes=raws(for_each='{"devices":{}}'))).faults
+    found = driver.shard.constellations["c1"]
+    assert ([*found.children["look"]], "look" in found.tasks) == (["look.d-one", "look.d-two"], False)
+    assert found.children["look"].keys() >= {dep.target for dep in found.deps.values() if dep.source == "b"} - {"look"}
+    assert driver.run() == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_a_list_over_devices_that_is_not_made_becomes_one_call_again() -> None:
+    driver = WatchedDriver("one", slots=1)
+    flows = [edge("b>look"), edge("look>tell", Gate.FINISH)]
+    driver.submit(plan(task("b"), task("look", "x=b"), task("last", "rows=look"), task("tell"), *flows))
+    found = driver.shard.constellations["c1"]
+    gates = {*found.deps}
+    for _ in range(2):
+        assert not edit(driver, UpdateTask(id="look", changes=raws(for_each='{"devices":{},"times":1}'))).faults
+        assert (found.groups["look"].state, "look" in found.tasks, {*found.deps}) == ("waiting", False, gates)
+        assert not edit(driver, UpdateTask(id="look", changes=raws(for_each="null"))).faults
+        assert (found.tasks["look"].state, "look" in found.groups, {*found.deps}) == ("waiting", False, gates)
+    assert driver.run() == "succeeded"
+    driver.folded_equals_state()
+
+
 def test_conflicts_are_judged_by_base_version() -> None:
     driver = chain()
     edit(driver, Reassign(id="c", device=Selector(name="one")))
@@ -280,7 +307,7 @@ def test_the_way_out_of_a_started_task_fits_its_state() -> None:
         assert fault.code is Code.TASK_STARTED
         hints[name] = f"{fault.reason}. {fault.hint}"
     assert hints == {
-        "done": "done is succeeded. Retry it to run it again, or add a task that comes after it.",
+        "done": "done has succeeded already. Retry it to run it again, or add a task that comes after it.",
         "runs": "runs has started. Cancel it first, or edit what comes after it.",
         "stops": "stops is being stopped. Wait until it has stopped.",
         "doubt": "doubt may have happened. Mark it or retry it first.",

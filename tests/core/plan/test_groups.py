@@ -173,6 +173,14 @@ def test_no_device_and_devices_that_only_demonstrate() -> None:
     assert found.specs["all.d-one"].device == Selector(id="d-one")
 
 
+def test_every_device_leaves_out_those_that_do_not_offer_the_tool() -> None:
+    driver = WatchedDriver("one")
+    driver.add_device("phone", tools=[])
+    strict = ForEach(devices=Selector(os="linux"))
+    driver.submit(plan(task("all", for_each=ForEach(devices=Selector())), task("linux", for_each=strict)))
+    assert list(driver.shard.constellations["c1"].tasks) == ["all.d-one", "linux.d-one", "linux.d-phone"]
+
+
 def test_a_list_too_long_fails_the_family() -> None:
     settings = ShardSettings()
     settings.tasks_most = 5

@@ -65,6 +65,7 @@ EDITS: dict[str, list[EditOperation]] = {
     "reassign": [Reassign(id="b", device=Selector(name="one"))],
     "input": [UpdateTask(id="d", changes={"inputs": msgspec.Raw(b'[{"name":"x","source":"b"}]')})],
     "policy": [SetPolicy(policy=Policy(partial=True))],
+    "times": [UpdateTask(id="b", changes={"for_each": msgspec.Raw(b'{"devices":{},"times":1}')})],
 }
 
 

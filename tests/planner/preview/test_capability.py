@@ -68,6 +68,18 @@ def test_of_several_devices_only_the_one_that_cannot_is_named() -> None:
     assert fault["reason"].startswith("restart can never begin: box cannot do")
 
 
+def test_every_device_that_can_leaves_out_a_browser_tab() -> None:
+    view = fleet(device("nas"), device("phone"), offers={"phone": tab_offer("Safari")})
+    task: dict[str, Any] = {"id": "list", "tool": "fs.list", "args": {"path": "x"}, "for_each": {"devices": {}}}
+    found = previewed(view, [task])
+    assert ([row["devices"] for row in found["tasks"]], found.get("faults", [])) == ([["nas"]], [])
+    same = {**task, "id": "same", "for_each": {"same": "pick"}}
+    found = previewed(
+        view, [{"id": "pick", "tool": "notify", "args": {"text": "x"}, "for_each": {"devices": {}}}, same]
+    )
+    assert [row["task"] for row in found["faults"]] == ["same"], "the list is that of the first"
+
+
 def test_a_device_that_is_away_or_never_told_its_tools_is_no_fault() -> None:
     view = fleet(device("nas", online=False))
     task = {"id": "t", "tool": "service.restart", "args": {"name": "cron"}, "device": {"name": "nas"}}

@@ -9,7 +9,8 @@ import re
 import shlex
 import sys
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,6 +66,9 @@ ParamOption = Annotated[
 WaitOption = Annotated[bool, typer.Option("--wait", help="Wait for the end; the exit code is the result.")]
 AnywayOption = Annotated[
     bool, typer.Option("--anyway", help="Also a plan that waits for a device which is not here yet.")
+]
+ApproveOption = Annotated[
+    str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
 ]
 DeadlineOption = Annotated[str | None, typer.Option("--deadline", help="Give up after, for example 30m.")]
 PreviewOption = Annotated[bool, typer.Option("--preview", help="Only show the plan that would run.")]
@@ -180,9 +184,7 @@ def submit(
     wait: WaitOption = False,
     preview: PreviewOption = False,
     hold: Annotated[bool, typer.Option("--hold", help="Stop before the first task, for an approval.")] = False,
-    approve: Annotated[
-        str | None, typer.Option("--approve", metavar="HASH", help="Approve the plan with this hash, as previewed.")
-    ] = None,
+    approve: ApproveOption = None,
     deadline: DeadlineOption = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="At most N dollars for the model; then it pauses.")
@@ -268,13 +270,20 @@ def _created(run: Invocation, body: dict[str, Any], key: str) -> Created:
     Raises:
         Problem: it was refused; for such a task with the way to submit it nevertheless.
     """
-    try:
+    with offering_anyway("submit it"):
         return run.client.create(post_constellations(), body, key=key)
+
+
+@contextmanager
+def offering_anyway(way: str) -> Iterator[None]:
+    """Add to the refusal of a task that could never begin the way to send it nevertheless."""
+    try:
+        yield
     except Problem as problem:
         if problem.code == Code.TOOL_UNAVAILABLE:
-            problem.hint = f"{problem.hint} For a device that joins later, submit it with --anyway."
+            problem.hint = f"{problem.hint} For a device that joins later, {way} with --anyway."
         if problem.code == Code.MISSING_GRANT:
-            problem.hint = f"{problem.hint} To let it wait for the grant, submit it with --anyway."
+            problem.hint = f"{problem.hint} To let it wait for the grant, {way} with --anyway."
         raise
 
 

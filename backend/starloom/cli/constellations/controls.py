@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from starloom.cli.constellations.asking import edit_document, read_rows
+from starloom.cli.constellations.asking import AnywayOption, edit_document, offering_anyway, read_rows
 from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.constellations.stopping import Chosen, stop_chosen
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
@@ -350,6 +350,7 @@ def edit(
     ] = None,
     confirm: ConfirmOption = None,
     yes: YesOption = False,
+    anyway: AnywayOption = False,
     reason: ReasonOption = "",
 ) -> None:
     """Change the plan while it runs: one batch of operations, whole or not at all.
@@ -375,7 +376,10 @@ def edit(
         document["reason"] = reason
     if retry:
         document["retry"] = run.task_ids(chosen, retry)
-    _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
+    if anyway:
+        document["able"] = False
+    with offering_anyway("edit it"):
+        _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
 
 
 def _rows_added(run: Invocation, snapshot: SnapshotJson, path: str, to: str | None) -> dict[str, Any]:

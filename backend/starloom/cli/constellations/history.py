@@ -12,6 +12,7 @@ import typer
 
 from starloom.cli.constellations.asking import (
     AnywayOption,
+    ApproveOption,
     DeadlineOption,
     PreviewOption,
     WaitOption,
@@ -32,6 +33,7 @@ from starloom.client.routes import (
     post_constellation_edits,
     post_constellation_fork,
     post_constellation_undo,
+    post_constellations_preview,
 )
 from starloom.client.terminal.escaping import document_text
 from starloom.client.terminal.values import json_or_text, parameters
@@ -68,17 +70,27 @@ def again(
     ] = None,
     wait: WaitOption = False,
     preview: PreviewOption = False,
+    approve: ApproveOption = None,
     deadline: DeadlineOption = None,
     anyway: AnywayOption = False,
 ) -> None:
-    """Run the recipe of a constellation again, with the same values or with others, as a new constellation."""
+    """Run the recipe of a constellation again, with the same values or with others, as a new constellation.
+
+    One that was asked for in words asks you before it changes anything, as these words do.
+    """
     found = run.client.get(get_constellation(run.newest(identity)))
     if found["recipe"] is None:
         hint = f"A fork changes its plan: starloom fork {found['id']} --task TASK -i TASK.NAME=VALUE"
         raise usage(f"{found['id']} was made from no recipe, so it has no values to change", hint)
     values = {**found["params"], **parameters(given or [])}
     param = [f"{name}:={canonical(value)}" for name, value in values.items()]
-    submit(run, recipe=found["recipe"], param=param, wait=wait, preview=preview, deadline=deadline, anyway=anyway)
+    asked: dict[str, Any] = {"recipe": found["recipe"]}
+    if words := found.get("request"):
+        shown = run.client.post(post_constellations_preview(), {"request": words, "params": values})
+        means = (shown.get("recipe"), shown.get("params")) == (found["recipe"], values)
+        # Words that mean something else by now are not said again, and the run still waits for a yes.
+        asked = {"words": [words]} if means else {**asked, "hold": True}
+    submit(run, **asked, param=param, wait=wait, preview=preview, approve=approve, deadline=deadline, anyway=anyway)
 
 
 def fork(

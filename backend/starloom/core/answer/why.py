@@ -640,6 +640,9 @@ def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     if lines := _lines_that_give_secret(ready.shard, ready.constellation, spec):
         return f"{ready.name} waits because no device may have its secret: {words}.", [*lines, "edit", "skip"]
     ways = ["reassign", "edit", "cancel"] if absent_devices.names_devices(spec.device) else ["enroll"]
+    if spec.key and spec.device is not None and spec.device.id == spec.key:
+        # Each other device of the list has a call of its own already.
+        ways = ["skip", "edit", "cancel"]
     return f"{ready.name} waits because no device can do {spec.tool}: {words or 'there are none'}.", ways
 
 

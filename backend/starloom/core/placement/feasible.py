@@ -23,6 +23,7 @@ from starloom.core.state.queues import ANY
 from starloom.core.state.task_needs import Needs, needs_in, withheld
 from starloom_protocol.records.entities import Device, Selector, TaskSpec, ToolOffer
 from starloom_protocol.stream.authors import who
+from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.tools.profiles import TAB_OS, held_back_words, is_held_back
 from starloom_protocol.vocabulary import (
     NO_NOTICES,
@@ -115,6 +116,12 @@ def judge_device(fleet: Fleet, device: Device, tool: str, selector: Selector, ne
     if fleet.used.get(device.id, 0) >= slots:
         return Candidate(device.id, False, Reason.BUSY, f"is busy ({slots} of {slots} slots)")
     return Candidate(device.id, True, None, "fits")
+
+
+def asked_for(spec: TaskSpec, selector: Selector) -> Selector:
+    """Return the devices that a list over devices means: `{}` is every device that can do the call of its task."""
+    is_call = spec.device is None and spec.tool is not None and spec.tool not in HUB_TOOLS
+    return Selector(tools=[spec.tool or ""]) if selector == ANY and is_call else selector
 
 
 def is_kept_from(device: Device, selector: Selector) -> bool:

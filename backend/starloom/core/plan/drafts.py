@@ -1,4 +1,4 @@
-"""Drafts: while a person has one open, no one else edits the tasks that it names.
+"""Drafts: while a person has one open, nobody else edits the tasks that it names; the person does, wherever it is.
 
 A draft is renewed by the page that shows it, and expires: an expired one blocks nothing. Its author's edit closes it.
 """
@@ -12,7 +12,7 @@ from starloom.core.state.inputs import DraftClosed, DraftOpened
 from starloom.core.state.model import Constellation
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.entities import Draft, Fault
-from starloom_protocol.stream.authors import ENGINE, name_of
+from starloom_protocol.stream.authors import ENGINE, name_of, who
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
@@ -73,7 +73,7 @@ def held_back(constellation: Constellation, author: str, tasks: Iterable[str], n
     """Return a fault for each of the tasks that someone else is editing; a group includes its tasks."""
     people_by_task: dict[str, str] = {}
     for draft in constellation.drafts.values():
-        if draft.by != author and draft.expires_ms > now_ms:
+        if who(draft.by) != who(author) and draft.expires_ms > now_ms:
             for task in draft.tasks:
                 people_by_task.setdefault(task, draft.by)
     if not people_by_task:

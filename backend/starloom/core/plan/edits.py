@@ -240,7 +240,7 @@ def _update_task(batch: EditBatch, operation: UpdateTask, place: str) -> None:
         batch.refuse(Code.PLAN_INVALID, reason, place)
         return
     if _shared_list(changed) != _shared_list(spec):
-        batch.refuse(Code.BAD_REQUEST, f"{spec.id} cannot join another list; add a new group", f"{place}.for_each")
+        _put_in_place(batch, spec, changed, place)
         return
     if "inputs" in fields or "for_each" in fields:
         for edge in data_edges(spec, batch.number):
@@ -248,6 +248,22 @@ def _update_task(batch: EditBatch, operation: UpdateTask, place: str) -> None:
         for edge in data_edges(changed, batch.number):
             batch.put_dep(edge)
     _put_on_device(batch, changed, f"{place}.device")
+
+
+def _put_in_place(batch: EditBatch, spec: TaskSpec, changed: TaskSpec, place: str) -> None:
+    """Put a call on each device in the place of one that has not begun, or one in that of those, with its gates."""
+    each = changed.for_each or spec.for_each
+    over_devices = each is not None and each.devices is not None and each.source is None
+    if not over_devices or _shared_list(spec) or _shared_list(changed) or spec.key is not None:
+        reason = f"{spec.id} cannot take or leave a list while it runs"
+        batch.refuse(Code.BAD_REQUEST, reason, f"{place}.for_each", f"Remove {spec.id}, and add a row with the list.")
+        return
+    edges = [batch.dep(key) for key in batch.constellation.incoming.get(spec.id, {})]
+    _remove_task(batch, RemoveTask(id=spec.id), place)
+    _add_task(batch, AddTask(spec=replace(changed, family=None)), place)
+    for edge in edges:
+        if edge is not None and edge.gate is not Gate.DATA and not edge.input:
+            batch.put_dep(edge)
 
 
 def _shared_list(spec: TaskSpec) -> str | None:
@@ -434,14 +450,17 @@ def _check_edges(batch: EditBatch) -> None:
         if batch.spec(dependency.target) is None:
             batch.refuse(Code.UNKNOWN_TASK, f"{dependency.target} does not exist", f"dependency {key}")
     for task in batch.removed:
+        # One that was put back in another form keeps those that depend on it.
+        is_gone = batch.spec(task) is None
         dependents = [
             key
             for key, dependency in batch.constellation.outgoing.get(task, {}).items()
-            if batch.dep(key) is not None and dependency.target not in batch.removed
+            if is_gone and batch.dep(key) is not None and dependency.target not in batch.removed
         ]
         if dependents:
             batch.refuse(Code.HAS_DEPENDENTS, f"{task} is needed by {', '.join(dependents)}", f"remove_task {task}")
-        members = [name for name in batch.constellation.families.get(task, {}) if batch.spec(name) is not None]
+        family = batch.constellation.families.get(task, {})
+        members = [name for name in family if name != task and batch.spec(name) is not None]
         if members:
             reason = f"the list of {', '.join(members)} is that of {task}"
             batch.refuse(Code.HAS_DEPENDENTS, reason, f"remove_task {task}")

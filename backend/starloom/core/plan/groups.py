@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement.device_groups import returning
 from starloom.core.placement.device_groups.off_devices import REPORT
-from starloom.core.placement.feasible import is_kept_from, selects
+from starloom.core.placement.feasible import asked_for, is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
 from starloom.core.state.task_needs import approved_for
@@ -126,7 +126,8 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         return
     if source.devices is not None and source.source is None:
         if constellation.head.version:
-            _expand_over_devices(work, constellation, root, source.devices)
+            meant = asked_for(constellation.specs[root], source.devices)
+            _expand_over_devices(work, constellation, root, meant)
         return
     if source.repeat is not None:
         _expand(work, constellation, root, [root], [_numbered(1)], keep=False)

@@ -130,8 +130,10 @@ class Edit(Body):
 
     The tasks of `retry` run again as the operations leave them, also where the constellation has ended; `confirm` names
     those that may run again although they are not safe to repeat. Without `base_version` it is made on the present
-    version.
+    version. As a new plan is, an edit is refused whose tasks no device of now can ever begin, unless `able` is false.
     """
+
+    able: bool = True
 
     base_version: Annotated[int, Field(ge=0)] | None = None
     operations: list[Any]

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from starloom.core.placement.device_groups.left_out import demonstration
 from starloom.core.placement.device_groups.off_devices import REPORT, is_off
-from starloom.core.placement.feasible import Candidate, judge_device, selects
+from starloom.core.placement.feasible import Candidate, asked_for, judge_device, selects
 from starloom.core.state.model import Fleet
 from starloom.core.state.task_needs import Needs
 from starloom.planner.preview.capability import versions
@@ -86,7 +86,9 @@ def device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | Non
     root = specs.get(spec.family or spec.id, spec)
     over_devices = spec.for_each is not None and root.for_each is not None and root.for_each.devices is not None
     # A device of its own is where each of its children goes.
-    return root.for_each if over_devices and spec.device is None else None
+    if not over_devices or spec.device is not None or root.for_each is None or root.for_each.devices is None:
+        return None
+    return replace(root.for_each, devices=asked_for(root, root.for_each.devices))
 
 
 def is_capable(candidate: Candidate) -> bool:

@@ -122,6 +122,14 @@ describe("putting", () => {
     expect(told.slice(0, -1).every((fraction) => (fraction ?? 0) >= 0.25 && (fraction ?? 1) <= 0.5)).toBe(true);
   });
 
+  it("says which of several files it sends", async () => {
+    const notes = new Set<string | undefined>();
+    const progress: Terms["progress"] = ({ note }) => notes.add(note);
+    await put(FILE, terms(new Hub(), { progress }), { before: 0, total: BYTES.length, place: "107 of 300" });
+    await put(FILE, terms(new Hub(), { progress }));
+    expect([...notes]).toEqual([`107 of 300, ${FILE.name}`, FILE.name]);
+  });
+
   it("sends an empty file too", async () => {
     const hub = new Hub();
     await put({ ...FILE, blob: new Blob([]) }, terms(hub));

@@ -112,7 +112,8 @@ function tellSent(bytes: number, note: string, terms: Terms, { before, total }: 
 
 async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms, share: Share): Promise<void> {
   const size = blob.size;
-  const sent = (bytes: number) => tellSent(bytes, name, terms, share);
+  const note = share.place ? `${share.place}, ${name}` : name;
+  const sent = (bytes: number) => tellSent(bytes, note, terms, share);
   const head = await call(hash, terms, { method: "HEAD" });
   if (head.status === 200) return sent(size);
   if (head.status !== 404) await refuse(head, `HEAD ${name}`);

@@ -147,8 +147,9 @@ function Sent({ done, total }: { done: number; total: number }) {
 
 function Quiet({ view }: { view: View }) {
   if (view.link.state === "stopped") return <p className="dim">Nothing.</p>;
-  const away = view.link.state === "waiting" ? ` ${view.link.why.reason}; it is tried again by itself.` : "";
-  return <p className="dim">Nothing.{away || " Leave this page open, and what others ask for appears here."}</p>;
+  if (view.link.state === "waiting")
+    return <p className="dim">Nothing can be asked now: {view.link.why.reason}. The page goes on trying.</p>;
+  return <p className="dim">Nothing. Leave this page open, and what others ask for appears here.</p>;
 }
 
 function Capabilities({ policy, onChange }: { policy: Policy; onChange: (policy: Policy) => void }) {

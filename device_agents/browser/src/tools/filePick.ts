@@ -29,9 +29,10 @@ export const filePick = tool({
     const refs = [];
     const total = files.reduce((sum, file) => sum + file.blob.size, 0);
     let before = 0;
-    for (const file of files) {
+    for (const [at, file] of files.entries()) {
+      const place = files.length > 1 ? `${at + 1} of ${files.length}` : "";
       const changed = file.modifiedS === undefined ? {} : { mtime_s: file.modifiedS };
-      refs.push({ ...(await call.put(file, { before, total })), ...changed });
+      refs.push({ ...(await call.put(file, { before, total, place })), ...changed });
       before += file.blob.size;
     }
     return { files: refs, count: refs.length };

@@ -48,6 +48,8 @@ export interface LocalFile {
 export interface Share {
   before: number;
   total: number;
+  /** Its place in words, `107 of 300`; without it the file is the only one. */
+  place?: string;
 }
 
 /** How far a call has come. */

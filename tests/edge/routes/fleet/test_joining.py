@@ -13,7 +13,7 @@ from starloom.edge.access.credentials import code_hash
 from starloom.edge.agents.hub_keys import load_or_make
 from starloom.edge.listeners.local_network import LanState
 from starloom.edge.routes.fleet.agent_wheels import Wheels
-from starloom.edge.routes.fleet.join_lines import phone
+from starloom.edge.routes.fleet.join_lines import line, phone
 from starloom.process.settings import Settings
 from starloom_protocol.wire.session import short_words
 from tests.edge.world import Agent, World, a_world, settle
@@ -272,3 +272,10 @@ def test_a_local_network_that_could_not_open_names_another_way_than_to_open_it()
     public = phone("http://127.0.0.1:8470", "AAAA", LanState(wanted=True, fault="192.0.2.2 is not private"))
     assert public["why"] == "192.0.2.2 is not private"
     assert "docs/reach.md" in public["way_out"]
+
+
+def test_the_brackets_of_an_address_are_quoted_for_a_shell() -> None:
+    made = line("https://[fd00::2]:8471", "CODE", "sha256//x=")
+    assert "'https://[fd00::2]:8471/agent/join.py' -o" in made
+    assert "join.py 'https://[fd00::2]:8471' CODE --pin" in made
+    assert "'" not in line("https://nas:8471", "CODE")

@@ -23,6 +23,13 @@ def taking(*names: str) -> Offer:
     return msgspec.structs.replace(offer, digest="".join(names), tools=tools)
 
 
+def known(world: World) -> None:
+    """Let the planner know the devices of the hub."""
+    planner = world.hub.planner
+    assert isinstance(planner, NoRecipes)
+    planner.fleet = FleetSnapshot.of(world.hub.fleet.devices, world.hub.fleet.offers)
+
+
 @pytest.mark.parametrize(
     ("operation", "taken"),
     [
@@ -41,9 +48,7 @@ async def test_an_edit_is_held_to_the_tools_of_its_device(world: World, operatio
     plan["tasks"].append({"id": "given", "tool": "t.one", "args": {"b": "x"}, "device": {"name": "new"}})
     plan["dependencies"].append({"from": "t1", "to": "given"})
     made = await world.submit(plan)
-    planner = world.hub.planner
-    assert isinstance(planner, NoRecipes)
-    planner.fleet = FleetSnapshot.of(world.hub.fleet.devices, world.hub.fleet.offers)
+    known(world)
     async with world.client() as http:
         answer = await http.post(f"{C}/{made['id']}/edits", json={"base_version": 1, "operations": [operation]})
     if taken:
@@ -53,3 +58,41 @@ async def test_an_edit_is_held_to_the_tools_of_its_device(world: World, operatio
     assert (answer.status_code, problem["code"]) == (422, "unknown_field")
     assert "would be refused by old (t.one there takes no `b`)" in problem["reason"]
     assert "Name another device: new" in problem["hint"]
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        {"add_task": {"id": "new", "tool": "t.one", "for_each": {"devices": {"any": [{"name": "phone"}]}}}},
+        {"add_task": {"id": "new", "tool": "t.one", "device": {"name": "phone"}}},
+        {"update_task": {"id": "t1", "device": {"name": "phone"}}},
+        {"reassign": {"id": "t1", "device": {"name": "phone"}}},
+    ],
+    ids=lambda one: next(iter(one)),
+)
+async def test_an_edit_that_can_never_begin_is_refused_as_a_plan_is(world: World, operation: dict[str, Any]) -> None:
+    await world.online("nas", offer=an_offer("t.one"))
+    await world.online("phone", offer=an_offer("t.two"))
+    made = await world.submit(chain("t.one", "t.one"))
+    known(world)
+    edit: dict[str, Any] = {"base_version": 1, "operations": [operation]}
+    async with world.client() as http:
+        refused = await http.post(f"{C}/{made['id']}/edits", json=edit)
+        assert (refused.status_code, refused.json()["code"]) == (422, "tool_unavailable")
+        assert "phone does not offer t.one" in refused.json()["reason"]
+        assert "nas" in refused.json()["hint"]
+        assert (await http.post(f"{C}/{made['id']}/edits", json=edit | {"able": False})).status_code == 200
+
+
+async def test_an_edit_may_add_a_task_that_only_a_failure_calls_for(world: World) -> None:
+    await world.online("nas", offer=an_offer("t.one"))
+    await world.online("phone", offer=an_offer("t.two"))
+    made = await world.submit(chain("t.one", "t.one"))
+    known(world)
+    operations = [
+        {"add_task": {"id": "tell", "tool": "t.one", "device": {"name": "phone"}}},
+        {"add_dependency": {"from": "t1", "to": "tell", "when": "failure"}},
+    ]
+    async with world.client() as http:
+        answer = await http.post(f"{C}/{made['id']}/edits", json={"base_version": 1, "operations": operations})
+    assert answer.status_code == 200, answer.text

@@ -12,7 +12,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from starloom.core.placement.device_groups.off_devices import is_off, reported, since_words
-from starloom.core.placement.feasible import selects
+from starloom.core.placement.feasible import asked_for, selects
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import Device, Selector, ToolOffer
 from starloom_protocol.text.wording import few, listed
@@ -62,7 +62,7 @@ def _lists_over_devices(constellation: Constellation) -> dict[str, Selector]:
     for root in constellation.families:
         spec = constellation.specs.get(root)
         if spec is not None and spec.for_each is not None and spec.for_each.devices is not None:
-            found[root] = spec.for_each.devices
+            found[root] = asked_for(spec, spec.for_each.devices)
     return found
 
 
@@ -96,7 +96,9 @@ def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Itera
     for root in constellation.families:
         spec, record = constellation.specs.get(root), constellation.groups.get(root)
         for_each = spec.for_each if spec is not None else None
-        if for_each is None or for_each.devices is None or record is None or record.state is GroupState.WAITING:
+        if spec is None or for_each is None or for_each.devices is None:
+            continue
+        if record is None or record.state is GroupState.WAITING:
             continue
         for member in constellation.families[root]:
             for item in reported(constellation, member):
@@ -105,10 +107,10 @@ def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Itera
                 yield name, f"off {since_words(item.off_since_ms, now_ms)}"
         expanded_ms = _expanded_ms(constellation, root)
         if expanded_ms is not None and not for_each.times and for_each.source is None:
-            asked = _items(constellation, root)
-            for device in _matching_but_not_asked(fleet, for_each.devices, asked):
+            asked, selector = _items(constellation, root), asked_for(spec, for_each.devices)
+            for device in _matching_but_not_asked(fleet, selector, asked):
                 if device.joined_ms <= expanded_ms:
-                    yield from _with_reason(fleet, for_each.devices, asked, device, expanded_ms, now_ms)
+                    yield from _with_reason(fleet, selector, asked, device, expanded_ms, now_ms)
 
 
 def _expanded_ms(constellation: Constellation, root: str) -> int | None:

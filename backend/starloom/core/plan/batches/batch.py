@@ -132,7 +132,9 @@ class EditBatch:
             return f"{task} is {state}: its list is made", place, "Edit its items that have not started."
         task_state = self.constellation.tasks[task].state
         if task_state in FINAL_TASK_STATES:
-            return f"{task} is {task_state}", place, "Retry it to run it again, or add a task that comes after it."
+            verb = "was" if task_state in (TaskState.CANCELLED, TaskState.SKIPPED) else "has"
+            hint = "Retry it to run it again, or add a task that comes after it."
+            return f"{task} {verb} {task_state} already", place, hint
         if task_state is TaskState.UNKNOWN:
             return f"{task} may have happened", place, "Mark it or retry it first."
         if task_state is TaskState.CANCELLING:

@@ -23,7 +23,9 @@ def line(url: str, code: str, pin: str = "") -> str:
     """Return the line for a POSIX shell. With a pin, no authority is trusted: the key alone counts."""
     trust = f"-k --pinnedpubkey {pin} " if pin else ""
     told = f" --pin {pin}" if pin else ""
-    return f"curl -fsS {trust}{url}/agent/join.py -o join.py && python3 join.py {url} {code}{told}"
+    # Some shells take the brackets of an IPv6 address for a pattern of file names.
+    script, hub = shlex.quote(f"{url}/agent/join.py"), shlex.quote(url)
+    return f"curl -fsS {trust}{script} -o join.py && python3 join.py {hub} {code}{told}"
 
 
 def windows_line(url: str, code: str, pin: str = "") -> str:
@@ -40,7 +42,7 @@ def ways(url: str, code: str, lan: LanState) -> JoinWays:
         "url": url,
         "line": line(url, code),
         "windows_line": windows_line(url, code),
-        "agent_line": f"starloom-agent join {url} {code}",
+        "agent_line": f"starloom-agent join {shlex.quote(url)} {code}",
         "ssh_line": "starloom enroll --ssh user@host",
         "lan": None,
         "phone": phone(url, code, lan),
@@ -53,7 +55,7 @@ def ways(url: str, code: str, lan: LanState) -> JoinWays:
             "words": lan.leaf.words,
             "line": line(lan.url, code, pin),
             "windows_line": windows_line(lan.url, code, pin),
-            "agent_line": f"starloom-agent join {lan.url} {code} --pin {shlex.quote(pin)}",
+            "agent_line": f"starloom-agent join {shlex.quote(lan.url)} {code} --pin {shlex.quote(pin)}",
         }
     return found
 

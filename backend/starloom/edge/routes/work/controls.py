@@ -34,7 +34,7 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Code
 
 _C = V1 + "/constellations/{constellation}"
-_CALL = frozenset({"args", "device", "inputs", "set", "tool"})
+_CALL = frozenset({"args", "device", "for_each", "inputs", "set", "tool"})
 _NAMES_MOST: Final = 1000
 """So many tasks are looked at for the name that was meant: an edit of a large plan must not hold up others."""
 TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "release", "hint"]
@@ -101,7 +101,7 @@ class Controls:
                     known_signatures=signatures,
                     known_tasks=tasks,
                 )
-                return faults or still.unfit(operations, tasks), operations
+                return faults or still.unfit(operations, tasks, able=body.able), operations
 
             faults, operations = await hub.computing.run(request, large, check)
             if faults:

@@ -9,7 +9,7 @@ import { Link, useLocation } from "wouter";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useKeys } from "../../../app/shell/keys.ts";
 import { Shell } from "../../../app/shell/Shell.tsx";
-import { useFleet, useStream, useWorkspace } from "../../../app/workspace/context.ts";
+import { useFleet, useNow, useStream, useWorkspace } from "../../../app/workspace/context.ts";
 import { useKept } from "../../../app/workspace/drafts.ts";
 import { asProblem, useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
@@ -17,7 +17,16 @@ import type { Problem } from "../../../link/rest.ts";
 import { toolsOf } from "../../../model/fleet/tools.ts";
 import { draftOf, type Fields, isFields } from "../../../model/rows/document.ts";
 import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
-import { type Changes, changesOf, delta, effectWords, rebased } from "../../../model/rows/live/changes.ts";
+import {
+  type Changes,
+  changesOf,
+  delta,
+  effectWords,
+  faultsInRows,
+  type OpenDraft,
+  openElsewhere,
+  rebased,
+} from "../../../model/rows/live/changes.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
 import { formOf } from "../../../model/rows/schema.ts";
@@ -39,6 +48,8 @@ interface LiveDraft {
 }
 
 const TYPING_MS = 300;
+/** How often it is seen that a draft elsewhere has run out. */
+const ASIDE_MS = 10_000;
 const NO_VALUES = {};
 
 export default function LiveEdit({ id }: { id: string }) {
@@ -75,7 +86,8 @@ function unkeptIn(model: StreamModel, head: Head): Problem | null {
 }
 
 function Editing({ id, model, head }: { id: string; model: StreamModel; head: Head }) {
-  const { hub } = useWorkspace();
+  const { hub, session } = useWorkspace();
+  const now = useNow(ASIDE_MS);
   const { say } = useDoing();
   const fleet = useFleet();
   const [, go] = useLocation();
@@ -92,7 +104,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
       [kept, base],
     ),
   );
-  const [problem, setProblem] = useState<Problem | null>(null);
+  /** The refusal of an edit, which is about the plan that was sent and no later one. */
+  const [refused, setRefused] = useState<{ plan: Fields; problem: Problem } | null>(null);
+  const problem = refused?.plan === drafting.draft.plan ? refused.problem : null;
   const [applying, setApplying] = useState(false);
   const tools = toolsOf(fleet);
   const trials = useTrials(drafting.draft, tools, NO_VALUES);
@@ -112,9 +126,18 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     const tool = tools.get(row.what);
     return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
   });
-  const faults = joinedFaults(drafting.draft, (stamp && preview.problem?.faults) || [], own, stamp === text);
+  const unable = preview.value?.faults?.find(
+    ({ task }) => changes.added.includes(task) || changes.changed.includes(task),
+  );
+  const told = [
+    ...((stamp && preview.problem?.faults) || []),
+    ...faultsInRows(drafting.draft.plan, changes, problem?.faults ?? []),
+  ];
+  const faults = joinedFaults(drafting.draft, told, own, stamp === text);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
+  const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
+  const elsewhere = openElsewhere(model.kind<OpenDraft>("draft").values(), me, session?.token ?? "", now);
   const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
   const states = useMemo(() => statesIn(model), [model, model.revision]);
   const atWork = [...model.kind<TaskRecord>("task").values()].filter((one) => AT_WORK.has(one.state)).length;
@@ -130,17 +153,19 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           ? "Mend the faults first."
           : newer
             ? "The plan has changed meanwhile: look at it first."
-            : null));
+            : unable
+              ? `${unable.reason} ${unable.way_out}`
+              : null));
   const apply = async () => {
     setApplying(true);
-    setProblem(null);
+    setRefused(null);
     try {
       const made = await hub.edit(id, base.version, changes.operations, "edited in rows");
       kept.keep(null);
       say(`Version ${made.version} is applied`);
       go(`/constellations/${id}`);
     } catch (error) {
-      setProblem(asProblem(error));
+      setRefused({ plan: drafting.draft.plan, problem: asProblem(error) });
     } finally {
       setApplying(false);
     }
@@ -154,7 +179,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     const plan = planOfStream(model, head);
     drafting.rebase((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
     setBase({ plan, version: head.version ?? 0 });
-    setProblem(null);
+    setRefused(null);
   };
   return (
     <>
@@ -189,6 +214,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Others may edit these rows meanwhile: {unheld}
         </p>
       )}
+      {elsewhere.map((said) => (
+        <p className="note tone-amber" role="status" key={said}>
+          {said}
+        </p>
+      ))}
       {theirs && (
         <section className="note tone-amber" role="status">
           <p className="strong">

@@ -5,7 +5,7 @@ import { WorkspaceContext } from "../../../app/workspace/context.ts";
 import type { Workspace } from "../../../app/workspace/workspace.ts";
 import { useHold } from "./useHold.ts";
 
-const AGAIN_MS = 45_000;
+const AGAIN_MS = 22_500;
 const holdDraft = vi.fn(async () => null);
 const closeDraft = vi.fn(async () => null);
 const workspace = { hub: { holdDraft, closeDraft } } as unknown as Workspace;
@@ -34,7 +34,7 @@ afterEach(() => {
 it("holds the rows at once and before the hold ends", async () => {
   render(page(["a", "b"]));
   await passed(0);
-  expect(holdDraft).toHaveBeenCalledExactlyOnceWith("c-1", ["a", "b"], 120);
+  expect(holdDraft).toHaveBeenCalledExactlyOnceWith("c-1", ["a", "b"], 60);
   await passed(2 * AGAIN_MS);
   expect(holdDraft).toHaveBeenCalledTimes(3);
 });
@@ -63,7 +63,7 @@ it("holds other rows without an end between, and lets go where none is edited an
   await passed(0);
   shown.rerender(page(["a", "b"]));
   await passed(0);
-  expect(holdDraft).toHaveBeenLastCalledWith("c-1", ["a", "b"], 120);
+  expect(holdDraft).toHaveBeenLastCalledWith("c-1", ["a", "b"], 60);
   expect(closeDraft).not.toHaveBeenCalled();
   shown.rerender(page([]));
   await passed(0);

@@ -3,7 +3,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { useWorkspace } from "../../../app/workspace/context.ts";
 import { asProblem } from "../../../app/workspace/resource.ts";
 
-const HELD_S = 120;
+/** A browser that is gone keeps others from these rows no longer than this. */
+const HELD_S = 60;
 /** The share of the granted time after which it is renewed, so that one lost renewal does not end it. */
 const RENEWED_AT = 3 / 8;
 const ROWS_MOST = 200;

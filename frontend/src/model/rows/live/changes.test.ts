@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, effectWords, rebased } from "./changes.ts";
+import { changesOf, delta, effectWords, faultsInRows, openElsewhere, rebased } from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -109,4 +109,28 @@ it("carries a draft over to a newer plan: theirs comes in, mine stays", () => {
   expect((made.tasks as Fields[])[0]).toMatchObject({ args: { root: "mine" } });
   expect(made.dependencies).toEqual([{ from: "a", to: "theirs", when: "finish" }]);
   expect(changesOf(newer, made)).toMatchObject({ added: ["new"], removed: ["c"], changed: ["a"] });
+});
+
+it("tells which rows are edited elsewhere, by oneself and by others", () => {
+  const drafts = [
+    { by: "person:root#here", expires_ms: 9, tasks: ["a"] },
+    { by: "person:root#phone", expires_ms: 9, tasks: ["list"] },
+    { by: "person:mara#t", expires_ms: 9, tasks: ["b", "c"] },
+    { by: "person:jo#t", expires_ms: 5, tasks: ["gone"] },
+  ];
+  const [own, others, ...more] = openElsewhere(drafts, "person:root", "here", 5);
+  expect(own).toContain("You have a draft of list open in another browser");
+  expect(others).toContain("mara is editing b, c");
+  expect(more).toEqual([]);
+});
+
+it("puts the fault of an edit to the row that its operation is about", () => {
+  const draft = { ...base, tasks: [...(base.tasks as Fields[]), { id: "new", tool: "fs.find" }] };
+  const changes = changesOf(base, draft);
+  const found = faultsInRows(draft, changes, [
+    { place: "operations[0].add_task.for_each", reason: "no" },
+    { place: "operations[9].update_task", reason: "of none" },
+    { place: "base_version", reason: "of the whole" },
+  ]);
+  expect(found).toEqual([{ place: `tasks[${draft.tasks.length - 1}].for_each`, reason: "no" }]);
 });

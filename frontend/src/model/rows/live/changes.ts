@@ -2,7 +2,7 @@
  * A draft over a running plan: what it would change, as the operations of an edit, and the same changes carried over
  * to a newer plan. Pure; whether an edit still fits is the hub's to say.
  */
-import { plural } from "../../words/words.ts";
+import { author, plural } from "../../words/words.ts";
 import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf } from "../document.ts";
 import { before, rowsOf } from "../row.ts";
 
@@ -159,6 +159,36 @@ function said(rows: readonly string[], one: string, many: string, what: string):
   if (rows.length === 0) return "";
   const named = rows.length > NAMED ? "" : ` (${rows.join(", ")})`;
   return `${plural(rows.length, "row")}${named} ${rows.length === 1 ? one : many}${what}`;
+}
+
+/** The faults of a refused edit at the rows that its operations are about, as those of the draft's plan. */
+export function faultsInRows<T extends { place?: string }>(draft: Fields, changes: Changes, faults: readonly T[]): T[] {
+  return faults.flatMap((fault) => {
+    const [, at, field] = /^operations\[(\d+)\](?:\.\w+)?(?:\.([\w.]+))?/.exec(fault.place ?? "") ?? [];
+    const body = Object.values(changes.operations[Number(at)] ?? {})[0];
+    const row = isFields(body) ? tasksOf(draft).findIndex((task) => idOf(task) === (body.id ?? body.to)) : -1;
+    return row < 0 ? [] : [{ ...fault, place: `tasks[${row}]${field ? `.${field}` : ""}` }];
+  });
+}
+
+/** A draft over the same plan that some browser has open, as the hub tells it. */
+export interface OpenDraft {
+  by: string;
+  expires_ms: number;
+  tasks?: readonly string[];
+}
+
+/** What is edited elsewhere now, in sentences: by others, which holds their rows, and by oneself in another browser. */
+export function openElsewhere(drafts: Iterable<OpenDraft>, me: string, token: string, now: number): string[] {
+  const own = `${me}#${token}`;
+  return [...drafts]
+    .filter((one) => one.by !== own && one.expires_ms > now && one.tasks?.length)
+    .map((one) => {
+      const rows = (one.tasks ?? []).join(", ");
+      return one.by.split("#", 1)[0] === me
+        ? `You have a draft of ${rows} open in another browser too: the first that is applied counts.`
+        : `${author(one.by)} is editing ${rows}: others edit that when the draft is applied or closed.`;
+    });
 }
 
 /** `+2 -1 ~1` */
