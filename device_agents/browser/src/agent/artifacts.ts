@@ -105,15 +105,15 @@ async function call(hash: string, terms: Terms, init: RequestInit & { method: st
   return answer;
 }
 
-function tellSent(bytes: number, note: string, terms: Terms, { before, total }: Share): void {
+function tellSent(bytes: number, name: string, terms: Terms, { before, total, place }: Share): void {
   const doneBytes = before + bytes;
+  const note = place ? `${place}, ${name}` : name;
   terms.progress({ doneBytes, totalBytes: total, fraction: total > 0 ? doneBytes / total : 1, note });
 }
 
 async function putOnce({ blob, name }: LocalFile, hash: string, terms: Terms, share: Share): Promise<void> {
   const size = blob.size;
-  const note = share.place ? `${share.place}, ${name}` : name;
-  const sent = (bytes: number) => tellSent(bytes, note, terms, share);
+  const sent = (bytes: number) => tellSent(bytes, name, terms, share);
   const head = await call(hash, terms, { method: "HEAD" });
   if (head.status === 200) return sent(size);
   if (head.status !== 404) await refuse(head, `HEAD ${name}`);
