@@ -596,8 +596,7 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
             return f"{ready.name} waits for a grant: {lacks}.", [item.words for item in concerned]
         case Reason.MISSING_SECRET:
             unset = missing(needs_in(ready.shard.access, ready.constellation, spec))
-            lines = [set_line(name) for name in unset]
-            return f"{ready.name} waits for a secret that is not set: {', '.join(unset)}.", lines
+            return f"{ready.name} waits for a secret that is not set: {', '.join(unset)}.", list(map(set_line, unset))
         case Reason.OWNER_ASKED:
             attempt = ready.constellation.attempt(spec.id, ready.record.attempt)
             return f"{ready.name} waits for the owner of {fleet.devices[attempt.device].name}: {attempt.detail}.", []
@@ -607,8 +606,7 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
             return f"{ready.name} waits for a device that is away: {'; '.join(away)}.", ways
         case Reason.DEVICE_ASIDE:
             aside = [ready.device(item) for item in concerned]
-            draining = [device for device in aside if device.draining]
-            lines = [f"starloom device resume {quote(device.name)}" for device in draining]
+            lines = [f"starloom device resume {quote(device.name)}" for device in aside if device.draining]
             lines += [f"starloom device share {quote(device.name)}" for device in aside if device.reserved]
             return f"{ready.name} waits for a device that takes no work now: {concerned_words}.", [*lines, "reassign"]
         case Reason.NO_CAPABLE_DEVICE:
@@ -636,14 +634,14 @@ def _incapable(ready: _Ready) -> tuple[str, list[str]]:
         lines = [f"starloom device label DEVICE {quote(label)}" for label in unknown]
         word = "label" if len(unknown) == 1 else "labels"
         return f"{ready.name} waits for a device with the {word} {listed(unknown)}; {hint}.", [*lines, "edit", "cancel"]
-    words = ready.device_words(ready.candidates)
+    words = ready.device_words(ready.candidates) or "there are none"
     if lines := _lines_that_give_secret(ready.shard, ready.constellation, spec):
         return f"{ready.name} waits because no device may have its secret: {words}.", [*lines, "edit", "skip"]
     ways = ["reassign", "edit", "cancel"] if absent_devices.names_devices(spec.device) else ["enroll"]
+    # Each other device of a list has a call of its own already.
     if spec.key and spec.device is not None and spec.device.id == spec.key:
-        # Each other device of the list has a call of its own already.
-        ways = ["skip", "edit", "cancel"]
-    return f"{ready.name} waits because no device can do {spec.tool}: {words or 'there are none'}.", ways
+        ways[0] = "skip"
+    return f"{ready.name} waits because no device can do {spec.tool}: {words}.", ways
 
 
 def _lines_that_give_secret(shard: Shard, constellation: Constellation, spec: TaskSpec) -> list[str]:
@@ -652,12 +650,11 @@ def _lines_that_give_secret(shard: Shard, constellation: Constellation, spec: Ta
     if needs is None:
         return []
     fleet, tool = shard.fleet, spec.tool or ""
-    able = (
-        device
+    lines = (
+        allow_line(needs, device, tool, fleet.devices)
         for device in fleet.devices.values()
         if judge_device(fleet, device, tool, spec.device or Selector()).reason is not Reason.NO_CAPABLE_DEVICE
     )
-    lines = (allow_line(needs, device, tool, fleet.devices) for device in able)
     return list(dict.fromkeys(line for line in lines if line is not None))[:NAMED_MOST]
 
 
