@@ -108,7 +108,9 @@ class Calls:
     def of(self, words: str, what: str = "asked", stage: str = "") -> list[Called]:
         """Return the calls that were asked for, or answered, about a request; those of one stage if it is named."""
         path = self._folder / "calls"
-        lines = path.read_text().splitlines() if path.exists() else []
+        text = path.read_text() if path.exists() else ""
+        # What follows the last end of a line is still on its way.
+        lines = text[: text.rfind("\n") + 1].splitlines()
         found = [Called(**json.loads(line)) for line in lines]
         return [one for one in found if words in one.words and one.what == what and stage in ("", one.stage)]
 

@@ -209,7 +209,7 @@ WITHOUT_A_FIT = {
     "back up Documents of north to toaster, keep -3": "there is no device like toaster",
     "do not run uptime everywhere": "no recipe has a place for 'do not run uptime everywhere'",
     "hello": "for example",
-    "wie geht es meinen Rechnern": "for example",
+    "wie lange lebt ein Igel": "for example",
 }
 
 

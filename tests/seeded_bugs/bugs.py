@@ -393,8 +393,8 @@ BUGS = [
     Bug(
         "a follower skips the last commits at a takeover",
         "backend/starloom/engine/succession.py",
-        "            await self.follower.until(pos)\n",
-        "",
+        "            await asyncio.wait((reached, following), return_when=asyncio.FIRST_COMPLETED)\n",
+        "            await asyncio.sleep(0)\n",
         PAIR,
     ),
     Bug(

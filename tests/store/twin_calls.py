@@ -112,7 +112,7 @@ def _arguments(kind: str, chance: random.Random) -> dict[str, Any]:
         case "list":
             cursor = (chance.randint(0, 4), chance.choice(STREAMS)) if chance.random() < 0.3 else None
             return {
-                "state": chance.choice([None, None, *STATES, "nothing"]),
+                "states": tuple(chance.sample([*STATES, "nothing"], chance.choice([0, 0, 1, 1, 2]))),
                 "text": chance.choice([None, None, "c1", "NAME", "100% of", "_", "\\", "nowhere"]),
                 "device": chance.choice([None, None, "d1", "d2", "d9"]),
                 "before": cursor,

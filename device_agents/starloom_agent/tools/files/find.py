@@ -8,10 +8,9 @@ import re
 import stat
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -466,7 +465,7 @@ class _Search:
         self.bytes += found.bytes
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
-        if not (self._scored or _ranks(self._args)) and len(self.rows) >= self._args.limit:
+        if not (self._scored or _is_ranked(self._args)) and len(self.rows) >= self._args.limit:
             return
         path = os.path.normpath(f"{shown}/{found.below}")
         row: FoundFile = {
@@ -524,7 +523,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
         search.keep_the_file()
     if args.same_size:
         search.keep_same_sizes()
-    rows = (_best(search.rows, args) if args.words or _ranks(args) else search.rows)[: args.limit]
+    rows = (_best(search.rows, args) if args.words or _is_ranked(args) else search.rows)[: args.limit]
     missed = sorted(search.missed, key=lambda row: row["path"])
     result: FoundFiles = {
         "total_bytes": search.bytes,
@@ -544,23 +543,20 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     return result
 
 
-_ORDERS: Final[dict[str, Callable[[FoundFile], int]]] = {
-    "newest": lambda row: -row["mtime_s"],
-    "oldest": lambda row: row["mtime_s"],
-    "largest": lambda row: -row["bytes"],
-    "smallest": lambda row: row["bytes"],
-}
+def _is_ranked(args: Find) -> bool:
+    """Tell whether a search has to see every file that fits before it knows which come first."""
+    return args.largest or args.order != "any"
 
 
-def _ranks(args: Find) -> bool:
-    """Return whether a search has to see every file that fits before it knows which come first."""
-    return args.largest or args.order in _ORDERS
+def _rank(row: FoundFile, order: str) -> int:
+    amount = row["mtime_s"] if order in ("newest", "oldest") else row["bytes"]
+    return -amount if order in ("newest", "largest") else amount
 
 
 def _best(rows: list[FoundFile], args: Find) -> list[FoundFile]:
-    if _ranks(args):
-        first = _ORDERS["largest" if args.largest else args.order]
-        return sorted(rows, key=lambda row: (first(row), row["path"]))
+    if _is_ranked(args):
+        order = "largest" if args.largest else args.order
+        return sorted(rows, key=lambda row: (_rank(row, order), row["path"]))
     return sorted(rows, key=lambda row: (-row.get("score", 0), -row["mtime_s"], row["path"]))
 
 
