@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.e2e.pointer import SEEN_MS
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
 
@@ -63,6 +64,8 @@ def test_pause_resume_and_cancel(page: Page, stack: Stack, screens: Screens, wid
     stack.open_gate(gate)
     page.get_by_role("list", name="Tasks").or_(page.locator(".react-flow")).first.wait_for()
     screens.shoot(page, "constellation", "paused", width)
+    # *Resume* is where *Pause* was pressed.
+    page.wait_for_timeout(SEEN_MS)
     page.get_by_role("button", name="Resume", exact=True).click()
     expect(state).to_contain_text("Running")
     page.get_by_role("button", name=re.compile("^Cancel$")).click()
