@@ -77,14 +77,20 @@ wie: how
 wo: where
 wort: word
 """
-_IN_ENGLISH: Final = {
-    form: english.strip()
-    for line in _TABLE.strip().splitlines()
-    for words, _, english in [line.partition(":")]
-    for word in words.split()
-    for form in (plain_letters(word), spelled_out(word))
-}
-"""By words without umlauts, and with two letters for each."""
+
+
+def _words_of(table: str) -> dict[str, str]:
+    """Return the English of each word of a table, by the word without umlauts and with two letters for each."""
+    return {
+        form: english.strip()
+        for line in table.strip().splitlines()
+        for words, _, english in [line.partition(":")]
+        for word in words.split()
+        for form in (plain_letters(word), spelled_out(word))
+    }
+
+
+_IN_ENGLISH: Final = _words_of(_TABLE)
 _GERMAN_ONLY: Final = frozenset(_IN_ENGLISH) - {"backup", "computer", "die", "in", "test", "tests", "fotos", "photos"}
 """Those words of the table that no English request has."""
 _ENOUGH: Final = 2
@@ -205,13 +211,7 @@ wenn falls: if
 letzte letzten letzter letztes: last
 älteste ältesten: oldest
 """
-_REQUEST_WORDS: Final = {
-    form: english.strip()
-    for line in _REQUEST_TABLE.strip().splitlines()
-    for words, _, english in [line.partition(":")]
-    for word in words.split()
-    for form in (plain_letters(word), spelled_out(word))
-}
+_REQUEST_WORDS: Final = _words_of(_REQUEST_TABLE)
 _VERBS: Final = word_set("collect compare copy delete empty bring find list make move print send show unpack zip") | {
     "back up"
 }
