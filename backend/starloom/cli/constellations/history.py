@@ -275,10 +275,13 @@ def _print_replay(chosen: str, found: Replayed) -> None:
         print(f"commit {item['pos']}, {item['stream']} {item['seq']} ({item['input'] or 'no input'}):")
         print(f"  logged:  {item['logged'] or 'nothing'}")
         print(f"  decided: {item['decided'] or 'nothing'}")
+    if found["same"]:
+        print("Every step came out the same.")
+        return
+    print(f"{counted(len(found['differences']), 'step')} came out otherwise.")
     print(
-        "Every step came out the same."
-        if found["same"]
-        else f"{counted(len(found['differences']), 'step')} came out otherwise."
+        "A run of before an upgrade may: a newer Starloom places tasks and words an answer in its own way. "
+        "`starloom audit verify` tells whether the log is the one that was written."
     )
 
 
