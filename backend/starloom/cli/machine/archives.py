@@ -149,6 +149,9 @@ def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
     for name in ended.schedules:
         called = fleet.schedules[name].name
         yield {"what": "schedule", "id": name, "name": called}, f"  schedule    {called} is paused"
+    for name, left in ended.secrets.items():
+        how = "had been removed" if left is None else "is kept from those that may no longer receive it"
+        yield {"what": "secret", "id": name, "name": name}, f"  secret      {name}, which {how}"
     for name in ended.standing:
         tool = fleet.standing[name].tool
         yield {"what": "permission", "id": name, "name": tool}, f"  permission  {tool}, which had been allowed for good"

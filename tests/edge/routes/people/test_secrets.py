@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.edge.access.vault import Vault
+from starloom.engine.commits import TAKEN_OVER
+from starloom.engine.ports import Reply
 from starloom_protocol.vocabulary import Role
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, settle
@@ -81,6 +83,21 @@ async def test_a_repeated_key_sets_once(world: World) -> None:
     status, said = await call(world, "PUT", f"{S}/key", {"value": VALUE + "?"}, key="k1")
     assert (status, said["code"]) == (409, "idempotency_mismatch")
     assert world.hub.access.secrets["key"].version == 1
+
+
+async def test_a_value_stays_where_the_hub_cannot_tell_whether_it_was_set(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its event may stand in the log, and another hub is to open what it names."""
+    await call(world, "PUT", f"{S}/key", {"value": VALUE})
+
+    async def lost(_item: Any) -> Reply:
+        return Reply(faults=[TAKEN_OVER])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.hub.inbox, "ask", lost)
+        assert (await call(world, "PUT", f"{S}/key", {"value": VALUE + "!"}))[0] == 503
+    assert len(world.engine._store.history.sealed) == 2  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("role", "lists"), [(Role.OPERATOR, 200), (Role.APPROVER, 403), (Role.VIEWER, 403)])

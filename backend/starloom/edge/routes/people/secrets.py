@@ -100,7 +100,9 @@ class Secrets:
             )
             reply = await hub.inbox.ask(asked)
             if reply.faults:
-                await hub.vault.forget(cipher)
+                # A hub that lost the shard cannot tell whether the event stands. The vault collects what none names.
+                if all(fault.code is not Code.STORE_UNAVAILABLE for fault in reply.faults):
+                    await hub.vault.forget(cipher)
                 raise problem_of_faults(reply.faults)
             await self._forget(reply.value)
             made = hub.access.secrets.get(name)
