@@ -184,7 +184,15 @@ class _RecordedModel:
             reply = await model.ask(instructions, turns, stage)
         except ModelFault as error:
             took_ms = round(self._now_s() * 1000) - asked_ms
-            await self._purse.after_call(replace(call, fault=error.fault.reason, took_ms=took_ms), number)
+            failed = replace(
+                call,
+                fault=error.fault.reason,
+                input_tokens=error.input_tokens,
+                micros=error.micros,
+                output_tokens=error.output_tokens,
+                took_ms=took_ms,
+            )
+            await self._purse.after_call(failed, number)
             raise
         told = replace(
             call,
