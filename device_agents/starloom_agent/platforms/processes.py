@@ -109,12 +109,12 @@ def adopt_orphans() -> bool:
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def shut_memory(shut: bool) -> bool:
+def protect_memory(on: bool) -> bool:
     """Keep other processes of this user out of this one's memory and descriptors, or let them in again.
 
     A forked child inherits this; a started program does not. Nothing holds back root.
     """
-    return _prctl(_PR_SET_DUMPABLE, 0 if shut else 1)
+    return _prctl(_PR_SET_DUMPABLE, 0 if on else 1)
 
 
 def has_ended(child: int) -> bool:

@@ -241,7 +241,7 @@ class ToolContext:
 
         Raises:
             ToolFailed: `policy_refused`, with the line to type, when it lies outside the granted folders;
-                `bad_arguments`, with the whole paths, when several granted folders hold it.
+                `bad_arguments`, with the absolute paths, when several granted folders hold it.
         """
         return self._resolve(path, self.folders.read, "files:read", self._place_to_read)
 

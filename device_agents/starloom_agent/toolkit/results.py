@@ -55,7 +55,7 @@ class AddedItem(TypedDict):
 
 
 class Holding(TypedDict, total=False):
-    """`folder` is the whole path of the folder that holds all of the files."""
+    """`folder` is the absolute path of the folder that holds all of the files."""
 
     folder: str
 

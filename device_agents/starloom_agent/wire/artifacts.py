@@ -30,7 +30,7 @@ from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_p
 CHUNK_BYTES = 256 * 1024
 """A chunk must pass a slow line within one try, and a lost one is sent again."""
 _TRY_TIMEOUT_S = 20.0
-"""A line that moves nothing for so long is broken; the next try goes on at its offset."""
+"""A line that moves nothing for so long is broken; the next try continues at its offset."""
 _BACKOFF_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.0)
 _SAID_BYTES_MAX = 4096
 """A refusal has some words; a stranger may send anything."""
@@ -39,7 +39,7 @@ _FREE_BYTES_KEPT = 16 * 1024 * 1024
 
 
 class _Again(Exception):
-    """This try failed on the way to the hub, but another one may succeed. A fault of this device is none."""
+    """This try failed on the way to the hub, but another one may succeed. A fault of this device is not one."""
 
 
 @contextmanager

@@ -200,7 +200,9 @@ def join(
     if answer.get("words") == older:
         words = older  # the hub's screen shows these
     elif answer.get("words") and answer["words"] != words:
-        raise JoinRefused("the hub's words do not fit the keys that were exchanged: something stands between")
+        raise JoinRefused(
+            "the hub's words do not match the keys that were exchanged: somebody may be intercepting the connection"
+        )
     if answer.get("state") == "asking":
         say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
         answer = _decided(route, enrollment, say, sleep, clock)
@@ -212,7 +214,10 @@ def join(
     labels = [str(label) for label in answer.get("labels") or []]
     missing = [label for label in asked.labels if label not in labels]
     if missing:
-        say(f"Without the labels {', '.join(missing)}: nobody saw them. At the hub: starloom device label {name} LABEL")
+        say(
+            f"The labels {', '.join(missing)} were not taken, because nobody saw the request. "
+            f"At the hub: starloom device label {name} LABEL"
+        )
     keep_limit(str(answer.get("profile_most") or ""))
     return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)
 
@@ -238,10 +243,12 @@ def _decided(
             now = clock()
             if silent_since is None:
                 silent_since = now
-                say(f"{fault} This device goes on asking.")
+                say(f"{fault} This device keeps asking.")
             elif now - silent_since >= _SILENCE_MOST_S:
                 minutes = round(_SILENCE_MOST_S / 60)
-                reason = f"{fault} So it was for {minutes} minutes; once it answers, join again with the same code."
+                reason = (
+                    f"{fault} It has not answered for {minutes} minutes; once it does, join again with the same code."
+                )
                 raise JoinRefused(reason) from fault
             continue
         silent_since = None

@@ -30,7 +30,7 @@ from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core
 from starloom_agent.work.calls.chatter import Chatter
-from starloom_agent.work.calls.faults import following, not_begun, said_of, stopped_early
+from starloom_agent.work.calls.faults import ends_connection_on_fault, not_begun, said_of, stopped_early
 from starloom_agent.work.calls.judging import is_taken_back, judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
 from starloom_agent.work.calls.leftovers import Leftovers, empty_folders, end_attempts
@@ -236,7 +236,7 @@ class Agent:
         return self.ledger.next_report
 
     def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
-        with following("the welcome", self._take_fault):
+        with ends_connection_on_fault("the welcome", self._take_fault):
             return self._greeting(welcome, proved_at)
 
     def _greeting(self, welcome: Welcome, proved_at: float) -> list[Frame]:
@@ -269,7 +269,7 @@ class Agent:
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
-            with following(type(frame).__name__, self._take_fault):
+            with ends_connection_on_fault(type(frame).__name__, self._take_fault):
                 self._handlers[type(frame)](self, frame)
         # One message is one turn; until the loop comes round the hub would wait. A timer is set by a disk that refuses.
         if self._turn is not None and not isinstance(self._turn, asyncio.TimerHandle):

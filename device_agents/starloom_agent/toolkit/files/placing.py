@@ -83,7 +83,7 @@ def missing_above(context: ToolContext, real: Path) -> int:
 
 
 def holding(files: Collection[Path]) -> str:
-    """Return the whole path of the folder in which all of these files lie."""
+    """Return the absolute path of the folder in which all of these files lie."""
     return os.path.commonpath([file.parent for file in files])
 
 

@@ -161,9 +161,8 @@ class Find(Args, frozen=True, kw_only=True):
 
 
 class _Folds(dict[int, str]):
-    """The folded form of each sign that was met. One sign at a time: a whole text with a long row of accents, which
-    somebody may have written for that, is put into order in a time that grows with the square of it.
-    """
+    """The folded form of each character met so far. Character by character, because normalising a long run of combining
+    accents at once takes quadratic time."""
 
     def __missing__(self, code: int) -> str:
         parts = unicodedata.normalize("NFKD", chr(code))
@@ -219,7 +218,7 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
 
     Without a root, or with `.`, that is every granted folder. Where `root` is found in another granted folder than the
-    first, or is one itself (the owner granted `~/Pictures`), its files are written with their whole path.
+    first, or is one itself (the owner granted `~/Pictures`), its files are written with their absolute path.
     """
     if root in ("", "."):
         granted = context.folders.read
@@ -426,7 +425,7 @@ class _Search:
             self.count, self.bytes = len(self.rows), sum(row["bytes"] for row in self.rows)
 
     def keep_the_file(self) -> None:
-        """Keep the one file that was asked for: that of the whole path, else the only one of the name.
+        """Keep the one file that was asked for: that of the absolute path, else the only one of the name.
 
         Raises:
             ToolFailed: `file_not_found` without one, `bad_arguments` with several; their paths are named.
@@ -490,7 +489,7 @@ class _Search:
 
 
 def _whole_path_placed(context: ToolContext, args: Find) -> Find:
-    """Return the arguments with a `file` that is a whole path as their root; outside of the folders it is refused."""
+    """Return the arguments with a `file` that is an absolute path as their root; one outside the folders is refused."""
     if not (args.file.startswith("~/") or Path(args.file).is_absolute()):
         return args
     real = context.resolve_read(args.file)
@@ -504,7 +503,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     args = _whole_path_placed(context, args)
     search = _Search(context, args)
     for root, written in roots_of(context, args.root):
-        # A search by words in all folders asks where a file is: each has its whole path, in the first folder, too.
+        # A search by words in all folders asks where a file is: each has its absolute path, in the first folder, too.
         shown = os.fspath(root) if args.words and args.root in ("", ".") else written
         with plain(root, "searching"):
             there = context.files.is_folder(root)

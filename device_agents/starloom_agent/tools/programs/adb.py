@@ -145,7 +145,7 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
     if not args.path.startswith("/"):
         # Also because `find` would take a path such as `-delete` for an order.
         raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{quoted(args.path)} is not a whole path of a folder on the phone", effect=False
+            Code.BAD_ARGUMENTS, f"{quoted(args.path)} is not an absolute path of a folder on the phone", effect=False
         )
     serial = _chosen(args.serial)
     command = f"find {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
@@ -185,7 +185,7 @@ def get(context: ToolContext, args: Get) -> TakenFiles:
         name = PurePosixPath(path).name
         if not path.startswith("/") or not name:
             raise ToolFailed(
-                Code.BAD_ARGUMENTS, f"{quoted(path)} is not a whole path of a file on the phone", effect=False
+                Code.BAD_ARGUMENTS, f"{quoted(path)} is not an absolute path of a file on the phone", effect=False
             )
         local = context.workdir / f"pulled-{number}"
         ran = _adb(["-s", serial, "pull", path, str(local)], timeout_s=3600)

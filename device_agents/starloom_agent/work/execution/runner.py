@@ -72,7 +72,7 @@ class Runner:
         """Carry out calls until the agent is gone, or `calls` of them."""
         # From here on what leaves the tree of a tool comes back to this process, which ends it.
         processes.adopt_orphans()
-        processes.shut_memory(True)
+        processes.protect_memory(True)
         self._say(Ready(pid=os.getpid(), mark=processes.start_mark(os.getpid()) or ""))
         self._pages = resident_pages(os.getpid()) if processes.LINUX else 0
         done = 0

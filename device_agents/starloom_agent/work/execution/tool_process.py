@@ -152,7 +152,7 @@ def _be_the_tool(
         signal.set_wakeup_fd(-1)
         _take(descriptors, None if link is None else link.detach())
         # The runner measures what it uses, and may look into it for that.
-        processes.shut_memory(False)
+        processes.protect_memory(False)
         gc.set_threshold(_COLLECT_AFTER)
         gc.enable()
         body = _Body()

@@ -175,7 +175,7 @@ def main() -> int:
     os.dup2(2, 1)
     processes.die_with_parent(signal.SIGKILL, os.getppid())
     processes.adopt_orphans()
-    processes.shut_memory(True)
+    processes.protect_memory(True)
     load()
     Zygote(agent).serve()
     return 0

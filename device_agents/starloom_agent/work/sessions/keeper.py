@@ -190,7 +190,7 @@ def end_session() -> None:
 def main() -> None:
     # Processes that leave the tree of the server come back to this one, which ends them.
     processes.adopt_orphans()
-    processes.shut_memory(True)
+    processes.protect_memory(True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control, calls = map(int, sys.argv[1:3])
     keeper = Keeper(socket.socket(fileno=control), socket.socket(fileno=calls))

@@ -88,7 +88,7 @@ def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, 
 def _path_of(params: Mapping[str, Any]) -> str:
     path = params.get("path")
     if not isinstance(path, str) or not path.startswith("/"):
-        raise ToolFailed(Code.BAD_ARGUMENTS, "path: the whole path of a file is expected", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, "path: the absolute path of a file is expected", effect=False)
     return path
 
 
