@@ -20,6 +20,10 @@ class Named(TypedDict, total=False):
     device: str
 
 
+def of_device(name: str) -> Named:
+    return {"device": name} if name else {}
+
+
 class Stored(TypedDict):
     """A file in the hub's store; `artifact` is its SHA-256."""
 

@@ -21,13 +21,13 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
-from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
+from starloom_agent.toolkit.files.packing import Findings, Limits, Listed, Member, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
 from starloom_agent.toolkit.files.undoing import hash_of_files
 from starloom_agent.toolkit.files.walking import Found, Walk, is_text, left_out_trashes, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
-from starloom_agent.toolkit.results import LeftOut, Named, Stored
+from starloom_agent.toolkit.results import LeftOut, Named, Stored, of_device
 from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -121,7 +121,7 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     upload = context.put_last(archive, name=name, media="application/gzip")
-    device: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     return {
         "archives": [{**upload, **device}],
         "files": len(listed),
@@ -176,15 +176,15 @@ def _stem(name: str) -> str:
     return _plain_name(re.sub(r"\.(tar(\.(gz|bz2|xz))?|tgz|zip)$", "", name, flags=re.IGNORECASE)) or "archive"
 
 
-def _put_out(local: Path, half: Path, limits: Limits, selection: Taken, context: ToolContext) -> dict[str, Listed]:
+def _put_out(local: Path, half: Path, limits: Limits, findings: Findings, context: ToolContext) -> dict[str, Listed]:
     written: dict[str, Listed] = {}
     done = 0
-    for member in members(local, limits, selection, context.files):
+    for member in members(local, limits, findings, context.files):
         target = half / member.path
         with plain(shown_name(os.fspath(target)), "unpacking"):
             out = _created(context, target, member)
             if out is None:
-                selection.leave_out(member.path, "this device cannot store its name")
+                findings.leave_out(member.path, "this device cannot store its name")
                 copy_out(member, None)
                 continue
             with out:
@@ -268,13 +268,13 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     added: list[UnpackedFolder] = []
     summary: list[UnpackedArchive] = []
     for file in args.files:
-        selection = Taken()
+        findings = Findings()
         folder_path = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
         target = context.resolve_write(folder_path)
         with plain(target, "unpacking"):
             half = context.files.building_place(target)
         try:
-            written = _put_out(_local(context, file), half, limits, selection, context)
+            written = _put_out(_local(context, file), half, limits, findings, context)
             folder, new = _place(context, half, folder_path, written)
         finally:
             with contextlib.suppress(OSError):
@@ -283,7 +283,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
         if new:
             holds = hash_of_files({path: item.sha256 for path, item in written.items()})
             added.append({"path": folder, "folder": True, "holds": holds})
-        expected = selection.listed if selection.listed is not None else written
+        expected = findings.listed if findings.listed is not None else written
         # A name that is text has no backslash in an archive.
         unnamed = {path for path in written if "\\" in path}
         read = _hashes_on_disk(context, folder, unnamed)
@@ -296,8 +296,8 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
                 "bytes": sum(item.bytes for item in written.values()),
                 "missing": len(expected.keys() - written.keys()) + len(lost),
                 "not_listed": len(written.keys() - expected.keys()),
-                "left_out": selection.left_out_count,
-                "left_out_names": selection.left_out,
+                "left_out": findings.left_out_count,
+                "left_out_names": findings.left_out,
                 "unnamed": len(unnamed),
             }
         )
@@ -385,7 +385,7 @@ class ArchivesRead(TypedDict):
 
 def verify(context: ToolContext, args: Verify) -> ArchivesRead:
     limits = Limits(bytes=args.most_bytes, files=args.most_files)
-    device: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     rows: list[ArchiveRead] = [{**device, **_judged(context, file, limits)} for file in args.files]
     bad = [row for row in rows if not row["ok"]]
     return {
@@ -411,21 +411,21 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
     }
     if file.hash and file.hash != digest:
         return {**row, "ok": False, "why": "its bytes are not those that were stored"}
-    selection = Taken()
+    findings = Findings()
     digests: dict[str, str] = {}
     try:
-        for member in members(local, limits, selection, context.files):
+        for member in members(local, limits, findings, context.files):
             digests[member.listed_as] = copy_out(member, None)
             context.progress(note=member.listed_as.rpartition("/")[2])
     except ToolFailed as failure:
         return {**row, "ok": False, "why": failure.detail, "files": len(digests)}
-    expected = {path: item.sha256 for path, item in (selection.listed or {}).items()}
+    expected = {path: item.sha256 for path, item in (findings.listed or {}).items()}
     wrong: list[WrongMember] = [
         {"path": path, "why": "is missing" if path not in digests else "has other contents"}
         for path, expected_digest in sorted(expected.items())
         if digests.get(path) != expected_digest
     ]
-    row["files"], row["listed"], row["wrong"] = len(digests), selection.listed is not None, wrong[:_WRONG_SHOWN]
+    row["files"], row["listed"], row["wrong"] = len(digests), findings.listed is not None, wrong[:_WRONG_SHOWN]
     return {**row, "ok": not wrong, "why": f"{len(wrong)} files are not as they were packed" if wrong else ""}
 
 
@@ -488,7 +488,7 @@ def _stamped(name: str) -> tuple[str, datetime] | None:
 
 def rotate(context: ToolContext, args: Rotate) -> Rotated:
     folder = context.resolve_write(args.under)
-    device: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     new = {Path(file.path).name or file.shown_name: file for file in args.files}
     newest: dict[str, datetime] = {}
     for name in new:

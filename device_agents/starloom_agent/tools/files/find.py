@@ -19,7 +19,7 @@ from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import MISSED_MOST, OF_THE_TRASH, UNREADABLE, Found, Missed, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
 from starloom_agent.toolkit.refs import media_of
-from starloom_agent.toolkit.results import LeftOut, Named
+from starloom_agent.toolkit.results import LeftOut, Named, of_device
 from starloom_agent.toolkit.text.durations import Age, begin_of
 from starloom_protocol.text.file_sorts import kind_of, sort_fits
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -400,7 +400,7 @@ class _Search:
         return _name_fits(name, missed.below, root, args)
 
     def note_absent(self) -> None:
-        device: Named = {"device": self._args.device_name} if self._args.device_name else {}
+        device = of_device(self._args.device_name)
         self.not_there.append({**device, "devices": 1, "folder": self._args.root})
 
     def take_file(self, file: Path, path: str) -> None:
