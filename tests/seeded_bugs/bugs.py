@@ -48,8 +48,8 @@ BUGS = [
     Bug(
         "work begins again after a backup was restored",
         "device_agents/starloom_agent/work/core.py",
-        "    if begun is None or dispatch.repeatability in REPEATABLE or begun[0] == at.incarnation"
-        " or at.attempt > begun[1]:\n",
+        "    if fence is None or dispatch.repeatability in REPEATABLE or fence[0] == at.incarnation"
+        " or at.attempt > fence[1]:\n",
         "    if True:\n",
         RESTORED,
     ),
