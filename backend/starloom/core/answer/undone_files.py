@@ -110,17 +110,17 @@ def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
 
 def _add(moved_there: _Moved, constellation: Constellation, undo: str) -> None:
     tool = constellation.specs[undo].tool
-    found, count = fact(constellation, undo, "/items"), fact(constellation, undo, "/count")
-    items = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-    if found is MISSING and isinstance(count, int) and count > 0 and tool in (_TRASH, _RESTORE):
+    listing, count = fact(constellation, undo, "/items"), fact(constellation, undo, "/count")
+    items = [item for item in listing if isinstance(item, dict)] if isinstance(listing, list) else []
+    if listing is MISSING and isinstance(count, int) and count > 0 and tool in (_TRASH, _RESTORE):
         whole = moved_there.trashed if tool == _TRASH else moved_there.back
         whole[_written_into(constellation, undo)] += count
     if tool == _TRASH:
         files = [item for item in items if not item.get("folder")]
         moved_there.trashed.update(map(_folder_of, _paths(files)))
         moved_there.folders += len(items) - len(files)
-        left = fact(constellation, undo, "/left_out")
-        moved_there.stays += _paths(left) if isinstance(left, list) else []
+        left_out = fact(constellation, undo, "/left_out")
+        moved_there.stays += _paths(left_out) if isinstance(left_out, list) else []
         restored = fact(constellation, undo, "/restored")
         moved_there.back.update(_folder_of(path) for path in _texts(restored))
         missing = fact(constellation, undo, "/missing")
@@ -159,8 +159,8 @@ def _folder(word: str, folders: Iterable[str]) -> str:
     shared = first
     while shared and not all(folder.startswith(shared) for folder in others):
         shared = shared[: max(shared.rfind(mark, 0, -1) for mark in "/\\") + 1]
-    shown = shared if len(shared) == 1 else shared[:-1]
-    return f"{word} {quoted(shown)}" if shown not in ("", ".") else ""
+    name = shared if len(shared) == 1 else shared[:-1]
+    return f"{word} {quoted(name)}" if name not in ("", ".") else ""
 
 
 def _folder_of(path: str) -> str:

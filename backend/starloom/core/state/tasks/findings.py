@@ -49,13 +49,13 @@ def taken(constellation: Constellation, task: str) -> Iterator[tuple[str, str, F
 
 def sources_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the tasks and groups that the inputs of a task read or may read, those by topic included."""
-    found = dict.fromkeys(item.source for item in spec.inputs if not item.topic)
-    if len(found) < len(spec.inputs):
+    sources = dict.fromkeys(item.source for item in spec.inputs if not item.topic)
+    if len(sources) < len(spec.inputs):
         for gate in constellation.incoming.get(spec.id, {}).values():
             if gate.topic:
-                found[gate.source] = None
-        found.update((finding.task, None) for _, _, finding in taken(constellation, spec.id) if finding is not None)
-    return list(found)
+                sources[gate.source] = None
+        sources.update((finding.task, None) for _, _, finding in taken(constellation, spec.id) if finding is not None)
+    return list(sources)
 
 
 def gate_by_topic(constellation: Constellation, dependency: Dependency) -> GateState:
