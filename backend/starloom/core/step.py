@@ -83,12 +83,12 @@ def step(work: Work, item: AnyInput) -> None:
     work.begin(item)
     try:
         _HANDLERS[type(item)](work, item)
-        _settle(work, work.begun[1])
+        _settle(work, work.before.events)
     except Refusal as refusal:
         work.undo_input()
         work.answers.append(Answer(input_id=item.id, faults=refusal.faults, value=refusal.value))
         return
-    if len(work.answers) == work.answered:
+    if len(work.answers) == work.answers_before:
         work.answer(None, after="commit")
 
 

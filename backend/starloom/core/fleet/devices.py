@@ -298,7 +298,7 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         reason = f"the name is taken: {item.value} is the id of {fleet.name_of(item.value)}"
         raise Refusal(fault(Code.CONFLICT, reason, "name", "Choose another name."))
     looks_as_before = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
-    if fleet.looks.get(look, 0) > looks_as_before:
+    if fleet.look_counts.get(look, 0) > looks_as_before:
         others = (name for name in fleet.by_name if name != device.name and look_of(name) == look)
         alike = next(others, item.value)
         likeness = f", and {item.value} looks like it" if alike != item.value else ""

@@ -181,7 +181,7 @@ def _free_name(work: Work, wanted: str, uses: int = 0, predecessors: Collection[
     # A former name still means the device that had it: one that joins does not get its work. Nor does it get work that
     # waits for a device which is gone: a person approved it for that one.
     while (
-        look_of(name) in fleet.looks
+        look_of(name) in fleet.look_counts
         or name in fleet.devices
         or name in fleet.by_former_name
         or (not fleet.gone.get(name, {}).keys() <= {*predecessors} and waiting.is_awaited(work, name))

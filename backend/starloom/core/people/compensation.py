@@ -22,7 +22,7 @@ from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_
 from starloom.core.state.inputs import ControlRequested, UndoRequested
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact, is_known, size_left_out
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
@@ -199,7 +199,7 @@ def _undos_to_retry(constellation: Constellation, item: UndoRequested) -> dict[s
         return {} if any(_can_be_undone(constellation, task) for task in constellation.tasks) else failed
     if not failed.keys() >= {*item.tasks}:
         return {}
-    reopened, _ = redone(constellation, [failed[task] for task in item.tasks])
+    reopened, _ = tasks_of_new_round(constellation, [failed[task] for task in item.tasks])
     return {task: name for task, name in failed.items() if name in reopened}
 
 

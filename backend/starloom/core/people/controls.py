@@ -25,7 +25,7 @@ from starloom.core.state.inputs import ControlRequested, EditProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.tasks.roles import is_of_goal, is_over
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
@@ -391,7 +391,7 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
         code=Code.MARKED_FAILED if state is TaskState.FAILED else None,
     )
     change_task(work, constellation, task, EventKind.TASK_MARKED, marked, *also, note=item.reason)
-    work.rules_due.append((constellation.name, task, state.value))
+    work.fire_rules(constellation, task, state.value)
     _clear_unknown(work, constellation)
 
 
@@ -502,7 +502,7 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         if look_up(record.state, trigger).verdict is Verdict.ACT:
             _TASK_ACTIONS[item.action](work, constellation, child, record, item)
             any_changed = True
-    for name in (group, *constellation.within(group)) if item.action in ("skip", "cancel") else ():
+    for name in (group, *constellation.contents_of(group)) if item.action in ("skip", "cancel") else ():
         group_record = constellation.groups.get(name)
         if group_record is None or group_record.state is not GroupState.WAITING:
             continue
@@ -546,7 +546,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         fork = f"starloom fork {constellation.name}" + (f" --task {starts[0]}" if starts else "")
         way = f"Start a new one from there, which keeps the results before it: {fork}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", way))
-    reopened, undecided = redone(constellation, starts)
+    reopened, undecided = tasks_of_new_round(constellation, starts)
     busy = [task for task in (*reopened, *undecided) if _under_way(constellation, task, starts)]
     busy += [name for task, name in _being_undone(constellation) if task in reopened or task in undecided]
     if busy:
@@ -616,7 +616,7 @@ def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
     """Return the tasks that a person has to confirm to retry this one: they may have run, and would run again."""
     if constellation.tasks[task].state is TaskState.UNKNOWN:
         return _with_lasting_effect(constellation, [task])
-    reopened, undecided = redone(constellation, [task])
+    reopened, undecided = tasks_of_new_round(constellation, [task])
     tasks = (name for name in (*reopened, *undecided) if name in constellation.tasks and is_over(constellation, name))
     return _with_lasting_effect(constellation, tasks)
 

@@ -21,7 +21,7 @@ from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, StartJob
-from starloom.core.state.work import Put, Refusal, Work, answered, attend, check_claim, fault, named_job
+from starloom.core.state.work import Put, Refusal, Work, answer_put, attend, check_claim, fault, named_job
 from starloom_protocol.records.entities import (
     Choice,
     Fault,
@@ -125,7 +125,7 @@ def on_answered(work: Work, constellation: Constellation, question: Question, it
         reason = f"the planner needs an answer in words, at most {ANSWER_CHARS_MOST} characters"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "reason", "Write it as the reason."))
     job = _next_job(work, constellation)
-    puts: list[Put] = [answered(work, question, text), ("job", job.id, job)]
+    puts: list[Put] = [answer_put(work, question, text), ("job", job.id, job)]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts)
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
 

@@ -37,7 +37,7 @@ from starloom.core.state.tasks.shown import NothingToShow, files_words, shown_of
 from starloom.core.state.work import (
     Refusal,
     Work,
-    answered,
+    answer_put,
     attend,
     change_task,
     check_claim,
@@ -271,7 +271,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
     except NothingToShow as error:
         failed = moved(work, record, TaskState.FAILED, code=error.code, checked=False)
         change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by=ENGINE)
-        work.rules_due.append((constellation.name, spec.id, "failed"))
+        work.fire_rules(constellation, spec.id, "failed")
         return
     question_id = name = f"{spec.id}-{record.round}"
     for number in count(2):
@@ -349,16 +349,16 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     if choice is None:
         names = ", ".join(choices)
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.value} is not one of the choices: {names}", "value"))
-    also = answered(work, question, item.value, reason=item.reason)
+    also = answer_put(work, question, item.value, reason=item.reason)
     value = canonical({"by": work.by, "text": item.reason, "value": item.value})
     if choice.fails:
         failed = moved(work, record, TaskState.FAILED, code=Code.DECLINED, marked=value)
         change_task(work, constellation, task, EventKind.QUESTION_ANSWERED, failed, also, note=item.reason)
-        work.rules_due.append((constellation.name, task, "failed"))
+        work.fire_rules(constellation, task, "failed")
     else:
         done = moved(work, record, TaskState.SUCCEEDED, marked=value)
         change_task(work, constellation, task, EventKind.QUESTION_ANSWERED, done, also, note=item.reason)
-        work.rules_due.append((constellation.name, task, "succeeded"))
+        work.fire_rules(constellation, task, "succeeded")
 
 
 def on_fault_noted(work: Work, item: FaultNoted) -> None:

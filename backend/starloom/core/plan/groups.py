@@ -19,7 +19,7 @@ from starloom.core.placement.feasible import asked_for, is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
 from starloom.core.state.task_needs import approved_for
-from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
+from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, fact, is_excused, shut_cause, successes
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.tasks.turns import Next, decide
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
@@ -464,7 +464,7 @@ def _judge_turns(work: Work, constellation: Constellation, group: str, repeat: R
 def _end_broken(work: Work, constellation: Constellation, group: str, turn: str) -> None:
     """End a group whose turn did not succeed, as that turn ended."""
     record = constellation.tasks[turn]
-    if excused(constellation, turn, record):
+    if is_excused(constellation, turn, record):
         end_group(work, constellation, group, GroupState.SKIPPED, reason=record.reason, cause="not_chosen")
         return
     state, reason, cause = _cause(constellation, group, [turn])
@@ -522,7 +522,7 @@ def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
     unmet = [
         child
         for child in children
-        if (record := constellation.record(child)).state != "succeeded" and not excused(constellation, child, record)
+        if (record := constellation.record(child)).state != "succeeded" and not is_excused(constellation, child, record)
     ]
     if unmet:
         state, reason, cause = _cause(constellation, group, unmet)

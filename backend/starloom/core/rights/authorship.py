@@ -22,7 +22,7 @@ from starloom.core.rights.call_effects import (
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
 from starloom.core.rights.reserved import edited, is_kept_by_model, persons_words, says
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
 from starloom_protocol.records.edits import (
@@ -356,8 +356,8 @@ def check_control(
         return
     specs = constellation.specs
     if action == "retry":
-        named = [name for task in tasks if task in specs for name in (task, *constellation.within(task))]
-        again, maybe = redone(constellation, named)
+        named = [name for task in tasks if task in specs for name in (task, *constellation.contents_of(task))]
+        again, maybe = tasks_of_new_round(constellation, named)
         specs = {name: specs[name] for name in (*again, *maybe) if specs[name].person is None}
     reasons = [*guarded(fleet, constellation, specs, over=action in ("retry", "retry_from"))]
     if reasons:

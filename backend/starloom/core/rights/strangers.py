@@ -47,7 +47,7 @@ def stranger_behind(fleet: Fleet, constellation: Constellation, starts: Iterable
     ahead = deque(seen)
     while ahead:
         name = ahead.popleft()
-        for task in (name, *constellation.within(name)):
+        for task in (name, *constellation.contents_of(name)):
             spec = constellation.specs.get(task)
             if spec is None:
                 continue

@@ -27,7 +27,7 @@ from starloom.core.state.work import (
     Put,
     Refusal,
     Work,
-    answered,
+    answer_put,
     attend,
     change_task,
     check_claim,
@@ -118,7 +118,7 @@ def choose(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     failed = moved(work, record, TaskState.FAILED, code=Code.NO_WINNER, checked=False)
     note = "no call of the vote gave a result"
     change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=note, by=ENGINE)
-    work.rules_due.append((constellation.name, spec.id, "failed"))
+    work.fire_rules(constellation, spec.id, "failed")
 
 
 def branches(constellation: Constellation, spec: TaskSpec) -> list[str]:
@@ -259,7 +259,7 @@ def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdi
     if verdict.holds == YES:
         done = moved(work, record, TaskState.SUCCEEDED, judged=record.attempt)
         change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, by=verdict.by)
-        work.rules_due.append((constellation.name, task, "succeeded"))
+        work.fire_rules(constellation, task, "succeeded")
         return
     if spec.tool is None:
         # The answer of a goal: no device made it, and its goal decides how to go on.
@@ -291,7 +291,7 @@ def _chosen(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
         ended = moved(work, record, TaskState.FAILED, code=Code.NO_WINNER, marked=value)
         kind, outcome = EventKind.TASK_FAILED, "failed"
     change_task(work, constellation, spec.id, kind, ended, note=note[:2000], by=verdict.by)
-    work.rules_due.append((constellation.name, spec.id, outcome))
+    work.fire_rules(constellation, spec.id, outcome)
 
 
 def words(judge: Judge | None, verdict: Verdict) -> str:
@@ -359,7 +359,7 @@ def decide(work: Work, constellation: Constellation, question: Question, value: 
     else:
         holds, cites = value, job.verdict.cites if job.verdict is not None else []
     verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=holds)
-    puts: list[Put] = [answered(work, question, value), ("job", job.id, replace(job, verdict=verdict))]
+    puts: list[Put] = [answer_put(work, question, value), ("job", job.id, replace(job, verdict=verdict))]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=said)
     if task:
         _decided(work, constellation, task, verdict)
@@ -432,7 +432,7 @@ def _void(work: Work, constellation: Constellation) -> None:
         if job.state != "done":
             close(work, constellation, job, "the results changed")
     for question in list(_questions(constellation)):
-        put = answered(work, question, "", by=ENGINE)
+        put = answer_put(work, question, "", by=ENGINE)
         work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [put])
 
 

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import FactsReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendFetch
-from starloom.core.state.tasks.gates import pointer_of, size_key, unanswered
+from starloom.core.state.tasks.gates import pointer_of, size_key, unread_tasks
 from starloom.core.state.work import Work
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd
@@ -26,7 +26,7 @@ def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], d
             continue
         dependency = constellation.deps[key]
         pointer = pointer_of(constellation, dependency)
-        for task in unanswered(constellation, dependency):
+        for task in unread_tasks(constellation, dependency):
             attempt = constellation.last_attempt(task)
             if attempt is None or pointer is None or device not in (None, attempt.device):
                 continue
@@ -70,7 +70,7 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
     facts = dict(attempt.facts)
     for dependency in (constellation.deps[name] for name in constellation.awaiting_facts):
         pointer = pointer_of(constellation, dependency)
-        if pointer is None or frame.at.task not in unanswered(constellation, dependency):
+        if pointer is None or frame.at.task not in unread_tasks(constellation, dependency):
             continue
         if pointer in frame.facts:
             facts[pointer] = frame.facts[pointer]

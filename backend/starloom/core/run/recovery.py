@@ -30,7 +30,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY, queueable
 from starloom.core.state.task_needs import needs_in
 from starloom.core.state.tasks.roles import called
-from starloom.core.state.work import Case, Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
+from starloom.core.state.work import Case, Put, Refusal, Work, answer_put, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -513,7 +513,7 @@ def decide_answer(work: Work, constellation: Constellation, question: Question, 
     record = constellation.tasks.get(task)
     if record is None or record.reason is not Reason.PERSON:
         raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
-    put = answered(work, question, value, reason=said)
+    put = answer_put(work, question, value, reason=said)
     if value == RETRY:
         # The person has seen that the task may have had its effect.
         now = moved(work, record, TaskState.READY, started=0, refusals=0, code=None, confirmed=True)
@@ -523,7 +523,7 @@ def decide_answer(work: Work, constellation: Constellation, question: Question, 
         now = moved(work, record, TaskState.SKIPPED, reason=skipped, cause="not_chosen", code=None)
     elif value == FAIL:
         now = moved(work, record, TaskState.FAILED)
-        work.rules_due.append((constellation.name, task, "failed"))
+        work.fire_rules(constellation, task, "failed")
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: retry, skip, fail", "value"))
     change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, now, put, note=said)

@@ -39,8 +39,8 @@ def of(constellation: Constellation, task: str) -> str | None:
     """Return the verify task for the attempt that counts, None if there is none."""
     number = constellation.tasks[task].attempt
     name = name_of(task, number)
-    found = constellation.specs.get(name)
-    return name if found is not None and found.verifies == f"{task}/{number}" else None
+    spec = constellation.specs.get(name)
+    return name if spec is not None and spec.verifies == f"{task}/{number}" else None
 
 
 def verdict(constellation: Constellation, look: str) -> bool | None:
@@ -52,11 +52,11 @@ def verdict(constellation: Constellation, look: str) -> bool | None:
         return None
     met = True
     for check in verified.verify.expect:
-        found = fact(constellation, look, check.output)
-        if not is_known(constellation, look, check.output) or (found is MISSING and check.op is not Op.EXISTS):
+        value = fact(constellation, look, check.output)
+        if not is_known(constellation, look, check.output) or (value is MISSING and check.op is not Op.EXISTS):
             return None
         wanted = parse(check.value) if check.value is not None else None
-        met = met and holds(check.op, found, wanted)
+        met = met and holds(check.op, value, wanted)
     return met
 
 
@@ -67,19 +67,19 @@ def told(work: Work, constellation: Constellation, look: str, *, tries_most: int
     if record is None or record.state is not TaskState.UNKNOWN or str(record.attempt) != number:
         work.ignore("what was looked for is decided")
         return
-    happened = verdict(constellation, look)
-    if happened is None:
+    had_effect = verdict(constellation, look)
+    if had_effect is None:
         work.ignore("a look could not say whether it happened")
         return
     attempt = replace(constellation.attempt(task, record.attempt), end=AttemptEnd.INTERRUPTED, ended_ms=work.at_ms)
     key = f"{task}/{number}"
-    if happened:
-        seen = constellation.last_attempt(look)
-        value = seen.value if seen is not None and seen.value is not None else "null"
+    if had_effect:
+        found_by = constellation.last_attempt(look)
+        value = found_by.value if found_by is not None and found_by.value is not None else "null"
         done = moved(work, record, TaskState.SUCCEEDED, checked=True, code=None, cause=None, marked=value)
         note = f"{look} found that it had happened"
         change_task(work, constellation, task, EventKind.TASK_VERIFIED, done, ("attempt", key, attempt), note=note)
-        work.rules_due.append((constellation.name, task, "succeeded"))
+        work.fire_rules(constellation, task, "succeeded")
     else:
         unharmed = replace(attempt, effect=EffectSeen.NONE, code=Code.INTERRUPTED)
         note = f"{look} found that it had not happened"
@@ -89,8 +89,8 @@ def told(work: Work, constellation: Constellation, look: str, *, tries_most: int
         else:
             failed = moved(work, record, TaskState.FAILED, code=Code.INTERRUPTED, checked=False)
             change_task(work, constellation, task, EventKind.TASK_FAILED, failed, ("attempt", key, unharmed), note=note)
-            work.rules_due.append((constellation.name, task, "failed"))
-        work.rules_due.append((constellation.name, task, "attempt_ended"))
+            work.fire_rules(constellation, task, "failed")
+        work.fire_rules(constellation, task, "attempt_ended")
     if not constellation.unknown:
         unattend(work, constellation, Attention.TASK_UNKNOWN)
 

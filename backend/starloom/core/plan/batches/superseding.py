@@ -91,7 +91,7 @@ def _questions(batch: EditBatch, task: str) -> list[str]:
 
 def _demanding(batch: EditBatch, task: str) -> Iterator[TaskSpec]:
     """Yield the specs whose demands count for a task or group: its own and, for a plan within the plan, its tasks'."""
-    for name in (task, *batch.constellation.within(task), *batch.added):
+    for name in (task, *batch.constellation.contents_of(task), *batch.added):
         spec = batch.spec(name)
         if spec is None or spec.key is not None:
             continue

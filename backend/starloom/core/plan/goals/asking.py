@@ -28,7 +28,7 @@ from starloom.core.plan.goals.conversation import (
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Refusal, Work, answered, attend, fault
+from starloom.core.state.work import Refusal, Work, answer_put, attend, fault
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, Question
 from starloom_protocol.stream.authors import ENGINE, MODEL, may_decide
@@ -195,7 +195,7 @@ def _asking(work: Work, constellation: Constellation, question: Question) -> Goa
 def _answered(case: GoalCase, question: Question, value: str, reason: str, *, by: str) -> None:
     """Note an answer and go on as it says; the time of the goal did not run while a person was asked."""
     work, constellation = case.work, case.constellation
-    put = answered(work, question, value, by=by)
+    put = answer_put(work, question, value, by=by)
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, [put], note=reason, by=by)
     run = case.run
     case = case.with_run(due_ms=run.due_ms + work.at_ms - run.asked_ms, asked_ms=0)

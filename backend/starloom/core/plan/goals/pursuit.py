@@ -35,7 +35,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
 from starloom.core.state.tasks.gates import shut_cause
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
 from starloom_protocol.records.goals import goal_answer
@@ -119,7 +119,11 @@ def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list
     A fork that does the goal again, or work before it, uses none: they may rest on other inputs.
     """
     origin = constellation.head.origin
-    if origin is not None and origin.task in constellation.specs and group in redone(constellation, [origin.task])[0]:
+    if (
+        origin is not None
+        and origin.task in constellation.specs
+        and group in tasks_of_new_round(constellation, [origin.task])[0]
+    ):
         return []
     children = constellation.children.get(group, {})
     ended = [

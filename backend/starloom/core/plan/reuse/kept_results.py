@@ -113,7 +113,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     note = f"from {result.task.rpartition('/')[0]} of {result.constellation}"
     also: Put = ("attempt", f"{spec.id}/1", attempt)
     change_task(work, constellation, spec.id, EventKind.TASK_REUSED, done, also, note=note, by=ENGINE)
-    work.rules_due.append((constellation.name, spec.id, "succeeded"))
+    work.fire_rules(constellation, spec.id, "succeeded")
     return True
 
 
