@@ -161,12 +161,12 @@ def _waits(work: Work, constellation: Constellation) -> bool:
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
     state = _state_by_results(constellation)
-    if judgement.hold(work, constellation, state):
+    if judgement.hold_end(work, constellation, state):
         return True
-    refused = judgement.refused(constellation, state)
-    if refused is not None and review.of_the_whole(work, constellation, *refused, _results_of(constellation)):
+    objection = judgement.reviewable_no(constellation, state)
+    if objection is not None and review.of_the_whole(work, constellation, *objection, _results_of(constellation)):
         return True
-    return answer_words.hold(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
+    return answer_words.hold_end(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
 
 
 def _state_by_results(constellation: Constellation) -> ConstellationState:

@@ -28,7 +28,7 @@ from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Fleet, Shard
 from starloom.core.state.settings import ShardSettings
 from starloom.core.state.task_needs import allow_line, missing, needs_in, set_line
-from starloom.core.state.tasks.findings import taken
+from starloom.core.state.tasks.findings import decided_topics
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.roles import called, has_successor, successor
@@ -194,7 +194,7 @@ def _findings(shard: Shard, constellation: Constellation, spec: TaskSpec) -> str
     sentences = []
     if spec.again_of is not None:
         sentences.append(f"It looks again, since the finding of {spec.again_of} had grown too old.")
-    for name, topic, finding in taken(constellation, spec.id):
+    for name, topic, finding in decided_topics(constellation, spec.id):
         if finding is None:
             sentences.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
         else:

@@ -24,7 +24,7 @@ from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.feasible import NOTIFY, is_blind
-from starloom.core.rights.authorship import check_asked, check_of_others, check_plan
+from starloom.core.rights.authorship import check_of_others, check_plan, check_questions
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
@@ -465,7 +465,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if faults:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
-    check_asked(work.shard.access.principals, item.plan.specs)
+    check_questions(work.shard.access.principals, item.plan.specs)
     if is_model(work.by):
         check_devices(work.shard.fleet, item.plan)
     consent = _consent(work, item, chosen, before)

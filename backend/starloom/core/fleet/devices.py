@@ -17,7 +17,7 @@ from starloom.core.placement import device_conditions, pace, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.placement.device_groups import returning
 from starloom.core.run import hedging, recovery
-from starloom.core.run.absence import heard
+from starloom.core.run.absence import end_absence
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
 from starloom.core.run.late_facts import ask_again
 from starloom.core.state.inputs import (
@@ -141,7 +141,7 @@ def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_le
 
     `new_ledger`: the device has lost the ledger that it had when the attempt was leased.
     """
-    heard(work, constellation, task)
+    end_absence(work, constellation, task)
     case = present(work, constellation, task)
     record, at = case.record, case.at
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
@@ -424,7 +424,7 @@ def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> No
     put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=removals)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
-    hedging.revoked(work, device.id)
+    hedging.end_hedges_of(work, device.id)
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
         case = present(work, work.shard.constellations[name], task)
         if look_up(case.record.state, Trigger.GIVEN_UP).verdict is not Verdict.ACT:

@@ -95,7 +95,7 @@ def from_looks(work: Work, constellation: Constellation, item: PlanProposed) -> 
     work.shard.settled[constellation.name] = None
 
 
-def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
+def hold_end(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
     """Whether the end waits for words: open a job for them if they are due, and say if one is open.
 
     `ended` gives the answer without words; its sentence goes to the model.

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from starloom.core.people.approvals.need import approval_need
 from starloom.core.plan import review
 from starloom.core.rights.call_effects import effects_of_call, offers_in
-from starloom.core.rights.reserved import looked_at
+from starloom.core.rights.reserved import look_faults
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
@@ -157,7 +157,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     faults = [
         *_round_faults(constellation, item, number),
         *faults,
-        *looked_at(work.shard.fleet, constellation, specs),
+        *look_faults(work.shard.fleet, constellation, specs),
         *_read_faults(constellation, item.reads, len(item.calls), rounds_before),
     ]
     if (

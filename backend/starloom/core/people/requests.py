@@ -26,7 +26,7 @@ from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.starting import activate, install_plan
-from starloom.core.rights.authorship import check_addressed, check_asked, check_plan, check_word
+from starloom.core.rights.authorship import check_answerer, check_plan, check_questions, check_questions_of_model
 from starloom.core.rights.consent import moved_names
 from starloom.core.rights.reserved import KEPT_BY_ASSISTANT, check_devices, check_planned, words_by
 from starloom.core.run import judgement, recovery
@@ -120,7 +120,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
         check_plan(author, item.plan, approves=item.approves, controls=head.controls)
-        check_asked(work.shard.access.principals, item.plan.specs)
+        check_questions(work.shard.access.principals, item.plan.specs)
         if is_model(author):
             check_devices(shard.fleet, item.plan)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
@@ -227,8 +227,8 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         author = MODEL if item.by_model else "planner"
         if item.by_model:
             check_plan(author, item.plan, approves=False, controls=head.controls)
-            check_asked(work.shard.access.principals, item.plan.specs)
-            check_addressed(work.shard.fleet, constellation, item.plan)
+            check_questions(work.shard.access.principals, item.plan.specs)
+            check_questions_of_model(work.shard.fleet, constellation, item.plan)
         check_planned(work.shard.fleet, constellation, item.plan, by_model=item.by_model)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
@@ -343,7 +343,7 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     record = constellation.tasks.get(task)
     if record is None or record.reason is not Reason.PERSON:
         raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
-    check_word(constellation.specs[task], work.by)
+    check_answerer(constellation.specs[task], work.by)
     choices = {choice.value: choice for choice in question.choices}
     choice = choices.get(item.value)
     if choice is None:

@@ -21,7 +21,7 @@ from starloom.core.plan.batches.topics import link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
-from starloom.core.rights.authorship import asked_faults, check_edit, is_free
+from starloom.core.rights.authorship import check_edit, is_free, question_faults
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import EditProposed
@@ -120,7 +120,7 @@ def apply_edit(
     if proposed and not batch.faults:
         batch.faults.extend(flow_faults(work.shard.fleet, constellation, batch.specs, batch.deps, operations))
         people, puts = work.shard.access.principals, (batch.specs, batch.deps)
-        batch.faults.extend(asked_faults(constellation, *puts, people, author=author, owner=owner))
+        batch.faults.extend(question_faults(constellation, *puts, people, author=author, owner=owner))
     if constellation.drafts:
         sources = [item.source for item in batch.deps.values() if item is not None]
         tasks = [*batch.changed, *batch.removed, *sources]

@@ -51,14 +51,14 @@ def on_facts(work: Work, item: FactsReported) -> None:
     at = item.frame.at
     key = f"{at.task}/{at.attempt}"
     for name in work.shard.live:
-        forked = work.shard.constellations[name]
-        known = forked.attempts.get(key) if forked.awaiting_facts and forked.head.origin is not None else None
-        if known is not None and known.origin == at.constellation:
-            _told(work, forked, item, key)
-    _told(work, work.shard.constellations.get(at.constellation), item, key)
+        fork = work.shard.constellations[name]
+        attempt = fork.attempts.get(key) if fork.awaiting_facts and fork.head.origin is not None else None
+        if attempt is not None and attempt.origin == at.constellation:
+            _take(work, fork, item, key)
+    _take(work, work.shard.constellations.get(at.constellation), item, key)
 
 
-def _told(work: Work, constellation: Constellation | None, item: FactsReported, key: str) -> None:
+def _take(work: Work, constellation: Constellation | None, item: FactsReported, key: str) -> None:
     frame = item.frame
     attempt = constellation.attempts.get(key) if constellation else None
     if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not AttemptEnd.OK:
@@ -79,6 +79,6 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
     if facts == attempt.facts:
         work.ignore("facts that were not asked for")
         return
-    told = replace(attempt, facts=dict(sorted(facts.items())))
+    with_facts = replace(attempt, facts=dict(sorted(facts.items())))
     note = "" if frame.kept else "the device does not have the value any more"
-    work.emit(constellation, EventKind.FACTS_TOLD, frame.at.task, [("attempt", key, told)], note=note)
+    work.emit(constellation, EventKind.FACTS_TOLD, frame.at.task, [("attempt", key, with_facts)], note=note)

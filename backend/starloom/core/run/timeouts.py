@@ -103,7 +103,7 @@ def _paused_ms(constellation: Constellation, task: str, record: TaskRecord, now_
     return now_ms - max(constellation.head.paused_since_ms, constellation.attempt(task, record.attempt).leased_ms)
 
 
-def stood_still(constellation: Constellation, now_ms: int) -> list[Put]:
+def without_pause(constellation: Constellation, now_ms: int) -> list[Put]:
     """Return the records of tasks that ran during a pause that ends now, with the pause excluded."""
     puts: list[Put] = []
     for key in constellation.open_attempts:
@@ -124,10 +124,10 @@ def on_timer(work: Work, item: TimerFired) -> None:
         ):
             unattend(work, constellation, Attention.TAKES_LONG)
         return
-    found = task_of_timer(work, item)
-    if found is None:
+    timed = task_of_timer(work, item)
+    if timed is None:
         return
-    constellation, record = found
+    constellation, record = timed
     spec = constellation.specs[item.entity]
     if item.kind == UNNAMED:
         _ask_after(work, constellation, spec.id)

@@ -24,7 +24,7 @@ from starloom.core.rights.call_effects import (
     ways_of,
     wide_trash,
 )
-from starloom.core.rights.consent import may_run_on, named_devices, selector_of, within
+from starloom.core.rights.consent import devices_for_tool, may_run_on, named_devices, selector_of
 from starloom.core.rights.envelope import devices_of
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.rights.reserved import is_kept_unapproved, words_by
@@ -221,7 +221,7 @@ def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskS
         if key in reaches or selector.id or selector.name or tool in HUB_TOOLS:
             continue
         named_ids = (device.id for device in fleet.devices.values() if is_named(selector, device))
-        devices = {*(within(fleet, tool, selector) if tool else devices_of(fleet, way)), *named_ids}
+        devices = {*(devices_for_tool(fleet, tool, selector) if tool else devices_of(fleet, way)), *named_ids}
         reaches[key] = Reach(devices=sorted(devices), selector=selector, tool=tool)
     return Approved(reaches=[reaches[key] for key in sorted(reaches)])
 

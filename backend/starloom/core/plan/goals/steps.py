@@ -28,7 +28,7 @@ from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.task_needs import approved_for
-from starloom.core.state.tasks.findings import stands
+from starloom.core.state.tasks.findings import is_valid
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
 from starloom_protocol.records.edits import AddTask
@@ -294,7 +294,7 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
         for item in constellation.specs[group].inputs
         for task in (constellation.leaves(item.source) if item.source in constellation.groups else [item.source])
     ]
-    seen = [one.task for one in constellation.findings.values() if one.by != group and stands(constellation, one)]
+    seen = [one.task for one in constellation.findings.values() if one.by != group and is_valid(constellation, one)]
     named, tasks = dict.fromkeys([*calls, *inputs, *seen]), constellation.tasks
     return [name for name in named if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
 
