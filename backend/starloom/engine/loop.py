@@ -322,9 +322,9 @@ class Engine:
             if isinstance(item, DeviceConnected):
                 self._acks.note_ledger(item)
             begun = self._measure() if self._measure else 0.0
-            undos, item = work.undos, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
+            undone, item = work.undone, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
             item = self._step_one(work, item)
-            self._recording.stepped(item, decided=len(work.events) != work.before.events or work.undos != undos)
+            self._recording.stepped(item, decided=len(work.events) != work.begun[1] or work.undone != undone)
             if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
                 log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - begun) * 1000)
@@ -332,7 +332,7 @@ class Engine:
         for reason, count in work.ignored.items():
             self.counts.ignored[reason] = self.counts.ignored.get(reason, 0) + count
         if self._refused is not None:
-            for device, door, reason in work.refusals:
+            for device, door, reason in work.refused:
                 self._refused(device, door, reason)
         return work
 
@@ -364,8 +364,8 @@ class Engine:
         events: list[bytes] = []
         entities: dict[str, dict[str, bytes | None]] = {}
         heads: dict[str, int] = {}
-        for pending in work.events:
-            event, raw, puts = pending.encoded()
+        for drafted in work.events:
+            event, raw, puts = drafted.finished()
             published.append((event, raw))
             events.append(raw)
             heads[event.stream] = event.seq

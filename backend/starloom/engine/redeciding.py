@@ -130,7 +130,7 @@ class Redeciding:
         for kept in known:
             self._step(work, kept)
             made_by.extend([type(kept).__name__] * (len(work.events) - len(made_by)))
-        decided = [pending.encoded()[1] for pending in work.events]
+        decided = [drafted.finished()[1] for drafted in work.events]
         if decided == logged:
             self.shard.journal.clear()
             return

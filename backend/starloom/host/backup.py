@@ -27,7 +27,7 @@ from sqlalchemy import Connection
 from starloom.client.exits import Exit
 from starloom.client.own_homes import MARK_FILE
 from starloom.client.problems import Problem, here, usage
-from starloom.core.rights.restored_rights import limited_to, merged
+from starloom.core.rights.restored_rights import among, with_those_of
 from starloom.core.state.inputs import EndedRights, HistoryRestored
 from starloom.core.state.model import Shard
 from starloom.host.rights import Until, compared, read_until, rights_of
@@ -204,7 +204,7 @@ def restore(
             seen = known.incarnation
             backup = asyncio.run(_read_history(settings.home, manifest.dump, folder / HISTORY, seen))
             ended, known = compared(backup, known)
-            note = partial(_note_restored, settings, manifest.made_ms, merged(unheard, ended))
+            note = partial(_note_restored, settings, manifest.made_ms, with_those_of(unheard, ended))
             aside = settings.home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
             # The mark before the history is at its place: a hub that finds it must know what has ended.
             if settings.database_url is None:
@@ -222,7 +222,7 @@ def restore(
     except (OSError, tarfile.TarError, Unavailable, Damaged) as error:
         other = f" ({_reader_of(manifest.release)})" if manifest.release not in ("", VERSION) else ""
         raise _failed(f"the backup could not be restored: {error}{other}") from error
-    ended = limited_to(merged(unheard, ended), backup)
+    ended = among(with_those_of(unheard, ended), backup)
     kept = aside if aside.exists() else None
     return Restored(archive=archive, aside=kept, backup=backup, ended=ended, until=known)
 
@@ -335,7 +335,7 @@ def _unheard_ends(homes: set[Path]) -> EndedRights:
             way_out = "Name the history that it replaced: --until FOLDER, which is in the folder `replaced` there."
             raise usage(f"{home / RESTORED_FILE}, the mark of an earlier restore, is damaged", way_out) from error
         if not isinstance(found, int) and found.ended is not None:
-            unheard = merged(unheard, found.ended)
+            unheard = with_those_of(unheard, found.ended)
     return unheard
 
 

@@ -6,12 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.core.rights.restored_rights import (
+    among,
     ended_since,
     ended_unseen,
     holders,
-    limited_to,
-    merged,
     same_hub,
+    with_those_of,
 )
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
@@ -178,11 +178,11 @@ def test_a_schedule_that_ended_since_begins_nothing(action: str) -> None:
 def test_ends_of_two_restores_add_up_and_a_backup_has_only_its_own() -> None:
     before = i.EndedRights(tokens={"clock": 7, "other": 8}, roles={"p-bea": Role.VIEWER}, standing=["s-1", "s-2"])
     after = i.EndedRights(tokens={"page": 9}, roles={"p-bea": Role.OPERATOR}, devices={"d-nas": "left"})
-    found = limited_to(merged(before, after), filled().shard)
+    found = among(with_those_of(before, after), filled().shard)
     assert found == i.EndedRights(
         devices={"d-nas": "left"}, roles={"p-bea": Role.VIEWER}, standing=["s-1"], tokens={"clock": 7, "page": 9}
     )
-    assert merged(i.EndedRights(), after) == merged(after, i.EndedRights()) == after
+    assert with_those_of(i.EndedRights(), after) == with_those_of(after, i.EndedRights()) == after
 
 
 def test_a_second_word_of_the_same_restore_ends_nothing_more() -> None:

@@ -44,7 +44,7 @@ def cost(driver: Driver, item: Any) -> int:
         work = Work(driver.shard)
         step(work, item)
         for event in work.events:
-            event.encoded()
+            event.finished()
         driver.shard.journal.clear()
 
     return calls(one)

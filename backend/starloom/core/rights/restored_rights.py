@@ -82,7 +82,7 @@ def ended_unseen(backup: Shard) -> EndedRights:
     )
 
 
-def merged(before: EndedRights, ended: EndedRights) -> EndedRights:
+def with_those_of(before: EndedRights, ended: EndedRights) -> EndedRights:
     """Return both: what ends with a restore, and what an earlier one has ended that no hub has heard of yet."""
     lower = {
         name: role
@@ -101,7 +101,7 @@ def merged(before: EndedRights, ended: EndedRights) -> EndedRights:
     )
 
 
-def limited_to(ended: EndedRights, backup: Shard) -> EndedRights:
+def among(ended: EndedRights, backup: Shard) -> EndedRights:
     """Return those of the rights that a backup has."""
     access, fleet = backup.access, backup.fleet
     return EndedRights(

@@ -122,7 +122,7 @@ class PendingEvent(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     puts: list[Put]
 
-    def encoded(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
+    def finished(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
         """Return the event, its bytes, and its puts as record bytes by key."""
         raws: dict[str, msgspec.Raw | None] = {}
         puts: dict[str, bytes | None] = {}
@@ -161,40 +161,40 @@ class Work:
         "answers",
         "answers_before",
         "at_ms",
-        "before",
+        "begun",
         "by",
         "events",
         "ignored",
         "item",
         "orders",
         "ready",
-        "refusals",
+        "refused",
         "roll",
         "rules_due",
         "shard",
-        "undos",
+        "undone",
     )
 
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
-        self.undos = 0
+        self.undone = 0
         self.events: list[PendingEvent] = []
         self.orders: list[AnyOrder] = []
         self.answers: list[Answer] = []
         self.ignored: dict[str, int] = {}
-        self.refusals: list[tuple[str, str, str]] = []
+        self.refused: list[tuple[str, str, str]] = []
         self.rules_due: list[tuple[str, str, str]] = []
         self.ready: dict[tuple[str, str], None] = {}
         self.item: AnyInput | None = None
         self.at_ms = 0
         self.roll = 0
         self.by = ENGINE
-        self.before = Marks(0, 0, 0)
+        self.begun = Marks(0, 0, 0)
         self.answers_before = 0
 
     def begin(self, item: AnyInput) -> None:
         """Make an input the current one, and mark where its decisions begin."""
-        self.before = Marks(len(self.shard.journal), len(self.events), len(self.orders))
+        self.begun = Marks(len(self.shard.journal), len(self.events), len(self.orders))
         self.answers_before = len(self.answers)
         self.item = item
         self.at_ms = item.at_ms
@@ -233,7 +233,7 @@ class Work:
 
     def refuse(self, device: str, door: str, reason: str) -> None:
         """Keep the refusal of a device's report for the log of refusals, which bounds it; it decides nothing."""
-        self.refusals.append((device, door, reason))
+        self.refused.append((device, door, reason))
 
     def fire_rules(self, constellation: Constellation, task: str, event: str) -> None:
         """Let the rules of the plan that wait for this event of a task fire at the end of the step."""
@@ -242,9 +242,9 @@ class Work:
     def back_to(self, marks: Marks) -> None:
         """Undo the batch back to `marks`, the beginning of a step.
 
-        `undos` counts those of any put, because queues keep traces of them.
+        `undone` counts the undos of any put, because queues keep traces of them.
         """
-        self.undos += len(self.shard.journal) > marks.journal
+        self.undone += len(self.shard.journal) > marks.journal
         undo(self.shard, marks.journal)
         del self.events[marks.events :]
         del self.orders[marks.orders :]
@@ -257,7 +257,7 @@ class Work:
 
     def undo_input(self) -> None:
         """Undo all that the current input has decided, its answer included."""
-        self.back_to(self.before)
+        self.back_to(self.begun)
         del self.answers[self.answers_before :]
 
     def part(self) -> Part:
