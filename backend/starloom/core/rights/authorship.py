@@ -311,12 +311,12 @@ def question_faults(
         if old is not None and old.ask and (new is None or replace(new, changed_in=old.changed_in) != old):
             touched[name] = old
     for key, gate in gates.items():
-        old = constellation.deps.get(key)
-        source = constellation.specs.get(old.source) if old is not None else None
-        if old is None or source is None or not source.ask or (old.target in specs and specs[old.target] is None):
+        edge = constellation.deps.get(key)
+        source = constellation.specs.get(edge.source) if edge is not None else None
+        if edge is None or source is None or not source.ask or (edge.target in specs and specs[edge.target] is None):
             continue
-        if gate is None or replace(gate, changed_in=old.changed_in) != old:
-            touched[old.source] = source
+        if gate is None or replace(gate, changed_in=edge.changed_in) != edge:
+            touched[edge.source] = source
     faults = [_not_asked_fault(spec, author) for spec in touched.values() if not (owner or may_answer(spec, author))]
     asking = (spec for spec in specs.values() if spec is not None and spec.ask)
     return faults or list(_answerer_faults(principals, asking))
