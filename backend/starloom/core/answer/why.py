@@ -625,7 +625,7 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
 
 def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     spec, fleet = ready.spec, ready.shard.fleet
-    if gone := absent_devices.gone(fleet, spec):
+    if gone := absent_devices.gone_devices(fleet, spec):
         devices = " and for ".join(absent_devices.gone_words(device) for device in gone)
         return f"{ready.name} waits for {devices}.", ["reassign", "edit", "cancel"]
     unknown, known = unknown_labels(spec.device or Selector(), fleet.devices.values())

@@ -92,7 +92,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         if device.instance != item.instance and device.os != TAB_OS:
             # A tab is opened twice by a click; an agent was started twice, or somebody has its key.
             work.refuse(device.id, "connect", f"two agents with the key of {device.name} are there; the newer has it")
-    device_conditions.woke(work, device)
+    device_conditions.exclude_sleep(work, device)
     device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
@@ -163,7 +163,7 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     if device is None or device.session != item.session or device.link is DeviceLink.OFFLINE:
         work.ignore("a newer session has taken over")
         return
-    device_conditions.woke(work, device)
+    device_conditions.exclude_sleep(work, device)
     until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
     offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     put_device(work, EventKind.DEVICE_OFFLINE, offline, note=item.reason)

@@ -39,7 +39,7 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     spec, attempt = case.spec, case.attempt
     after_ms, then = absence_of(work.shard.settings, spec, attempt, work.at_ms)
     device = work.shard.fleet.devices.get(attempt.device)
-    awake = device_conditions.stood_asleep(record, attempt, device, work.at_ms)
+    awake = device_conditions.without_sleep(record, attempt, device, work.at_ms)
     reason = awake.reason if awake.reason in TOLD_TO_STOP else Reason.ABSENT
     absent = replace(awake, reason=reason, absent_since_ms=work.at_ms)
     change_task(
