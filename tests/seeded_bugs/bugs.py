@@ -364,7 +364,7 @@ BUGS = [
     Bug(
         "work begins although the budget is used up",
         "backend/starloom/core/step.py",
-        "        if found[0].head.budget is not None and budgets.stop(work, found[0]):\n",
+        "        if lease[0].head.budget is not None and budgets.stop(work, lease[0]):\n",
         "        if False:\n",
         CORE,
     ),

@@ -330,16 +330,16 @@ def _place(work: Work, *, silent: bool) -> bool:
     placed = bool(hub_demands) and hub_calls.carry_out(work, hub_demands)
     turn = finish.PlacementPass(work.at_ms, silent)
     while True:
-        found = next_lease(work.shard, turn)
-        if found is None:
+        lease = next_lease(work.shard, turn)
+        if lease is None:
             if turn.waits:
                 turn.close(work.shard)
             return placed
-        if found[0].head.budget is not None and budgets.stop(work, found[0]):
+        if lease[0].head.budget is not None and budgets.stop(work, lease[0]):
             continue
-        attempts.grant(work, *found)
-        if found[0].head.attention:
-            waiting.granted(work, found[0])
+        attempts.grant(work, *lease)
+        if lease[0].head.attention:
+            waiting.granted(work, lease[0])
         placed = True
 
 
@@ -393,11 +393,11 @@ _TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
 
 
 def _on_edit(work: Work, item: i.EditProposed) -> None:
-    found = work.shard.constellations.get(item.constellation)
-    before = found.head.version if found is not None else 0
+    constellation = work.shard.constellations.get(item.constellation)
+    before = constellation.head.version if constellation is not None else 0
     controls.on_edit(work, item)
-    if found is not None and found.head.version != before:
-        questions.plan_changed(work, found)
+    if constellation is not None and constellation.head.version != before:
+        questions.plan_changed(work, constellation)
 
 
 def _on_role(work: Work, item: i.RoleGiven) -> None:

@@ -152,9 +152,9 @@ def _without_plan(constellation: Constellation, fleet: Fleet, state: Constellati
     """Return how a request ended that never had a plan."""
     head = constellation.head
     if state is ConstellationState.SUCCEEDED:
-        looks = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
-        where = _where(constellation, fleet, looks)
-        count = "one look" if len(looks) == 1 else f"{len(looks)} looks"
+        succeeded = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
+        where = _where(constellation, fleet, succeeded)
+        count = "one look" if len(succeeded) == 1 else f"{len(succeeded)} looks"
         return f"The request was answered by {count}{where}; nothing was changed, and no plan was needed."
     if head.cancelled_by == DEADLINE:
         return f"The request had no plan when its deadline of {head.deadline_s} s had passed."
@@ -166,7 +166,7 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
     total = len(constellation.tasks) - progress.looks + goals_without_answer(constellation)
-    where = _named(sorted(fleet.name_of(device) for device in devices))
+    where = _on_devices(sorted(fleet.name_of(device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
     parts.extend(_reused(progress.reused))
@@ -368,10 +368,10 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     devices = dict.fromkeys(constellation.tasks[task].device for task in done)
-    return _named(list(dict.fromkeys(fleet.name_of(device) for device in devices if device is not None)))
+    return _on_devices(list(dict.fromkeys(fleet.name_of(device) for device in devices if device is not None)))
 
 
-def _named(names: list[str]) -> str:
+def _on_devices(names: list[str]) -> str:
     if not names:
         return ""
     if len(names) > 4:

@@ -78,7 +78,7 @@ def replaced(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) -
     sentences = []
     for device, paths in list(paths_by_device.items())[:_DEVICES_NAMED]:
         words = "The file that was at {} on {} lies" if len(paths) == 1 else "The files that were at {} on {} lie"
-        sentences.append(f"{words.format(_named(paths), fleet.name_of(device))} in its trash.")
+        sentences.append(f"{words.format(_path_words(paths), fleet.name_of(device))} in its trash.")
     more = list(paths_by_device.values())[_DEVICES_NAMED:]
     if more:
         count = counted(sum(map(len, more)), "file")
@@ -90,7 +90,7 @@ def places(folders: Iterable[str]) -> str:
     """Return the folder that holds all of these whole ones, or the first of them where only the top does."""
     paths = list(folders)
     common = commonpath(paths)
-    return _named(paths if common == "/" else [common])
+    return _path_words(paths if common == "/" else [common])
 
 
 def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
@@ -138,7 +138,7 @@ def _words(one: _Moved) -> str:
         parts.append(f"{counted(one.folders, 'empty folder')} went{' there too' if one.trashed else ' to the trash'}")
     if one.stays:
         stay = "stays, since it holds" if len(one.stays) == 1 else "stay, since they hold"
-        parts.append(f"{_named(one.stays)} {stay} other files")
+        parts.append(f"{_path_words(one.stays)} {stay} other files")
     if one.back:
         parts.append(f"{counted(one.back.total(), 'file')} came back{_folder(' to', one.back)}")
     if one.gone:
@@ -148,7 +148,7 @@ def _words(one: _Moved) -> str:
     return listed(parts)
 
 
-def _named(paths: Iterable[str]) -> str:
+def _path_words(paths: Iterable[str]) -> str:
     short = [path if len(path) <= _PATH_CHARS_MOST else f"...{path[-_PATH_CHARS_MOST:]}" for path in paths]
     return few([quoted(path) for path in short], _TASKS_NAMED)
 

@@ -625,12 +625,12 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
 
 def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     spec, fleet = ready.spec, ready.shard.fleet
-    if gone := absent_devices.gone_devices(fleet, spec):
-        devices = " and for ".join(absent_devices.gone_words(device) for device in gone)
+    if gone_devices := absent_devices.gone_devices(fleet, spec):
+        devices = " and for ".join(absent_devices.gone_words(device) for device in gone_devices)
         return f"{ready.name} waits for {devices}.", ["reassign", "edit", "cancel"]
-    unknown, known = unknown_labels(spec.device or Selector(), fleet.devices.values())
+    unknown, labels = unknown_labels(spec.device or Selector(), fleet.devices.values())
     if unknown:
-        hint = f"labels that there are: {few(known, NAMED_MOST)}" if known else "no device has any"
+        hint = f"labels that there are: {few(labels, NAMED_MOST)}" if labels else "no device has any"
         lines = [f"starloom device label DEVICE {quote(label)}" for label in unknown]
         word = "label" if len(unknown) == 1 else "labels"
         return f"{ready.name} waits for a device with the {word} {listed(unknown)}; {hint}.", [*lines, "edit", "cancel"]

@@ -112,8 +112,8 @@ def on_timer(work: Work, item: TimerFired) -> None:
 def keep(work: Work, schedule: Schedule, kind: EventKind, *, note: str = "", by: str | None = None) -> None:
     """Emit one event of a schedule, and arm the timers of its new state."""
     work.emit(work.shard.fleet, kind, schedule.id, [("schedule", schedule.id, schedule)], note=note, by=by)
-    for wanted, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
-        if wanted:
+    for is_due, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
+        if is_due:
             work.order(ArmTimer(constellation=FLEET, due_ms=work.at_ms, entity=schedule.id, kind=timer))
 
 

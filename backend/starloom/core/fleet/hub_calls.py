@@ -177,17 +177,17 @@ def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[
     if args.names:
         wanted = set(args.names)
         devices = [device for device in devices if device.name in wanted or device.id in wanted]
-    chosen = sorted(devices, key=lambda device: (device.name, device.id))
-    down = [device for device in chosen if _is_down(device, work.at_ms, args.for_s)]
+    ordered = sorted(devices, key=lambda device: (device.name, device.id))
+    down = [device for device in ordered if _is_down(device, work.at_ms, args.for_s)]
     down_ids = {device.id for device in down}
-    listed = [*down, *(device for device in chosen if device.id not in down_ids)][:ROWS_MOST]
-    names = {name for device in chosen for name in (device.name, device.id)}
+    listed = [*down, *(device for device in ordered if device.id not in down_ids)][:ROWS_MOST]
+    names = {name for device in ordered for name in (device.name, device.id)}
     rows = [_row(fleet, device, work.at_ms) for device in listed]
     return {
         "at": _iso_time(work.at_ms),
-        "count": len(chosen),
+        "count": len(ordered),
         "down": len(down),
-        "left_out": len(chosen) - len(listed),
+        "left_out": len(ordered) - len(listed),
         "off": rows[: min(len(down), ROWS_MOST)],
         "rows": sorted(rows, key=lambda row: str(row["device"])),
         "unknown": [name[:128] for name in args.names if name not in names],

@@ -478,15 +478,15 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
     children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
         _refuse_shut(constellation, group)
-        wanted = _failed_children(constellation, group)
+        starts = _failed_children(constellation, group)
         if item.action == "retry_from":
-            wanted = [child for child in children if is_over(constellation, child)]
-        if not wanted and constellation.groups[group].code is Code.CONDITION_UNMET:
+            starts = [child for child in children if is_over(constellation, child)]
+        if not starts and constellation.groups[group].code is Code.CONDITION_UNMET:
             # All its turns succeeded and did not meet the condition: the last one is run again.
-            wanted = turns_of(constellation, group)[-1:]
-        if not wanted and constellation.groups[group].state not in FINAL_GROUP_STATES:
+            starts = turns_of(constellation, group)[-1:]
+        if not starts and constellation.groups[group].state not in FINAL_GROUP_STATES:
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} has ended without success"))
-        open_round(work, constellation, wanted or [group], item)
+        open_round(work, constellation, starts or [group], item)
         return
     trigger = _TRIGGERS.get(item.action)
     if trigger is None:

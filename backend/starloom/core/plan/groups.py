@@ -126,8 +126,8 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         return
     if source.devices is not None and source.source is None:
         if constellation.head.version:
-            meant = asked_for(constellation.specs[root], source.devices)
-            _expand_over_devices(work, constellation, root, meant)
+            selector = asked_for(constellation.specs[root], source.devices)
+            _expand_over_devices(work, constellation, root, selector)
         return
     if source.repeat is not None:
         _expand(work, constellation, root, [root], [_numbered(1)], keep=False)
@@ -236,17 +236,17 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
     bounds = [bound for spec in specs if (bound := approved_for(constellation, spec)) is not None]
     fitting = [one for one in fitting if all(one.id in bound for bound in bounds)] or fitting
     real_devices = [device for device in fitting if not device.demo or selector.names_devices]
-    chosen = real_devices or fitting
-    if not chosen:
+    devices = real_devices or fitting
+    if not devices:
         note = f"no device{'' if reports_off else ' that is online'} fits the group's selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
     times = list_of(constellation, root).times
-    if times and len(chosen) < times:
-        note = f"{len(chosen)} of the {times} different devices that the group needs are online and fit its selector"
+    if times and len(devices) < times:
+        note = f"{len(devices)} of the {times} different devices that the group needs are online and fit its selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
-    items = [_item_of(device) for device in sorted(chosen, key=lambda device: device.name)[: times or None]]
+    items = [_item_of(device) for device in sorted(devices, key=lambda device: device.name)[: times or None]]
     _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
 
 

@@ -393,9 +393,9 @@ def guarded_reasons(
         for name, spec in specs.items()
         if over or name not in constellation.tasks or constellation.tasks[name].state not in FINAL_TASK_STATES
     ]
-    asked = [f"{spec.id} asks a person and is still to come" for spec in coming if spec.person is not None]
-    secret = [f"{spec.id} is given a secret and is still to come" for spec in coming if spec.secrets]
-    return [*asked, *secret, *(f"{reason}, and is still to come" for reason in _asking_reasons(fleet, coming))]
+    questions = [f"{spec.id} asks a person and is still to come" for spec in coming if spec.person is not None]
+    secrets = [f"{spec.id} is given a secret and is still to come" for spec in coming if spec.secrets]
+    return [*questions, *secrets, *(f"{reason}, and is still to come" for reason in _asking_reasons(fleet, coming))]
 
 
 def _asking_reasons(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:

@@ -150,8 +150,8 @@ class KnownEffects:
             return effects
         devices = () if adds(spec) else tuple(self._runs_on(spec))
         if devices:
-            there = (self._fleet.tools[device][tool] for device in devices)
-            return frozenset[Effect]().union(*(effects_of_call(offer, spec, self._offers) for offer in there))
+            on_devices = (self._fleet.tools[device][tool] for device in devices)
+            return frozenset[Effect]().union(*(effects_of_call(offer, spec, self._offers) for offer in on_devices))
         return effects_of_task(spec, self._offers)
 
 
@@ -197,10 +197,10 @@ def ways_of(spec: TaskSpec) -> list[TaskSpec]:
     """
     if not spec.any_of:
         return [spec]
-    own = replace(spec, any_of=[])
+    own_call = replace(spec, any_of=[])
     return [
-        own,
-        *(replace(own, args=call.args, device=call.device, secrets=[], tool=call.tool) for call in spec.any_of),
+        own_call,
+        *(replace(own_call, args=call.args, device=call.device, secrets=[], tool=call.tool) for call in spec.any_of),
     ]
 
 
@@ -398,8 +398,8 @@ def _leaving_words(spec: TaskSpec) -> str:
     if spec.tool == MOVE and not adds(spec):
         args = parse(spec.args)
         paths = _trashed_paths(spec.args) or [args.get("path")]
-        known = [quoted(_short(path)) for path in paths if isinstance(path, str) and path]
-        source = few(known, _WORDS_MOST) if known else "a place not known yet"
+        named = [quoted(_short(path)) for path in paths if isinstance(path, str) and path]
+        source = few(named, _WORDS_MOST) if named else "a place not known yet"
         to = quoted(_short(args["to"])) if isinstance(args.get("to"), str) else "a place not known yet"
         return f"move {'files that are not known yet' if _takes_paths(spec) else source} to {to}"
     if spec.tool not in _TRASHING:
@@ -557,9 +557,9 @@ def _takes_paths(spec: TaskSpec) -> bool:
 
 def list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Shows | None:
     """Return the part of a result that names the files of a call to the trash; None if its own arguments name them."""
-    taken = next((item for item in spec.inputs if item.name == _PATHS), None)
-    if taken is not None:
-        return None if taken.topic else Shows(output=taken.output, source=taken.source)
+    of_paths = next((item for item in spec.inputs if item.name == _PATHS), None)
+    if of_paths is not None:
+        return None if of_paths.topic else Shows(output=of_paths.output, source=of_paths.source)
     each = specs.get(spec.family or spec.id, spec).for_each if spec.for_each is not None else None
     if each is None or each.source is None or each.devices is not None:
         return None

@@ -96,11 +96,11 @@ def named_devices(fleet: Fleet, specs: Iterable[TaskSpec]) -> dict[str, str]:
     tasks = list(specs)
     by_id = {spec.id: spec for spec in tasks}
     ways = (way for spec in tasks for way in ways_of(spec))
-    named = (one for way in ways for one in _named(fleet, selector_of(way, by_id)))
-    return {name: device.id for name, device in named}
+    devices = (one for way in ways for one in _devices_by_name(fleet, selector_of(way, by_id)))
+    return {name: device.id for name, device in devices}
 
 
-def _named(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
+def _devices_by_name(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
     device = fleet.named(selector.name) if selector.name is not None else None
     if selector.name is not None and device is not None:
         yield selector.name, device
@@ -108,7 +108,7 @@ def _named(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
     if by_id is not None:
         yield by_id.name, by_id
     for part in selector.any:
-        yield from _named(fleet, part)
+        yield from _devices_by_name(fleet, part)
 
 
 def moved_names(bound: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

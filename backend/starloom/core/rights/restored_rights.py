@@ -38,10 +38,10 @@ def ended_since(backup: Shard, until: Shard) -> EndedRights:
     }
     ended = {}
     for token in _open_tokens(backup):
-        known = now.tokens.get(token.id)
-        if known is None or known.revoked_ms:
+        latest = now.tokens.get(token.id)
+        if latest is None or latest.revoked_ms:
             # Of a token that ended more than some days before, the history keeps no more.
-            ended[token.id] = known.revoked_ms if known is not None else 0
+            ended[token.id] = latest.revoked_ms if latest is not None else 0
         elif token.id in used_signins and token.kind not in (_KEPT_BY_PROGRAMS, "session"):
             # Its session is not in the backup, so nobody can use it.
             ended[token.id] = 0

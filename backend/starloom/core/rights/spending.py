@@ -90,10 +90,10 @@ def learn_run(work: Work, constellation: Constellation) -> None:
 def teaches(constellation: Constellation) -> bool:
     """Tell whether a constellation has ended that nobody cancelled, and a model was asked or money was bounded."""
     head = constellation.head
-    bounded = head.budget is not None and head.budget.micros > 0
-    asked = any(job.calls for job in constellation.jobs.values())
+    is_bounded = head.budget is not None and head.budget.micros > 0
+    has_asked = any(job.calls for job in constellation.jobs.values())
     ended = head.ended_ms and head.state is not ConstellationState.CANCELLED and head.origin is None
-    return bool(ended and head.plan_hash and (asked or bounded))
+    return bool(ended and head.plan_hash and (has_asked or is_bounded))
 
 
 def _put(work: Work, name: str, tokens: int, micros: int) -> None:

@@ -96,8 +96,8 @@ def end_absence(work: Work, constellation: Constellation, task: str) -> None:
     if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
         stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
         device = work.shard.fleet.devices.get(record.device or "")
-        asked = device_conditions.tap_reason(device, constellation.name, task, record.attempt)
-        reason = record.reason if record.reason in TOLD_TO_STOP else asked
+        tap = device_conditions.tap_reason(device, constellation.name, task, record.attempt)
+        reason = record.reason if record.reason in TOLD_TO_STOP else tap
         back = replace(record, reason=reason, absent_since_ms=0, stood_ms=stood_ms)
         change_task(work, constellation, task, EventKind.TASK_HEARD, back, by=ENGINE)
 
@@ -138,5 +138,5 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 
 def _in_touch(work: Work, device: str) -> bool:
-    found = work.shard.fleet.devices.get(device)
-    return found is not None and found.link is DeviceLink.ONLINE
+    record = work.shard.fleet.devices.get(device)
+    return record is not None and record.link is DeviceLink.ONLINE

@@ -372,8 +372,8 @@ def _results_key(constellation: Constellation) -> str:
     The looks of a review of the whole change no result.
     """
     reviews = (job for job in constellation.jobs.values() if job.looks and is_of_the_whole(job))
-    looks = sum(constellation.tasks[task].attempt for job in reviews for look in job.looks for task in look.tasks)
-    attempts = len(constellation.attempts) - looks
+    look_tasks = (task for job in reviews for look in job.looks for task in look.tasks)
+    attempts = len(constellation.attempts) - sum(constellation.tasks[task].attempt for task in look_tasks)
     return f"{_WHOLE}{constellation.head.version}/{attempts}/{constellation.progress.ended}"
 
 

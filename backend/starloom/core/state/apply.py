@@ -214,13 +214,13 @@ def _index_task(
     if was.hedge != now.hedge:
         constellation.progress.hedges += (now.hedge > 0) - (was.hedge > 0)
     if either & _SLOT:
-        held = was.device if was_is & _SLOT else None
-        holds = now.device if now_is & _SLOT else None
-        if held != holds:
-            if held is not None:
-                _free_slot(shard, constellation, key, held)
-            if holds is not None:
-                _take_slot(shard, constellation, f"{key}/{now.attempt}", key, holds)
+        device_before = was.device if was_is & _SLOT else None
+        device_now = now.device if now_is & _SLOT else None
+        if device_before != device_now:
+            if device_before is not None:
+                _free_slot(shard, constellation, key, device_before)
+            if device_now is not None:
+                _take_slot(shard, constellation, f"{key}/{now.attempt}", key, device_now)
         if was.reason is _TAP:
             constellation.tapped.pop(key, None)
         if now.reason is _TAP:  # a running task alone

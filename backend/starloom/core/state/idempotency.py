@@ -31,11 +31,11 @@ def earlier_result(work: Work, caller: str, scope: str, key_use: KeyUse | None) 
     return entry.made
 
 
-def note_made(work: Work, caller: str, scope: str, key_use: KeyUse | None, made: str) -> None:
+def note_made(work: Work, caller: str, scope: str, key_use: KeyUse | None, name: str) -> None:
     """Keep the id of what a key has made."""
     if key_use is not None:
-        entry = Idempotency(at_ms=work.at_ms, body_hash=key_use[1], made=made)
-        work.emit(work.shard.access, EventKind.KEY_USED, made, [("idem", _name(caller, scope, key_use), entry)])
+        entry = Idempotency(at_ms=work.at_ms, body_hash=key_use[1], made=name)
+        work.emit(work.shard.access, EventKind.KEY_USED, name, [("idem", _name(caller, scope, key_use), entry)])
 
 
 def _name(caller: str, scope: str, key_use: KeyUse) -> str:

@@ -113,7 +113,7 @@ def _ends_by_turns(case: GoalCase, why: str) -> bool:
 
 
 def _ask_to_continue(case: GoalCase, why: str) -> None:
-    text = f"The goal {case.group} gets nowhere: {why}. {_made(case)} Go on?"
+    text = f"The goal {case.group} gets nowhere: {why}. {_steps_words(case)} Go on?"
     _ask(case, _question(case, choices=list(_ON), text=text), EventKind.GOAL_STALLED, why)
 
 
@@ -121,11 +121,11 @@ def ask_for_model(case: GoalCase, why: str) -> None:
     """Ask a person whether a goal goes on whose model hands over to them."""
     case = case.with_turn(monitors.HANDED, why).with_run(handed=case.run.tier or tiers.TIERS[-1])
     ends = "" if why.endswith(("?", "!", ".")) else "."
-    text = f"The model of the goal {case.group} hands over to you. It says: {why}{ends} {_made(case)} Go on?"
+    text = f"The model of the goal {case.group} hands over to you. It says: {why}{ends} {_steps_words(case)} Go on?"
     _ask(case, _question(case, choices=list(_ON), text=text), EventKind.QUESTION_ASKED, why)
 
 
-def _made(case: GoalCase) -> str:
+def _steps_words(case: GoalCase) -> str:
     return f"It has made {counted(monitors.used(case.run), 'step')}."
 
 

@@ -61,8 +61,8 @@ def jobs_of(constellation: Constellation) -> Iterator[Job]:
 
 def job_of(constellation: Constellation, group: str) -> Job | None:
     """Return the job of the present round of a goal."""
-    named = f"{group}/{constellation.groups[group].round}"
-    return next((job for job in constellation.jobs.values() if job.kind == KIND and job.tasks == [named]), None)
+    name = f"{group}/{constellation.groups[group].round}"
+    return next((job for job in constellation.jobs.values() if job.kind == KIND and job.tasks == [name]), None)
 
 
 def group_of(job: Job) -> str:

@@ -170,10 +170,10 @@ def _not_approved(
     ]
 
 
-def _calls(constellation: Constellation, group: str, item: GoalProposed, left: int) -> list[LookCall]:
+def _calls(constellation: Constellation, group: str, item: GoalProposed, steps_left: int) -> list[LookCall]:
     if item.each_of is None:
         return item.calls
-    return spreading.spread(constellation, _evidence(constellation, group), item.calls, item.each_of, left)
+    return spreading.spread(constellation, _evidence(constellation, group), item.calls, item.each_of, steps_left)
 
 
 def _names(constellation: Constellation, group: str, count: int) -> list[str]:
@@ -294,9 +294,9 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
         for item in constellation.specs[group].inputs
         for task in (constellation.leaves(item.source) if item.source in constellation.groups else [item.source])
     ]
-    seen = [one.task for one in constellation.findings.values() if one.by != group and is_valid(constellation, one)]
-    named, tasks = dict.fromkeys([*calls, *inputs, *seen]), constellation.tasks
-    return [name for name in named if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
+    findings = (one for one in constellation.findings.values() if one.by != group and is_valid(constellation, one))
+    names, tasks = dict.fromkeys([*calls, *inputs, *(one.task for one in findings)]), constellation.tasks
+    return [name for name in names if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
 
 
 def _hand_over(case: GoalCase, item: GoalProposed) -> None:
