@@ -33,16 +33,16 @@ def same_hub(backup: Shard, until: Shard) -> bool:
 def ended_since(backup: Shard, until: Shard) -> EndedRights:
     """Return what ended between a backup and the last moment of the history that it replaces."""
     then, now = backup.access, until.access
-    used_signins = {one.parent for one in now.signins.values() if one.used_ms} - {
+    used = {one.parent for one in now.signins.values() if one.used_ms} - {
         one.parent for one in then.signins.values() if one.used_ms
     }
     ended = {}
-    for token in _open_tokens(backup):
-        latest = now.tokens.get(token.id)
-        if latest is None or latest.revoked_ms:
+    for token in _open(backup):
+        known = now.tokens.get(token.id)
+        if known is None or known.revoked_ms:
             # Of a token that ended more than some days before, the history keeps no more.
-            ended[token.id] = latest.revoked_ms if latest is not None else 0
-        elif token.id in used_signins and token.kind not in (_KEPT_BY_PROGRAMS, "session"):
+            ended[token.id] = known.revoked_ms if known is not None else 0
+        elif token.id in used and token.kind not in (_KEPT_BY_PROGRAMS, "session"):
             # Its session is not in the backup, so nobody can use it.
             ended[token.id] = 0
     roles = {
@@ -50,15 +50,15 @@ def ended_since(backup: Shard, until: Shard) -> EndedRights:
         for one in then.principals.values()
         if one.id in now.principals and ROLE_RANK[now.principals[one.id].role] < ROLE_RANK[one.role]
     }
-    devices_until = until.fleet.devices
-    devices = {one.id: _how_gone(devices_until.get(one.id)) for one in backup.fleet.devices.values() if not one.revoked}
+    found = until.fleet.devices
+    devices = {one.id: _gone(found.get(one.id)) for one in backup.fleet.devices.values() if not one.revoked}
     return EndedRights(
         devices={name: how for name, how in devices.items() if how},
-        enrollments=[one.id for one in _open_codes(backup) if _differs(one, until.fleet.enrollments.get(one.id))],
+        enrollments=[one.id for one in _codes(backup) if _differs(one, until.fleet.enrollments.get(one.id))],
         reserved=[
             one.id
             for one in backup.fleet.devices.values()
-            if not one.reserved and not devices.get(one.id, "gone") and devices_until[one.id].reserved
+            if not one.reserved and not devices.get(one.id, "gone") and found[one.id].reserved
         ],
         roles=roles,
         schedules=[
@@ -66,7 +66,7 @@ def ended_since(backup: Shard, until: Shard) -> EndedRights:
             for one in backup.fleet.schedules.values()
             if one.state is ScheduleState.ACTIVE and not _is_active(until, one.id)
         ],
-        signins=[one.id for one in then.signins.values() if not one.used_ms and _is_used(until, one.id)],
+        signins=[one.id for one in then.signins.values() if not one.used_ms and _used(until, one.id)],
         standing=[name for name in backup.fleet.standing if name not in until.fleet.standing],
         tokens=_with_descendants(backup, ended),
     )
@@ -74,9 +74,9 @@ def ended_since(backup: Shard, until: Shard) -> EndedRights:
 
 def ended_unseen(backup: Shard) -> EndedRights:
     """Return what ends where the history until now cannot be read: sessions, invitations, links and join codes."""
-    ended = {token.id: 0 for token in _open_tokens(backup) if token.kind != _KEPT_BY_PROGRAMS}
+    ended = {token.id: 0 for token in _open(backup) if token.kind != _KEPT_BY_PROGRAMS}
     return EndedRights(
-        enrollments=[one.id for one in _open_codes(backup)],
+        enrollments=[one.id for one in _codes(backup)],
         signins=[one.id for one in backup.access.signins.values() if not one.used_ms],
         tokens=_with_descendants(backup, ended),
     )
@@ -91,12 +91,12 @@ def with_those_of(before: EndedRights, ended: EndedRights) -> EndedRights:
     }
     return EndedRights(
         devices=before.devices | ended.devices,
-        enrollments=_merged(before.enrollments, ended.enrollments),
-        reserved=_merged(before.reserved, ended.reserved),
+        enrollments=_once(before.enrollments, ended.enrollments),
+        reserved=_once(before.reserved, ended.reserved),
         roles=ended.roles | lower,
-        schedules=_merged(before.schedules, ended.schedules),
-        signins=_merged(before.signins, ended.signins),
-        standing=_merged(before.standing, ended.standing),
+        schedules=_once(before.schedules, ended.schedules),
+        signins=_once(before.signins, ended.signins),
+        standing=_once(before.standing, ended.standing),
         tokens=before.tokens | ended.tokens,
     )
 
@@ -121,7 +121,7 @@ def holders(backup: Shard, ended: EndedRights, now_ms: int) -> Holders:
     access = backup.access
     good = {
         one.id: one
-        for one in _open_tokens(backup)
+        for one in _open(backup)
         if one.id not in ended.tokens and not 0 < one.expires_ms <= now_ms and one.principal in access.principals
     }
     tokens = [(one, sum(below.id in good for below in access.descendants(one.id))) for one in good.values()]
@@ -132,19 +132,19 @@ def holders(backup: Shard, ended: EndedRights, now_ms: int) -> Holders:
     )
 
 
-def _open_tokens(shard: Shard) -> Iterator[Token]:
+def _open(shard: Shard) -> Iterator[Token]:
     return (token for token in shard.access.tokens.values() if not token.revoked_ms)
 
 
-def _open_codes(shard: Shard) -> Iterator[Enrollment]:
+def _codes(shard: Shard) -> Iterator[Enrollment]:
     return (one for one in shard.fleet.enrollments.values() if one.state in ("open", "asking"))
 
 
-def _merged(before: list[str], after: list[str]) -> list[str]:
+def _once(before: list[str], after: list[str]) -> list[str]:
     return list(dict.fromkeys([*before, *after]))
 
 
-def _how_gone(now: Device | None) -> str:
+def _gone(now: Device | None) -> str:
     """Return how a device of a backup has gone since; empty if it has not."""
     if now is None:
         # Records of devices stay, so this history never had it.
@@ -153,17 +153,17 @@ def _how_gone(now: Device | None) -> str:
 
 
 def _is_active(until: Shard, schedule: str) -> bool:
-    record = until.fleet.schedules.get(schedule)
-    return record is not None and record.state is ScheduleState.ACTIVE
+    known = until.fleet.schedules.get(schedule)
+    return known is not None and known.state is ScheduleState.ACTIVE
 
 
 def _differs(then: Enrollment, now: Enrollment | None) -> bool:
     return now is None or (now.state, now.used) != (then.state, then.used)
 
 
-def _is_used(until: Shard, signin: str) -> bool:
-    record = until.access.signins.get(signin)
-    return record is None or record.used_ms > 0
+def _used(until: Shard, signin: str) -> bool:
+    known = until.access.signins.get(signin)
+    return known is None or known.used_ms > 0
 
 
 def _with_descendants(shard: Shard, ended: dict[str, int]) -> dict[str, int]:
