@@ -188,7 +188,7 @@ def _reconsider_touched(work: Work) -> int:
 
 
 def _settle_constellation(work: Work, name: str) -> None:
-    """Let a constellation go on or end of which a part has ended in this step."""
+    """Let a constellation continue or end after a part of it has ended in this step."""
     shard = work.shard
     if name in shard.pointed:
         review.at_points(work, name)

@@ -20,7 +20,7 @@ from starloom_protocol.vocabulary import FINAL_GROUP_STATES, ConstellationState,
 
 
 def sentence(constellation: Constellation, group: str, waits: str) -> str:
-    """Return how a goal stands in one or two sentences; `waits` names what it waits for."""
+    """Return the state of a goal in one or two sentences; `waits` names what it waits for."""
     record = constellation.groups[group]
     job = job_of(constellation, group)
     if job is None or record.state is GroupState.WAITING:

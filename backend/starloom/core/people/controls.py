@@ -354,7 +354,7 @@ def _clear_unknown(work: Work, constellation: Constellation) -> None:
 def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
     check_answerer(constellation.specs[task], work.by)
     if record.state is TaskState.FAILED:
-        # The work goes on without it: what its failure ended is decided again.
+        # The work continues without it: what its failure ended is decided again.
         _mark(work, constellation, task, record, replace(item, action="mark", state=str(TaskState.SKIPPED)))
         return
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.SKIPPED_BY_PERSON, cause="not_chosen")

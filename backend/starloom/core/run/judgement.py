@@ -64,7 +64,7 @@ HOLD_MS: Final = 90_000
 """Long enough for a small model on a laptop to read one result, and for a second worker where the first was killed."""
 ROUNDS_MOST: Final = 2
 """A result that its judge refused twice does not become right by a third attempt of the same work. A first no to the
-whole answer may be reviewed; the second one stands."""
+whole answer may be reviewed; the second one is final."""
 JUDGEMENTS_MOST: Final = 100
 """The most judgements of one constellation; each further result counts as unclear, so that a person sees it."""
 BECAUSE_CHARS_MOST: Final = 500
@@ -262,7 +262,7 @@ def _apply(work: Work, constellation: Constellation, task: str, verdict: Verdict
         work.fire_rules(constellation, task, "succeeded")
         return
     if spec.tool is None:
-        # The answer of a goal: no device made it, and its goal decides how to go on.
+        # The answer of a goal: no device made it, and its goal decides how it continues.
         failed = moved(work, record, TaskState.FAILED, code=Code.CHECK_FAILED)
         note = words(spec.judge, verdict)[:2000]
         change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=note, by=verdict.by)

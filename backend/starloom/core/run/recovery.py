@@ -449,7 +449,7 @@ def _change_call(
         trigger=spec.id,
     )
     head = replace(constellation.head, version=number)
-    # A round of its own: what befell the call before says nothing of devices, tries and times of this one.
+    # A round of its own: how the call before ended says nothing of devices, tries and times of this one.
     again = moved(work, record, TaskState.READY, code=None, refusals=0, round=record.round + 1, started=0, stood_ms=0)
     if record.held:
         again = replace(again, reason=Reason.HELD)

@@ -392,7 +392,7 @@ def close_questions(work: Work, constellation: Constellation) -> None:
 
 
 def withdraw_proposals(work: Work, constellation: Constellation) -> None:
-    """Remove the open proposal of a plan that goes on after its end, to be undone or edited; its next end decides."""
+    """Remove the open proposal of a plan that continues after its end, to be undone or edited; its next end decides."""
     puts: list[Put] = [
         ("proposal", one.id, None)
         for one in work.shard.access.proposals.values()

@@ -133,7 +133,7 @@ def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list
 
 
 def _steps_before_fork(work: Work, constellation: Constellation, group: str) -> list[GoalTurn] | None:
-    """Return the steps before the one from which a fork goes on, as the model made them; None for any other goal.
+    """Return the steps before the one from which a fork continues, as the model made them; None for any other goal.
 
     A later round in the fork begins with a conversation of its own, as everywhere.
     """
@@ -166,7 +166,7 @@ def _continue(case: GoalCase) -> None:
 
 
 def _step_ended(case: GoalCase) -> None:
-    """Let the model go on with the results of its step, or let the ladder decide."""
+    """Let the model continue with the results of its step, or let the ladder decide."""
     stranger = read_of_a_stranger(case)
     continued = case.with_job(state="open", resumed_ms=case.work.at_ms).with_run(stranger=stranger)
     continued.emit(EventKind.GOAL_STEPPED, by=ENGINE)
@@ -192,7 +192,7 @@ def _answer_ended(case: GoalCase) -> None:
 
 
 def _answer_refused(case: GoalCase, record: TaskRecord) -> None:
-    """Send an answer that its judge refused back once; then the next tier goes on, or the goal ends."""
+    """Send an answer that its judge refused back once; then the next tier continues, or the goal ends."""
     why = judgement.verdict_words(case.constellation, goal_answer(case.group))
     is_last = record.round - case.run.answered >= ANSWERS_MOST
     if is_last and not tiers.next_of(case.run):
