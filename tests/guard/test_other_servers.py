@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from starloom.core.rights.envelope import by_a_stranger
+from starloom.core.rights.envelope import may_hold_foreign_text
 from starloom_agent.owner.mcp import FILE, LaterTools, find_tools
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy, decide
@@ -192,7 +192,7 @@ def test_t121_no_word_of_a_server_s_texts_stands_in_the_offer(tmp_path: Path) ->
     assert len(offered.tools) == 4
     assert "evil" not in msgspec.json.encode(offered).decode()
     for tool in offered.tools:
-        assert by_a_stranger(tool)
+        assert may_hold_foreign_text(tool)
         assert set(tool.effects) == {Effect.READ, Effect.REACH}, "a server of the web learns what is read"
 
 

@@ -127,7 +127,7 @@ BUGS = [
         "a refused input leaves its puts",
         "backend/starloom/core/step.py",
         "        work.undo_input()\n",
-        "        del work.answers[work.answered :]\n",
+        "        del work.answers[work.answers_before :]\n",
         CORE,
     ),
     Bug(
@@ -357,14 +357,14 @@ BUGS = [
     Bug(
         "a look that finds nothing counts as proof that nothing happened",
         "backend/starloom/core/run/verification.py",
-        "or (found is MISSING and check.op is not Op.EXISTS)",
+        "or (value is MISSING and check.op is not Op.EXISTS)",
         "or False",
         CORE,
     ),
     Bug(
         "work begins although the budget is used up",
         "backend/starloom/core/step.py",
-        "        if found[0].head.budget is not None and budgets.stop(work, found[0]):\n",
+        "        if lease[0].head.budget is not None and budgets.stop(work, lease[0]):\n",
         "        if False:\n",
         CORE,
     ),

@@ -365,7 +365,7 @@ MIND_BUGS = [
     Bug(
         "a judge chooses something else than a call of the vote",
         f"{_CORE}run/judgement.py",
-        "        if len(item.cites) != 1 or item.cites[0].task not in known:\n",
+        "        if len(item.cites) != 1 or item.cites[0].task not in results:\n",
         "        if len(item.cites) != 1:\n",
         MINDS,
     ),

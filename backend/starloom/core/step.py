@@ -83,12 +83,12 @@ def step(work: Work, item: AnyInput) -> None:
     work.begin(item)
     try:
         _HANDLERS[type(item)](work, item)
-        _settle(work, work.begun[1])
+        _settle(work, work.begun.events)
     except Refusal as refusal:
         work.undo_input()
         work.answers.append(Answer(input_id=item.id, faults=refusal.faults, value=refusal.value))
         return
-    if len(work.answers) == work.answered:
+    if len(work.answers) == work.answers_before:
         work.answer(None, after="commit")
 
 
@@ -112,9 +112,9 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
         placed = _place(work, silent=silent)
         may_go = True in shard.queued_now.values()
         may_choose = may_go or shard.fleet.revision != shard.other_calls_revision
-        took = may_choose and recovery.take_other_calls(work)
-        took = (may_go and waiting.leave_out(work)) or took
-        if not took and (not placed or not (shard.touched or work.rules_due)):
+        calls_taken = may_choose and recovery.take_other_calls(work)
+        calls_taken = (may_go and waiting.leave_out(work)) or calls_taken
+        if not calls_taken and (not placed or not (shard.touched or work.rules_due)):
             break
     if work.ready:
         _say_ready(work)
@@ -134,7 +134,7 @@ def _settle(work: Work, first: int, *, silent: bool = False) -> None:
 def _watch_attention(work: Work, names: Iterable[str]) -> None:
     """Look at each changed constellation that has attention, or may need some for a tap or a stall."""
     shard = work.shard
-    tapped, still = [], []
+    tapped, motionless = [], []
     for name in names:
         constellation = shard.constellations.get(name)
         if constellation is None:
@@ -143,35 +143,35 @@ def _watch_attention(work: Work, names: Iterable[str]) -> None:
         if attention or constellation.tapped:
             tapped.append(name)
         if name in shard.live and (attention or not (constellation.open_attempts or constellation.ready)):
-            still.append(name)
+            motionless.append(name)
     if tapped:
         device_conditions.watch_taps(work, tapped)
-    if still:
-        invariants.watch_stalls(work, still)
+    if motionless:
+        invariants.watch_stalls(work, motionless)
 
 
 def _follow_ends(work: Work) -> None:
     """Do what follows from tasks that have ended: kept results, findings, rules, reviews, a partial answer."""
     shard = work.shard
     due, work.rules_due = work.rules_due, []
-    for name, task, ended in due:
-        if ended == ENDED_IN_DOUBT:
+    for name, task, event in due:
+        if event == ENDED_IN_DOUBT:
             verify_tasks.begin(work, name, task)
             continue
         constellation = shard.constellations.get(name)
         if constellation is None or name not in shard.live:
             continue
         spec = constellation.specs.get(task)
-        if ended == "succeeded" and spec is not None:
+        if event == "succeeded" and spec is not None:
             if spec.reuse is not None:
                 kept_results.keep(work, constellation, task)
             if spec.finds is not None:
                 findings.publish(work, constellation, task)
         if constellation.rules_by_task:
-            fire_due(work, constellation, task, ended)
+            fire_due(work, constellation, task, event)
         if constellation.head.policy.review in review.WANTED:
-            review.begin(work, constellation, task, ended)
-        if ended != "attempt_ended":
+            review.begin(work, constellation, task, event)
+        if event != "attempt_ended":
             grow(work, constellation, task)
 
 
@@ -188,7 +188,7 @@ def _reconsider_touched(work: Work) -> int:
 
 
 def _settle_constellation(work: Work, name: str) -> None:
-    """Let a constellation go on or end of which a part has ended in this step."""
+    """Let a constellation continue or end after a part of it has ended in this step."""
     shard = work.shard
     if name in shard.pointed:
         review.at_points(work, name)
@@ -213,8 +213,8 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         if key in constellation.groups:
             _reconsider_group(work, constellation, key)
         return
-    stands = record.state
-    if stands is not _WAITING and stands is not _READY:
+    state = record.state
+    if state is not _WAITING and state is not _READY:
         return
     if constellation.head.state is _CANCELLING:
         attempts.ask_to_stop(work, constellation, key, "the constellation was cancelled")
@@ -226,17 +226,17 @@ def _reconsider(work: Work, name: str, key: str) -> None:
         skipped = moved(work, record, TaskState.SKIPPED, reason=reason, cause=cause)
         change_task(work, constellation, key, EventKind.TASK_SKIPPED, skipped, by=ENGINE)
     elif constellation.undecided.get(key) or (constellation.relisting and of_old_list(constellation, key)):
-        if stands is _READY:
+        if state is _READY:
             close_question(work, constellation, key)
             closed = moved(work, record, TaskState.WAITING)
             change_task(work, constellation, key, EventKind.TASK_WAITING, closed, by=ENGINE)
-    elif stands is _WAITING:
+    elif state is _WAITING:
         _make_ready(work, constellation, key, record)
     elif findings.is_due(constellation.specs[key], record):
         # An edit gave it another topic while it waited for a device.
-        taken = findings.take(work, constellation, constellation.specs[key], record)
-        if taken is not None:
-            change_task(work, constellation, key, EventKind.TASK_READY, taken, by=ENGINE)
+        with_findings = findings.take(work, constellation, constellation.specs[key], record)
+        if with_findings is not None:
+            change_task(work, constellation, key, EventKind.TASK_READY, with_findings, by=ENGINE)
     elif constellation.specs[key].reuse is not None and record.reason is None:
         # It became ready while its plan had no approval or the constellation was paused, when nothing is taken over.
         kept_results.take_over(work, constellation, constellation.specs[key], record)
@@ -257,10 +257,10 @@ def _make_ready(work: Work, constellation: Constellation, key: str, record: Task
     if spec.reuse is not None and kept_results.take_over(work, constellation, spec, record):
         return
     if spec.inputs and findings.is_due(spec, record):
-        taken = findings.take(work, constellation, spec, record)
-        if taken is None:
+        with_findings = findings.take(work, constellation, spec, record)
+        if with_findings is None:
             return
-        record = taken
+        record = with_findings
     if record.review is not None:
         ready = moved(work, record, _READY, reason=Reason.REVIEW)
     elif not (record.held or spec.group is not None or spec.not_before is not None):
@@ -289,9 +289,9 @@ def _reconsider_group(work: Work, constellation: Constellation, key: str) -> Non
     else:
         reconsider_group(work, constellation, key)
     _unpark(work, constellation, key)
-    now = constellation.groups[key].state
-    if now is not state and now in ("succeeded", "failed"):
-        work.rules_due.append((constellation.name, key, str(now)))
+    state_after = constellation.groups[key].state
+    if state_after is not state and state_after in ("succeeded", "failed"):
+        work.rules_due.append((constellation.name, key, str(state_after)))
 
 
 def _say_ready(work: Work) -> None:
@@ -326,20 +326,20 @@ def _place(work: Work, *, silent: bool) -> bool:
     """Carry out the hub's own calls and lease all tasks that can be placed now; True if there were any."""
     if not work.shard.queued:
         return False
-    own = [demand for demand in work.shard.demands.values() if demand.tool in HUB_TOOLS]
-    placed = bool(own) and hub_calls.carry_out(work, own)
+    hub_demands = [demand for demand in work.shard.demands.values() if demand.tool in HUB_TOOLS]
+    placed = bool(hub_demands) and hub_calls.carry_out(work, hub_demands)
     turn = finish.PlacementPass(work.at_ms, silent)
     while True:
-        found = next_lease(work.shard, turn)
-        if found is None:
+        lease = next_lease(work.shard, turn)
+        if lease is None:
             if turn.waits:
                 turn.close(work.shard)
             return placed
-        if found[0].head.budget is not None and budgets.stop(work, found[0]):
+        if lease[0].head.budget is not None and budgets.stop(work, lease[0]):
             continue
-        attempts.grant(work, *found)
-        if found[0].head.attention:
-            waiting.granted(work, found[0])
+        attempts.grant(work, *lease)
+        if lease[0].head.attention:
+            waiting.granted(work, lease[0])
         placed = True
 
 
@@ -393,11 +393,11 @@ _TIMERS: dict[str, Callable[[Work, TimerFired], None]] = {
 
 
 def _on_edit(work: Work, item: i.EditProposed) -> None:
-    found = work.shard.constellations.get(item.constellation)
-    before = found.head.version if found is not None else 0
+    constellation = work.shard.constellations.get(item.constellation)
+    before = constellation.head.version if constellation is not None else 0
     controls.on_edit(work, item)
-    if found is not None and found.head.version != before:
-        questions.plan_changed(work, found)
+    if constellation is not None and constellation.head.version != before:
+        questions.plan_changed(work, constellation)
 
 
 def _on_role(work: Work, item: i.RoleGiven) -> None:

@@ -147,8 +147,8 @@ def test_a_name_that_is_taken_or_unknown_keeps_nothing(hub: StubHub) -> None:
 
 
 def test_a_plan_that_is_left_says_why(hub: StubHub) -> None:
-    left = {"constellation": "c-2", "request": "count all", "because": "“x” stands in 2 places of the results"}
+    left = {"constellation": "c-2", "request": "count all", "because": "“x” occurs in 2 places of the results"}
     hub.answers[("GET", "/recipe-proposals")] = (200, {"items": [], "next": None, "left_out": [left]})
     said = starloom(hub, "recipe", "proposals")[1]
     assert "not proposed: count all  (c-2)" in said
-    assert "“x” stands in 2 places of the results" in said
+    assert "“x” occurs in 2 places of the results" in said

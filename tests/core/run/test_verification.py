@@ -118,7 +118,7 @@ def test_a_person_who_was_faster_than_the_look_has_decided() -> None:
     driver.control("mark", "send", state="failed")
     driver.result(driver.take()[0], {"there": True})
     assert driver.states() == {"send": "failed", "verify-send": "succeeded"}
-    assert driver.ignored["what was looked for is decided"] == 1
+    assert driver.ignored["the task in doubt is decided already"] == 1
 
 
 def test_a_tool_that_does_more_than_look_is_not_called() -> None:

@@ -33,7 +33,7 @@ class Brought:
 
 def brought_to(constellation: Constellation, task: str) -> list[Brought]:
     """Return the tasks that brought the files which a task reads, in the order of its inputs, then of its lists."""
-    brought: dict[str, Brought] = {}
+    sources: dict[str, Brought] = {}
     by_input = [one.source for one in constellation.specs[task].inputs]
     for place, name in enumerate([*by_input, *_lists(constellation, task)]):
         for source in constellation.leaves(name) if name in constellation.groups else [name]:
@@ -43,8 +43,8 @@ def brought_to(constellation: Constellation, task: str) -> list[Brought]:
                 continue
             if record.state is TaskState.SUCCEEDED and record.marked is None:
                 file = _only_file(spec.args) if place < len(by_input) else ""
-                brought.setdefault(source, Brought(source, attempt.device, attempt.ended_ms, file))
-    return list(brought.values())
+                sources.setdefault(source, Brought(source, attempt.device, attempt.ended_ms, file))
+    return list(sources.values())
 
 
 def _lists(constellation: Constellation, task: str) -> Iterator[str]:
@@ -62,11 +62,11 @@ def _lists(constellation: Constellation, task: str) -> Iterator[str]:
 
 def file_of(constellation: Constellation, task: str) -> str:
     """Return the name of the one file that a task reads; empty where it reads none, several or one that has no name."""
-    brought = brought_to(constellation, task)
-    return brought[0].file if len(brought) == 1 else ""
+    sources = brought_to(constellation, task)
+    return sources[0].file if len(sources) == 1 else ""
 
 
-def named(constellation: Constellation, fleet: Fleet, task: str) -> str:
+def name_with_file(constellation: Constellation, fleet: Fleet, task: str) -> str:
     """Return the display name of a task with the file that it reads: *parse.139 (buoy-139.csv)*."""
     file = file_of(constellation, task)
     return called(constellation, fleet, task) + (f" ({file})" if file else "")
@@ -79,16 +79,16 @@ def to_read_again(constellation: Constellation, task: str) -> list[Brought]:
 
 def way_out(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str, list[str]]:
     """Return the sentence and the lines for files that a person may have changed since they were brought."""
-    brought = to_read_again(constellation, task)
-    if not brought:
+    sources = to_read_again(constellation, task)
+    if not sources:
         return "", []
-    first, alone = brought[0], len(brought) == 1
+    first, alone = sources[0], len(sources) == 1
     where = f"from {fleet.name_of(first.device)} at {utc_words(first.at_ms)}"
     one = f"Its file was read {where}, and a retry gets that again: if you changed it since, retry from {first.task}."
     several = (
         f"Its files were read {where}, and a retry gets these again: if you changed one since, retry from its task."
     )
-    return f" {one if alone else several}", [_line(constellation, source.task) for source in brought[:_NAMED_MOST]]
+    return f" {one if alone else several}", [_line(constellation, source.task) for source in sources[:_NAMED_MOST]]
 
 
 def read_again(constellation: Constellation, failed: list[str]) -> list[str]:

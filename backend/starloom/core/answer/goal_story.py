@@ -20,7 +20,7 @@ from starloom_protocol.vocabulary import FINAL_GROUP_STATES, ConstellationState,
 
 
 def sentence(constellation: Constellation, group: str, waits: str) -> str:
-    """Return how a goal stands in one or two sentences; `waits` names what it waits for."""
+    """Return the state of a goal in one or two sentences; `waits` names what it waits for."""
     record = constellation.groups[group]
     job = job_of(constellation, group)
     if job is None or record.state is GroupState.WAITING:
@@ -29,24 +29,24 @@ def sentence(constellation: Constellation, group: str, waits: str) -> str:
         return f"{group} is a goal that waits{waits}."
     goal = goal_of(constellation, group) or Goal(aim="")
     run = run_of(job)
-    made = monitors.used(run)
-    steps = counted(made, "step")
+    used = monitors.used(run)
+    steps = counted(used, "step")
     if record.state is GroupState.SUCCEEDED:
         return f"{group} is a goal that was reached in {steps}.{_tiers(run)}"
     if record.state in FINAL_GROUP_STATES:
         return f"{group} is a goal that was not reached: {unmet(constellation, group)}. It made {steps}.{_tiers(run)}"
-    so_far = f"{group} is a goal, with {made} of {steps_most(goal, run)} steps made"
+    so_far = f"{group} is a goal, with {used} of {steps_most(goal, run)} steps made"
     return f"{so_far}; {_present_state(constellation, job)}.{_tiers(run)}"
 
 
 def _tiers(run: GoalRun) -> str:
     """Return the turns of each tier and the reason of the newest escalation; empty where there is one tier only."""
-    made = " and ".join(f"{count} of {tier}" for tier, count in run.turns_by.items())
-    if not made:
+    turns = " and ".join(f"{count} of {tier}" for tier, count in run.turns_by.items())
+    if not turns:
         return ""
     why = next((turn.note for turn in reversed(run.turns) if turn.kind == monitors.ESCALATED), "")
     because = f"; {run.tier} went on because: {why.rstrip('.')}" if why else ""
-    return f" Turns of its models: {made}{because}."
+    return f" Turns of its models: {turns}{because}."
 
 
 def _present_state(constellation: Constellation, job: Job) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from itertools import islice
 from typing import Any
 
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.answer.report import covered
 from starloom.core.answer.stated import tells_of_trouble
-from starloom.core.answer.story import failed_undos, lacking, may_state, sentence, so_far, statement, taken_back
+from starloom.core.answer.story import failed_undos, lacking, may_state, sentence, so_far, statement, undone_tasks
 from starloom.core.people import answer_words, escalations, inquiries
 from starloom.core.people.recipes import proposals, runs
 from starloom.core.plan import review
@@ -47,13 +48,13 @@ from starloom_protocol.vocabulary import (
 
 _STATE = ConstellationState
 _SUCCEEDED = TaskState.SUCCEEDED
-_UNDONE = frozenset({Code.EXIT_CODE, Code.LOST, Code.FENCED, Code.INTERRUPTED, Code.TIMED_OUT})
+_CUT_SHORT = frozenset({Code.EXIT_CODE, Code.LOST, Code.FENCED, Code.INTERRUPTED, Code.TIMED_OUT})
 """A program ended with a code that is not 0, or a call did not come to its end."""
-_NOT_DONE = frozenset(
+_NO_WORK = frozenset(
     {Code.EXIT_CODE, Code.FILE_NOT_FOUND, Code.MISSING_GRANT, Code.POLICY_REFUSED, Code.TOOL_UNAVAILABLE}
 )
 """The causes for which a list has no rows although its work was not done: no rows are then no result."""
-_SHOWN_BYTES_MAX = 4096
+_SHOWN_BYTES_MOST = 4096
 """A longer value is shown as a file."""
 _SESSION_TOOLS = "mcp."
 """Tools of MCP servers, which may keep a session for a constellation on their device."""
@@ -61,6 +62,18 @@ LEAVES_MOST = 100
 """A plan that names no results shows so many at most, whatever its width."""
 GROWTH_PART = 4
 """A partial answer is made again when the tasks that have ended are more by this part: 4 is a quarter."""
+
+
+class _Kind(Enum):
+    """How a top-level task counts for the end of its constellation."""
+
+    USEFUL = "It gave a part of the answer."
+    DONE = "It succeeded and gave no part of the answer."
+    EXCUSED = "It did not succeed, and needed not."
+    FAILED_WITH_STEPS = "It is a goal without an answer, of which steps have results."
+    UPSTREAM_FAILED = "It was skipped behind a failure."
+    CANCELLED = "A person cancelled it, or what it needed."
+    FAILED = "It went wrong in another way."
 
 
 def settle(work: Work, name: str) -> None:
@@ -90,8 +103,7 @@ def settle(work: Work, name: str) -> None:
     if has_jobs:
         judgement.abandon(work, constellation)
     state = _state_of(constellation)
-    not_undone = failed_undos(constellation)
-    attention = [Attention.UNDO_FAILED] if not_undone else []
+    attention = [Attention.UNDO_FAILED] if failed_undos(constellation) else []
     ended = replace(head, state=state, ended_ms=work.at_ms, attention=attention)
     answer = answer_of(work, constellation, state)
     work.emit(
@@ -132,7 +144,7 @@ def _state_of(constellation: Constellation) -> ConstellationState:
     if head.undone_from is not None and head.state is not _STATE.CANCELLING:
         if not failed_undos(constellation):
             return head.undone_from
-        return _STATE.PARTIAL if taken_back(constellation) else _STATE.FAILED
+        return _STATE.PARTIAL if undone_tasks(constellation) else _STATE.FAILED
     if head.given_up:
         return _STATE.PARTIAL if _state_by_results(constellation) is _STATE.PARTIAL else _STATE.FAILED
     if head.state is _STATE.CANCELLING:
@@ -149,12 +161,12 @@ def _waits(work: Work, constellation: Constellation) -> bool:
     if any(review.open_jobs(constellation)) or escalations.open_wishes(constellation):
         return True
     state = _state_by_results(constellation)
-    if judgement.hold(work, constellation, state):
+    if judgement.hold_end(work, constellation, state):
         return True
-    refused = judgement.refused(constellation, state)
-    if refused is not None and review.of_the_whole(work, constellation, *refused, _results_of(constellation)):
+    objection = judgement.reviewable_no(constellation, state)
+    if objection is not None and review.of_the_whole(work, constellation, *objection, _results_of(constellation)):
         return True
-    return answer_words.hold(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
+    return answer_words.hold_end(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
 
 
 def _state_by_results(constellation: Constellation) -> ConstellationState:
@@ -165,42 +177,47 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
     """
     if constellation.progress.succeeded == len(constellation.specs):
         return _STATE.SUCCEEDED  # as nearly every plan ends
-    # A part of the answer came; a failed goal found something; nothing else went wrong than such goals.
-    useful = False
-    found_out, only_goals = False, True
-    # A plan that allows a part says so where work of its lists was not done; another one took that into account.
-    undone = any(_failed_by(constellation, group, _UNDONE) for group in constellation.tally)
-    clean = not (constellation.head.policy.partial and undone)
-    only_cancelled = True
     hollow = _hollow(constellation)
-    for task, spec in constellation.specs.items():
-        if spec.group is not None or spec.look:
-            continue
-        counts = successor(constellation, task) if spec.superseded_by is not None else task
-        record = constellation.record(counts)
-        if record.state == "succeeded" and not (counts in constellation.tally and _nothing_came(constellation, counts)):
-            only_cancelled = False
-            useful = useful or not (spec.optional or constellation.outgoing.get(task) or task in hollow)
-            continue
-        # A successor that was not chosen, or that a person skipped, did nobody's work.
-        clean_skip = record.reason in EXCUSED_SKIPS or record.reason is None
-        skipped = record.state == "skipped" and clean_skip and counts == task
-        hopeless = record.state == "cancelled" and record.reason is Reason.HOPELESS
-        if not (skipped or hopeless or spec.optional):
-            clean = False
-            found = record.state == "failed" and any(_found_by(constellation, counts))
-            found_out |= found
-            only_goals &= found or record.reason is Reason.UPSTREAM_FAILED
-            only_cancelled &= record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED
-    if clean:
+    kinds = {
+        _kind(constellation, task, is_hollow=task in hollow)
+        for task, spec in constellation.specs.items()
+        if spec.group is None and not spec.look
+    }
+    wrong = kinds - {_Kind.USEFUL, _Kind.DONE, _Kind.EXCUSED}
+    allows_part = constellation.head.policy.partial
+    # A plan that allows a part says so where work of its lists was cut short; another one took that into account.
+    cut_short = any(_failed_by(constellation, group, _CUT_SHORT) for group in constellation.tally)
+    if not wrong and not (allows_part and cut_short):
         return _STATE.SUCCEEDED
-    if only_cancelled and not undone:
+    if kinds <= {_Kind.EXCUSED, _Kind.CANCELLED} and not cut_short:
         return _STATE.CANCELLED
-    in_part = (constellation.head.policy.partial and useful) or (found_out and only_goals)
-    return _STATE.PARTIAL if in_part else _STATE.FAILED
+    only_goals = _Kind.FAILED_WITH_STEPS in kinds and wrong <= {_Kind.FAILED_WITH_STEPS, _Kind.UPSTREAM_FAILED}
+    return _STATE.PARTIAL if (allows_part and _Kind.USEFUL in kinds) or only_goals else _STATE.FAILED
 
 
-def _found_by(constellation: Constellation, task: str) -> Iterator[str]:
+def _kind(constellation: Constellation, task: str, *, is_hollow: bool) -> _Kind:
+    """Return how a top-level task counts, by the task that did its work."""
+    spec = constellation.specs[task]
+    counts = successor(constellation, task) if spec.superseded_by is not None else task
+    record = constellation.record(counts)
+    if record.state == "succeeded" and not (counts in constellation.tally and _nothing_came(constellation, counts)):
+        return _Kind.DONE if spec.optional or constellation.outgoing.get(task) or is_hollow else _Kind.USEFUL
+    # A successor that was not chosen, or that a person skipped, did nobody's work.
+    clean_skip = record.reason in EXCUSED_SKIPS or record.reason is None
+    skipped = record.state == "skipped" and clean_skip and counts == task
+    hopeless = record.state == "cancelled" and record.reason is Reason.HOPELESS
+    if skipped or hopeless or spec.optional:
+        return _Kind.EXCUSED
+    if record.state == "failed" and any(_steps_with_result(constellation, counts)):
+        return _Kind.FAILED_WITH_STEPS
+    if record.reason is Reason.UPSTREAM_FAILED:
+        return _Kind.UPSTREAM_FAILED
+    if record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED:
+        return _Kind.CANCELLED
+    return _Kind.FAILED
+
+
+def _steps_with_result(constellation: Constellation, task: str) -> Iterator[str]:
     """Yield the steps of a goal that have a result, whatever became of the goal; no other task has any."""
     if constellation.specs[task].goal is not None:
         for child in constellation.children.get(task, {}):
@@ -235,18 +252,18 @@ def _hollow(constellation: Constellation) -> set[str]:
     A table of no rows is nobody's work, so it makes no part of an answer.
     """
     hollow: set[str] = set()
-    found = [
+    pending = [
         group
         for group in constellation.tally
-        if _nothing_came(constellation, group) and _failed_by(constellation, group, _NOT_DONE)
+        if _nothing_came(constellation, group) and _failed_by(constellation, group, _NO_WORK)
     ]
-    while found:
-        source = found.pop()
+    while pending:
+        source = pending.pop()
         hollow.add(source)
         for target in {one.target for one in constellation.outgoing.get(source, {}).values()} - hollow:
-            takes = [one.source for one in constellation.incoming.get(target, {}).values() if one.gate is Gate.DATA]
-            if takes and hollow.issuperset(takes):
-                found.append(target)
+            inputs = [one.source for one in constellation.incoming.get(target, {}).values() if one.gate is Gate.DATA]
+            if inputs and hollow.issuperset(inputs):
+                pending.append(target)
     return hollow
 
 
@@ -259,10 +276,10 @@ def grow(work: Work, constellation: Constellation, task: str) -> None:
     if not constellation.unfinished_top:
         return
     results = constellation.head.results
-    told = constellation.tables["answer"].get("")
-    told_of = told.ended if told is not None else 0
+    previous = constellation.tables["answer"].get("")
+    ended_before = previous.ended if previous is not None else 0
     ended = constellation.progress.ended
-    if abs(ended - told_of) < told_of // GROWTH_PART and not (
+    if abs(ended - ended_before) < ended_before // GROWTH_PART and not (
         results and any(result.source == task for result in results)
     ):
         return
@@ -281,18 +298,16 @@ def answer_of(work: Work, constellation: Constellation, state: ConstellationStat
     """Return the final answer: items in the plan's order, and the sentence."""
     results = constellation.head.results or _leaves(constellation)
     items = _items_of(constellation, work.shard.fleet, results)
-    said = sentence(constellation, work.shard.fleet, state, work.at_ms)
-    opens = statement(constellation, work.shard.fleet, state) is not None
     answer = Answer(
         alarm=may_state(constellation, state) and tells_of_trouble(constellation, work.shard.fleet),
         compared=_compared(constellation, work.shard.fleet, results),
         items=items,
-        sentence=said,
+        sentence=sentence(constellation, work.shard.fleet, state, work.at_ms),
         state="final",
-        stated=opens,
+        stated=statement(constellation, work.shard.fleet, state) is not None,
     )
-    if asked := constellation.tables["question"].values():
-        waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in asked)
+    if questions := constellation.tables["question"].values():
+        waited_ms, _ = covered((question.opened_ms, question.answered_ms or work.at_ms) for question in questions)
         answer = replace(answer, waited_ms=waited_ms)
     if not constellation.jobs:
         return answer
@@ -313,16 +328,18 @@ def _compared(constellation: Constellation, fleet: Fleet, results: list[ResultSp
             if result.compare is None:
                 parts.append([item.title, item.value or "", item.artifact or ""])
             elif result.compare:
-                parts.append([item.title, _of_rows(fact(constellation, item.task, result.output), result.compare)])
+                parts.append(
+                    [item.title, _compared_fields(fact(constellation, item.task, result.output), result.compare)]
+                )
     return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
 
-def _of_rows(found: object, fields: list[str]) -> list[list[object]]:
-    """Return the fields of the rows of a table or a list, in any order of them, as what was measured may sort them.
+def _compared_fields(table: object, fields: list[str]) -> list[list[object]]:
+    """Return these fields of the rows of a table or a list, sorted, since measured values may order the rows.
 
     Nothing where the rows were too large to be brought.
     """
-    rows = found.get("rows") if isinstance(found, dict) else found
+    rows = table.get("rows") if isinstance(table, dict) else table
     if not isinstance(rows, list):
         return []
     return sorted(([row.get(name) for name in fields] for row in rows if isinstance(row, dict)), key=canonical)
@@ -354,16 +371,16 @@ def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[Resu
     items = [item for result in results for item in _items(constellation, fleet, result)]
     if constellation.head.undone_from is None:
         return items
-    undone = taken_back(constellation)
-    rests = downstream(constellation, undone)
-    # A child reaches its family, whose other children may stand.
-    families = {constellation.specs[task].group for task in undone}
-    stands = {task for task in rests if task not in undone and constellation.specs[task].group in families - {None}}
+    undone = undone_tasks(constellation)
+    # A child reaches its family, whose other children may still be done.
+    families = {constellation.specs[task].group for task in undone} - {None}
+    outdated = {
+        task
+        for task in downstream(constellation, undone)
+        if task in undone or constellation.specs[task].group not in families
+    }
     plain = [replace(item, show="value") if item.show == "text" else item for item in items]
-    return [
-        replace(item, title=f"{item.title}{BEFORE_UNDO}") if item.task in rests and item.task not in stands else item
-        for item in plain
-    ]
+    return [replace(item, title=f"{item.title}{BEFORE_UNDO}") if item.task in outdated else item for item in plain]
 
 
 def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> list[AnswerItem]:
@@ -373,10 +390,10 @@ def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> li
         result = replace(result, source=successor(constellation, result.source))
     if result.source in constellation.groups and constellation.specs[result.source].goal is not None:
         if constellation.groups[result.source].state == "failed":
-            known = list(_found_by(constellation, result.source))
             whole = replace(result, output="")
-            kept = [_item(constellation, fleet, whole, step, f"{result.title}, {step}") for step in known]
-            return [item for item in kept if item is not None]
+            steps = _steps_with_result(constellation, result.source)
+            items = [_item(constellation, fleet, whole, step, f"{result.title}, {step}") for step in steps]
+            return [item for item in items if item is not None]
         result = replace(result, source=goal_answer(result.source))
     if result.source in constellation.groups:
         last = _last_turn(constellation, result.source)
@@ -386,10 +403,10 @@ def _items(constellation: Constellation, fleet: Fleet, result: ResultSpec) -> li
         children = constellation.leaves(result.source)
         names = [called(constellation, fleet, child) for child in children[:1000]]
         titles = [f"{result.title}, {name}" for name in names]
-        made = [
+        items = [
             _item(constellation, fleet, result, child, title) for child, title in zip(children, titles, strict=False)
         ]
-        return [item for item in made if item is not None]
+        return [item for item in items if item is not None]
     item = _item(constellation, fleet, result, result.source, result.title)
     return [] if item is None else [item]
 
@@ -399,8 +416,8 @@ def _last_turn(constellation: Constellation, group: str) -> str | None:
     each = constellation.specs[group].for_each
     if each is None or each.repeat is None or not each.repeat.last_answers:
         return None
-    made = [turn for turn in turns_of(constellation, group) if constellation.tasks[turn].state is _SUCCEEDED]
-    return made[-1] if made else None
+    succeeded = [turn for turn in turns_of(constellation, group) if constellation.tasks[turn].state is _SUCCEEDED]
+    return succeeded[-1] if succeeded else None
 
 
 def _item(constellation: Constellation, fleet: Fleet, result: ResultSpec, task: str, title: str) -> AnswerItem | None:
@@ -409,7 +426,7 @@ def _item(constellation: Constellation, fleet: Fleet, result: ResultSpec, task: 
     if record is None or record.state is not _SUCCEEDED:
         return None
     attempt = constellation.last_attempt(task)
-    found = _as_shown(constellation, task, fact(constellation, task, result.output))
+    value = _as_shown(constellation, task, fact(constellation, task, result.output))
     common = AnswerItem(
         attempt=record.attempt,
         checked=record.checked,
@@ -418,32 +435,32 @@ def _item(constellation: Constellation, fleet: Fleet, result: ResultSpec, task: 
         task=task,
         title=title,
     )
-    if isinstance(found, dict) and isinstance(found.get("artifact"), str):
-        size, media = found.get("bytes"), found.get("media")
+    if isinstance(value, dict) and isinstance(value.get("artifact"), str):
+        size, media = value.get("bytes"), value.get("media")
         return replace(
             common,
-            artifact=found["artifact"],
+            artifact=value["artifact"],
             bytes=size if isinstance(size, int) else 0,
             media=media if isinstance(media, str) else None,
         )
-    if found is MISSING:
+    if value is MISSING:
         if attempt is not None and attempt.artifact is not None and (result.output == "" or _is_large(attempt, result)):
             file = replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
             return replace(file, pointer=result.output)
         return replace(common, lacks=lacking(constellation, fleet, task))
-    if found is None:
+    if value is None:
         common = replace(common, lacks=lacking(constellation, fleet, task))
-    text = canonical(found)
-    if len(text) > _SHOWN_BYTES_MAX and result.output == "" and attempt is not None and attempt.artifact is not None:
+    text = canonical(value)
+    if len(text) > _SHOWN_BYTES_MOST and result.output == "" and attempt is not None and attempt.artifact is not None:
         return replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
     return replace(common, value=text)
 
 
-def _as_shown(constellation: Constellation, task: str, found: Any) -> Any:
+def _as_shown(constellation: Constellation, task: str, value: Any) -> Any:
     """Return a person's answer as it is shown: with the name of the person, and without words that nobody wrote."""
-    if constellation.specs[task].person is None or not isinstance(found, dict) or not isinstance(found.get("by"), str):
-        return found
-    shown = {**found, "by": name_of(found["by"])}
+    if constellation.specs[task].person is None or not isinstance(value, dict) or not isinstance(value.get("by"), str):
+        return value
+    shown = {**value, "by": name_of(value["by"])}
     return {name: part for name, part in shown.items() if name != "text" or part}
 
 

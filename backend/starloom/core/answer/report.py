@@ -15,7 +15,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
 from starloom.core.answer.spans import RUN, RunLog, Span
@@ -171,11 +173,11 @@ def critical_path(log: RunLog, runs: Mapping[str, _Run]) -> tuple[list[PathStep]
         state = _PathState()
         run = runs.get(node)
         for source in sources:
-            before = states[source]
-            if state.last_ms < before.last_ms and (run is None or before.last_ms <= run.released_ms):
-                state.last_ms, state.last = before.last_ms, before.last
-            if state.chain_ms < before.chain_ms and (run is None or before.chain_ended_ms <= run.released_ms):
-                state.chain_ms, state.chain_ended_ms = before.chain_ms, before.chain_ended_ms
+            earlier = states[source]
+            if state.last_ms < earlier.last_ms and (run is None or earlier.last_ms <= run.released_ms):
+                state.last_ms, state.last = earlier.last_ms, earlier.last
+            if state.chain_ms < earlier.chain_ms and (run is None or earlier.chain_ended_ms <= run.released_ms):
+                state.chain_ms, state.chain_ended_ms = earlier.chain_ms, earlier.chain_ended_ms
         if run is not None:
             predecessor[node] = state.last
             state = _PathState(run.ended_ms, node, state.chain_ms + run.time_ms, run.ended_ms)
@@ -223,19 +225,13 @@ def _in_order(log: RunLog) -> Iterable[tuple[str, list[str]]]:
         target = _begin(dependency.target) if dependency.target in groups else dependency.target
         if source in sources and target in sources:
             sources[target].append(source)
-    remaining = {node: len(of_node) for node, of_node in sources.items()}
-    targets: dict[str, list[str]] = {}
-    for node, of_node in sources.items():
-        for source in of_node:
-            targets.setdefault(source, []).append(node)
-    ready = [node for node, count in remaining.items() if not count]
-    while ready:
-        node = ready.pop()
-        yield node, sources[node]
-        for target in targets.get(node, ()):
-            remaining[target] -= 1
-            if not remaining[target]:
-                ready.append(target)
+    sorter = TopologicalSorter(sources)
+    # No plan has a cycle; if a log had one, the tasks on it would have no place in a path.
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        yield from ((node, sources[node]) for node in ready)
+        sorter.done(*ready)
 
 
 def _begin(group: str | None) -> str:
@@ -309,12 +305,12 @@ def _without_result(span: Span, attempts: Mapping[str, Attempt]) -> bool:
 def _recoveries(log: RunLog, attempts: Mapping[str, Attempt]) -> Recoveries:
     retried = moved = 0
     for key, attempt in attempts.items():
-        before = None if key in log.hedges else _before(attempts, key, log.hedges)
-        if before is None or before.round != attempt.round or before.code is Code.NEEDS_APPROVAL:
+        previous = None if key in log.hedges else _previous(attempts, key, log.hedges)
+        if previous is None or previous.round != attempt.round or previous.code is Code.NEEDS_APPROVAL:
             # A device that asked its owner did not fail: the attempt after it recovers nothing.
             continue
-        retried += before.device == attempt.device
-        moved += before.device != attempt.device
+        retried += previous.device == attempt.device
+        moved += previous.device != attempt.device
     return Recoveries(
         retried=retried,
         moved=moved,
@@ -326,7 +322,7 @@ def _recoveries(log: RunLog, attempts: Mapping[str, Attempt]) -> Recoveries:
     )
 
 
-def _before(attempts: Mapping[str, Attempt], key: str, hedges: Collection[str]) -> Attempt | None:
+def _previous(attempts: Mapping[str, Attempt], key: str, hedges: Collection[str]) -> Attempt | None:
     """Return the attempt that was made before this one, without those that ran beside another."""
     task, _, number = key.rpartition("/")
     earlier = (f"{task}/{count}" for count in range(int(number) - 1, 0, -1))

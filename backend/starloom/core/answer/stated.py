@@ -84,8 +84,8 @@ def _holds(constellation: Constellation, sentence: SentenceSpec) -> bool:
     if sentence.condition is None:
         return True
     value = _value(constellation, sentence.source or "", sentence.condition.output)
-    wanted = sentence.condition.value
-    return holds(sentence.condition.op, value, None if wanted is None else parse(wanted))
+    expected = sentence.condition.value
+    return holds(sentence.condition.op, value, None if expected is None else parse(expected))
 
 
 def _tasks(constellation: Constellation, source: str) -> list[str]:

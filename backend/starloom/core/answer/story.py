@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, replace
 
 from starloom.core.answer import goal_story, undone_files
-from starloom.core.answer.brought_files import named, read_again
+from starloom.core.answer.brought_files import name_with_file, read_again
 from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something, undoes_now
 from starloom.core.people.controls import DEADLINE, says_all
@@ -55,12 +55,12 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     if not constellation.head.version:
         return _without_plan(constellation, fleet, state)
     lists = bool(constellation.families)
-    planned = {task: record for task, record in constellation.tasks.items() if not constellation.specs[task].look}
-    done = [task for task, record in planned.items() if record.state is _SUCCEEDED]
-    total = len(planned) + (goals_without_answer(constellation) if constellation.groups else 0)
+    tasks = {task: record for task, record in constellation.tasks.items() if not constellation.specs[task].look}
+    done = [task for task, record in tasks.items() if record.state is _SUCCEEDED]
+    total = len(tasks) + (goals_without_answer(constellation) if constellation.groups else 0)
     where = _where(constellation, fleet, done)
     opening = _opening(constellation.head.name, state, len(done), total, where)
-    failed, superseded = _apart(constellation, failed_first(constellation))
+    failed, superseded = _split_by_successor(constellation, failed_first(constellation))
     superseded += _groups_with_successor(constellation)
     unseen_notices = [
         task for task in failed if state is ConstellationState.SUCCEEDED and _is_a_courtesy(constellation, task)
@@ -73,29 +73,29 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     exceptions = left_out.clause(constellation, fleet, now_ms) if lists else ""
     if state is ConstellationState.SUCCEEDED and failed:
         exceptions += f"; failed: {_few(constellation, fleet, failed)}"
-    undone = taken_back(constellation)
-    apart = _undone_by_effect(constellation, undone)
+    undos = undone_tasks(constellation)
+    undo_effects = _undo_effects(constellation, undos)
     in_doubt = state in (ConstellationState.FAILED, ConstellationState.PARTIAL)
     if constellation.head.undone_from is not None and in_doubt and failed_undos(constellation):
-        taken = "was only in part taken back" if undone else "was not taken back"
-        opening = f"{constellation.head.name} {taken}: its undo failed"
-    elif state in _ENDED_AS and apart.back and not _stands(constellation):
-        back = _few(constellation, fleet, apart.back)
+        extent = "was only in part taken back" if undos else "was not taken back"
+        opening = f"{constellation.head.name} {extent}: its undo failed"
+    elif state in _ENDED_AS and undo_effects.back and not _has_work_to_undo(constellation):
+        back = _few(constellation, fleet, undo_effects.back)
         opening = f"{constellation.head.name} {_ENDED_AS[state]} then taken back: {back}"
-        apart = replace(apart, back=[])
-    said = statement(constellation, fleet, state)
+        undo_effects = replace(undo_effects, back=[])
+    own_sentence = statement(constellation, fleet, state)
     opening = opening.removesuffix(".")
-    parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]
-    parts.extend(_undo_results(constellation, fleet, apart))
+    parts = [f"{opening}{exceptions}."] if own_sentence is None else [f"{own_sentence}{exceptions}.", f"{opening}."]
+    parts.extend(_undo_results(constellation, fleet, undo_effects))
     if constellation.head.undone_from is not None:
-        parts.extend(undone_files.moved(constellation, fleet, undone.values()))
+        parts.extend(undone_files.moved(constellation, fleet, undos.values()))
         parts.extend(undone_files.not_undone(constellation, fleet))
     checked = sum(1 for task in done if constellation.tasks[task].checked)
-    parts.extend(_left_as_it_is(constellation, fleet, done, undone) if undone else [])
+    parts.extend(_left_as_it_is(constellation, fleet, done, undos) if undos else [])
     parts.extend(_checks(checked))
-    stands = [task for task in done if task not in undone]
-    parts.extend(_folders(constellation, fleet, stands))
-    if replacing := _may_have_replaced(constellation, stands):
+    still_done = [task for task in done if task not in undos]
+    parts.extend(_folders(constellation, fleet, still_done))
+    if replacing := _may_have_replaced(constellation, still_done):
         parts.extend(undone_files.replaced(constellation, fleet, replacing))
     parts.extend(_reused(constellation.progress.reused))
     parts.extend(_findings_taken(constellation, fleet))
@@ -143,7 +143,7 @@ def statement(constellation: Constellation, fleet: Fleet, state: ConstellationSt
 
 def may_state(constellation: Constellation, state: ConstellationState) -> bool:
     """Return whether a sentence of the plan may speak for such an end: work was done, and none was undone."""
-    if state is not ConstellationState.SUCCEEDED or taken_back(constellation):
+    if state is not ConstellationState.SUCCEEDED or undone_tasks(constellation):
         return False
     return bool(constellation.head.sentences and constellation.progress.succeeded)
 
@@ -152,9 +152,9 @@ def _without_plan(constellation: Constellation, fleet: Fleet, state: Constellati
     """Return how a request ended that never had a plan."""
     head = constellation.head
     if state is ConstellationState.SUCCEEDED:
-        looks = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
-        where = _where(constellation, fleet, looks)
-        count = "one look" if len(looks) == 1 else f"{len(looks)} looks"
+        succeeded = [task for task, record in constellation.tasks.items() if record.state is _SUCCEEDED]
+        where = _where(constellation, fleet, succeeded)
+        count = "one look" if len(succeeded) == 1 else f"{len(succeeded)} looks"
         return f"The request was answered by {count}{where}; nothing was changed, and no plan was needed."
     if head.cancelled_by == DEADLINE:
         return f"The request had no plan when its deadline of {head.deadline_s} s had passed."
@@ -166,19 +166,19 @@ def so_far(constellation: Constellation, fleet: Fleet) -> str:
     progress = constellation.progress
     devices = [device for device, count in progress.devices.items() if count]
     total = len(constellation.tasks) - progress.looks + goals_without_answer(constellation)
-    where = _named(sorted(fleet.name_of(device) for device in devices))
+    where = _on_devices(sorted(fleet.name_of(device) for device in devices))
     parts = [_opening(constellation.head.name, constellation.head.state, progress.succeeded, total, where)]
     parts.extend(_checks(progress.checked))
     parts.extend(_reused(progress.reused))
     tasks = [task for task in progress.failed if not is_of_goal(constellation, task)]
-    failed, superseded = _apart(constellation, tasks)
+    failed, superseded = _split_by_successor(constellation, tasks)
     parts.extend(_failures(constellation, fleet, failed))
     parts.extend(_superseded(constellation, fleet, superseded + _groups_with_successor(constellation)))
     parts.extend([] if failed else _failed_group(constellation))
     return " ".join(parts)
 
 
-def _apart(constellation: Constellation, failed: list[str]) -> tuple[list[str], list[str]]:
+def _split_by_successor(constellation: Constellation, failed: list[str]) -> tuple[list[str], list[str]]:
     """Return the failed tasks without a successor that succeeded, and those with one."""
     superseded = [task for task in failed if has_successor(constellation, task)]
     return [task for task in failed if task not in superseded], superseded
@@ -191,12 +191,12 @@ def _groups_with_successor(constellation: Constellation) -> list[str]:
 
 
 def _superseded(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
-    told = [
+    sentences = [
         f"{called(constellation, fleet, task)} failed; {called(constellation, fleet, successor(constellation, task))} "
         "did its work."
         for task in tasks[:3]
     ]
-    return [*told, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else told
+    return [*sentences, f"So it went with {len(tasks) - 3} more."] if len(tasks) > 3 else sentences
 
 
 def failed_undos(constellation: Constellation) -> list[str]:
@@ -208,7 +208,7 @@ def failed_undos(constellation: Constellation) -> list[str]:
     ]
 
 
-def taken_back(constellation: Constellation) -> dict[str, str]:
+def undone_tasks(constellation: Constellation) -> dict[str, str]:
     """Return the tasks whose work was undone afterwards, with their undo. One that failed is among the failures."""
     if constellation.head.undone_from is None:
         return {}
@@ -219,7 +219,7 @@ def taken_back(constellation: Constellation) -> dict[str, str]:
     }
 
 
-def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], undone: dict[str, str]) -> list[str]:
+def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], undos: dict[str, str]) -> list[str]:
     """Return the sentences on changes that stay after an undo, since nothing says how they are taken back."""
     stays = [
         task
@@ -227,14 +227,14 @@ def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], 
         if constellation.specs[task].undoes is None and leaves_something(fleet, constellation, task)
     ]
     kinds = (
-        ("Left as it is, without a way back", [task for task in stays if task not in undone]),
-        ("Other changes than saved files, if there are any, stay", [task for task in stays if task in undone]),
+        ("Left as it is, without a way back", [task for task in stays if task not in undos]),
+        ("Other changes than saved files, if there are any, stay", [task for task in stays if task in undos]),
     )
     return [f"{words}: {_few(constellation, fleet, tasks)}." for words, tasks in kinds if tasks]
 
 
 @dataclass(frozen=True)
-class _Undone:
+class _UndoEffects:
     """The undone tasks: really taken back, those that had added nothing, those whose items were gone."""
 
     back: list[str]
@@ -242,18 +242,18 @@ class _Undone:
     gone: list[str]
 
 
-def _undone_by_effect(constellation: Constellation, undone: dict[str, str]) -> _Undone:
-    nothing = [task for task in undone if _left_nothing(constellation, task)]
-    gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
-    return _Undone([task for task in undone if task not in nothing and task not in gone], nothing, gone)
+def _undo_effects(constellation: Constellation, undos: dict[str, str]) -> _UndoEffects:
+    nothing = [task for task in undos if _left_nothing(constellation, task)]
+    gone = [task for task, undo in undos.items() if task not in nothing and _found_nothing(constellation, undo)]
+    return _UndoEffects([task for task in undos if task not in nothing and task not in gone], nothing, gone)
 
 
-def _undo_results(constellation: Constellation, fleet: Fleet, apart: _Undone) -> list[str]:
+def _undo_results(constellation: Constellation, fleet: Fleet, effects: _UndoEffects) -> list[str]:
     """Return a sentence for each kind of undone tasks that there is."""
     kinds = (
-        ("Taken back afterwards", apart.back),
-        ("Nothing to take back, since it added nothing", apart.nothing),
-        ("Nothing was there any more to take back", apart.gone),
+        ("Taken back afterwards", effects.back),
+        ("Nothing to take back, since it added nothing", effects.nothing),
+        ("Nothing was there any more to take back", effects.gone),
     )
     return [f"{words}: {_few(constellation, fleet, tasks)}." for words, tasks in kinds if tasks]
 
@@ -279,9 +279,9 @@ def _found_nothing(constellation: Constellation, undo: str) -> bool:
     return all(isinstance(item, dict) and item.get("moved") is False for item in items)
 
 
-def _stands(constellation: Constellation) -> bool:
+def _has_work_to_undo(constellation: Constellation) -> bool:
     """Tell whether work that has a way back is done and not undone."""
-    undone = taken_back(constellation)
+    undone = undone_tasks(constellation)
     return any(
         way_back(spec) is not None and task not in undone and constellation.tasks[task].state is _SUCCEEDED
         for task, spec in constellation.specs.items()
@@ -305,12 +305,13 @@ def _findings_taken(constellation: Constellation, fleet: Fleet) -> list[str]:
         if record.state is _SUCCEEDED
         for number in record.took.values()
     )
-    found = [constellation.findings[number] for number in numbers if number in constellation.findings]
-    if not found:
+    findings = [constellation.findings[number] for number in numbers if number in constellation.findings]
+    if not findings:
         return []
-    named = [f"{one.topic} from {_source(fleet, one)}" for one in found[:_FINDINGS_NAMED]]
-    more = f", and {len(found) - len(named)} more" if len(found) > len(named) else ""
-    return [f"It rests on {'a finding' if len(found) == 1 else f'{len(found)} findings'}: {'; '.join(named)}{more}."]
+    names = [f"{one.topic} from {_source(fleet, one)}" for one in findings[:_FINDINGS_NAMED]]
+    more = f", and {len(findings) - len(names)} more" if len(findings) > len(names) else ""
+    count = "a finding" if len(findings) == 1 else f"{len(findings)} findings"
+    return [f"It rests on {count}: {'; '.join(names)}{more}."]
 
 
 def _source(fleet: Fleet, finding: Finding) -> str:
@@ -344,33 +345,33 @@ def _folders(constellation: Constellation, fleet: Fleet, done: list[str]) -> lis
 
     Of a call that tells none, but has written, it is the folder that its plan means by `.`.
     """
-    told: dict[str, dict[str, None]] = {}
-    meant: dict[tuple[str, str], None] = {}
+    folders_by_device: dict[str, dict[str, None]] = {}
+    planned: dict[tuple[str, str], None] = {}
     for task in done:
         spec, device = constellation.specs[task], constellation.tasks[task].device
         if device is None:
             continue
         folder = fact(constellation, task, HOLDING) if tells_added(spec) else MISSING
         if isinstance(folder, str) and folder.startswith("/"):
-            told.setdefault(device, {})[folder] = None
+            folders_by_device.setdefault(device, {})[folder] = None
         elif WRITTEN in spec.args and fact(constellation, task, ADDED) != []:
-            meant.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
-    found = [(device, undone_files.places(folders)) for device, folders in told.items()]
-    found += [(device, words) for device, words in meant if device not in told]
-    named = [f"{folder} on {fleet.name_of(device)}" for device, folder in found]
-    if not named:
+            planned.update(dict.fromkeys(first_folders(fleet, spec, [device]).items()))
+    places = [(device, undone_files.places(folders)) for device, folders in folders_by_device.items()]
+    places += [(device, words) for device, words in planned if device not in folders_by_device]
+    lines = [f"{folder} on {fleet.name_of(device)}" for device, folder in places]
+    if not lines:
         return []
-    more = len(named) - _FOLDERS_NAMED
-    shown = [*named[:_FOLDERS_NAMED], *([f"{more} more"] if more > 0 else [])]
+    more = len(lines) - _FOLDERS_NAMED
+    shown = [*lines[:_FOLDERS_NAMED], *([f"{more} more"] if more > 0 else [])]
     return [f"Its files are in {listed(shown)}."]
 
 
 def _where(constellation: Constellation, fleet: Fleet, done: list[str]) -> str:
     devices = dict.fromkeys(constellation.tasks[task].device for task in done)
-    return _named(list(dict.fromkeys(fleet.name_of(device) for device in devices if device is not None)))
+    return _on_devices(list(dict.fromkeys(fleet.name_of(device) for device in devices if device is not None)))
 
 
-def _named(names: list[str]) -> str:
+def _on_devices(names: list[str]) -> str:
     if not names:
         return ""
     if len(names) > 4:
@@ -380,15 +381,15 @@ def _named(names: list[str]) -> str:
 
 def lacking(constellation: Constellation, fleet: Fleet, task: str) -> str:
     """Return the tasks and lists that a task waited for and that gave nothing, each with its state."""
-    named = []
+    sources = []
     for dependency in constellation.incoming.get(task, {}).values():
         source = dependency.source
         record, tally = constellation.record(source), constellation.tally.get(source)
         if tally is not None and tally.children and not tally.succeeded:
-            named.append(f"{source} (none succeeded)")
+            sources.append(f"{source} (none succeeded)")
         elif record.state != "succeeded" and not has_successor(constellation, source):
-            named.append(f"{called(constellation, fleet, source)} ({record.state})")
-    return few(list(dict.fromkeys(named)), 3)
+            sources.append(f"{called(constellation, fleet, source)} ({record.state})")
+    return few(list(dict.fromkeys(sources)), 3)
 
 
 def _few(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> str:
@@ -407,7 +408,7 @@ def failed_first(constellation: Constellation) -> list[str]:
 
 def _failed_groups(constellation: Constellation, state: ConstellationState) -> list[str]:
     """Return why a group failed, if no task of the constellation failed."""
-    if state is ConstellationState.SUCCEEDED or _apart(constellation, failed_first(constellation))[0]:
+    if state is ConstellationState.SUCCEEDED or _split_by_successor(constellation, failed_first(constellation))[0]:
         return []
     return _failed_group(constellation)
 
@@ -435,17 +436,18 @@ def _failures(constellation: Constellation, fleet: Fleet, failed: list[str]) -> 
     causes = by_cause(constellation, failed) if len(failed) >= _GROUPED_FROM else []
     if len(causes) < 2:
         more = f"; {len(failed) - 1} more failed" if len(failed) > 1 else ""
-        said = f"First cause: {named(constellation, fleet, failed[0])} - {_cause(constellation, failed[0])}{more}"
-        return [said if said.endswith(" ...") else f"{said}.", *read_again(constellation, failed)]
-    told = []
+        words = f"First cause: {name_with_file(constellation, fleet, failed[0])}"
+        words += f" - {_cause(constellation, failed[0])}{more}"
+        return [words if words.endswith(" ...") else f"{words}.", *read_again(constellation, failed)]
+    causes_words = []
     for tasks in causes[:_CAUSES_NAMED]:
-        first = named(constellation, fleet, tasks[0])
+        first = name_with_file(constellation, fleet, tasks[0])
         count = f"{len(tasks)}, {first} first" if len(tasks) > 1 else first
-        told.append(f"{_cause(constellation, tasks[0])} ({count})")
+        causes_words.append(f"{_cause(constellation, tasks[0])} ({count})")
     rest = causes[_CAUSES_NAMED:]
     if rest:
-        told.append(f"{sum(map(len, rest))} more of {counted(len(rest), 'other cause')}")
-    return [f"Causes of {len(failed)} failures: {'; '.join(told)}.", *read_again(constellation, failed)]
+        causes_words.append(f"{sum(map(len, rest))} more of {counted(len(rest), 'other cause')}")
+    return [f"Causes of {len(failed)} failures: {'; '.join(causes_words)}.", *read_again(constellation, failed)]
 
 
 def by_cause(constellation: Constellation, failed: list[str]) -> list[list[str]]:
@@ -453,13 +455,13 @@ def by_cause(constellation: Constellation, failed: list[str]) -> list[list[str]]
 
     Tasks fail alike where the code and the first line of the detail are the same, but for numbers and their own names.
     """
-    found: dict[tuple[Code | None, str], list[str]] = {}
+    tasks_by_cause: dict[tuple[Code | None, str], list[str]] = {}
     for task in failed:
         attempt = constellation.last_attempt(task)
         detail = _first_line(attempt.detail) if attempt is not None else ""
         plain = _NUMBER.sub("#", re.sub(rf"(?<![\w.-]){re.escape(task)}(?![\w-])", "~", detail))
-        found.setdefault((constellation.tasks[task].code, plain), []).append(task)
-    return sorted(found.values(), key=len, reverse=True)
+        tasks_by_cause.setdefault((constellation.tasks[task].code, plain), []).append(task)
+    return sorted(tasks_by_cause.values(), key=len, reverse=True)
 
 
 def _cause(constellation: Constellation, task: str) -> str:
@@ -478,13 +480,13 @@ def _is_a_courtesy(constellation: Constellation, task: str) -> bool:
 
 def _unseen_notices(constellation: Constellation, fleet: Fleet, tasks: list[str]) -> list[str]:
     """Return the notices that nobody saw; the work that they tell about is done."""
-    said = []
+    sentences = []
     for task in tasks[:3]:
         attempt, device = constellation.last_attempt(task), constellation.tasks[task].device
         why = f": {_shortened(attempt.detail)}" if attempt and attempt.detail else ""
         where = f" on {fleet.name_of(device)}" if device else ""
-        said.append(f"No notice was shown{where}{why}.")
-    return said
+        sentences.append(f"No notice was shown{where}{why}.")
+    return sentences
 
 
 def _first_line(detail: str) -> str:
@@ -502,7 +504,7 @@ def _shortened(detail: str, most: int = 160) -> str:
 
 
 def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
-    again = []
+    recovered = []
     for task, record in constellation.tasks.items():
         spec = constellation.specs[task]
         if record.started < 2 and not record.refusals and not spec.instead_of:
@@ -514,11 +516,11 @@ def _recoveries(constellation: Constellation, fleet: Fleet) -> list[str]:
         if record.state is not _SUCCEEDED or (tries < 2 and not spec.instead_of):
             continue
         how = f"by {spec.tool} instead" if spec.instead_of else _broken_by(constellation, task, record)
-        named = called(constellation, fleet, task)
-        again.append(f"{named} ({how})" if how else named)
-    if not again:
+        name = called(constellation, fleet, task)
+        recovered.append(f"{name} ({how})" if how else name)
+    if not recovered:
         return []
-    return [f"Recovered without help: {few(again, 3)}."]
+    return [f"Recovered without help: {few(recovered, 3)}."]
 
 
 def _fenced(constellation: Constellation, task: str, record: TaskRecord) -> int:
@@ -543,34 +545,35 @@ def _broken_by(constellation: Constellation, task: str, record: TaskRecord) -> s
 
 
 def _changes(constellation: Constellation) -> list[str]:
-    said = []
+    sentences = []
     for version in constellation.versions.values():
         # An edit that was taken back dropped nothing.
         count = sum(1 for task in version.removed if task not in constellation.specs)
         if count:
-            said.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
-    return said[:3]
+            sentences.append(f"{count} task{'s' if count != 1 else ''} dropped: {version.reason}.")
+    return sentences[:3]
 
 
 def _cancelled(constellation: Constellation, fleet: Fleet) -> list[str]:
     """Return the tasks that were stopped one by one; of a whole that was cancelled, the opening says enough."""
     if constellation.head.cancelled_by is not None:
         return []
-    found: dict[str, list[str]] = {}
+    tasks_by_word: dict[str, list[str]] = {}
     for task, record in constellation.tasks.items():
         if record.state is TaskState.CANCELLED and not constellation.specs[task].look:
             word = "Stopped as hopeless" if record.reason is Reason.HOPELESS else "Cancelled"
-            found.setdefault(word, []).append(task)
+            tasks_by_word.setdefault(word, []).append(task)
     return [
-        f"{word}: {few([_placed(constellation, fleet, task) for task in tasks], 3)}." for word, tasks in found.items()
+        f"{word}: {few([_with_device(constellation, fleet, task) for task in tasks], 3)}."
+        for word, tasks in tasks_by_word.items()
     ]
 
 
-def _placed(constellation: Constellation, fleet: Fleet, task: str) -> str:
+def _with_device(constellation: Constellation, fleet: Fleet, task: str) -> str:
     """Return the name of a task with the one device that its plan names for it."""
     device = constellation.specs[task].device
-    named = called(constellation, fleet, task)
-    return f"{named} on {device.name}" if device is not None and device.name is not None else named
+    name = called(constellation, fleet, task)
+    return f"{name} on {device.name}" if device is not None and device.name is not None else name
 
 
 def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
@@ -578,10 +581,10 @@ def _skips(constellation: Constellation, fleet: Fleet) -> list[str]:
     for task, record in constellation.tasks.items():
         if record.state is _SKIPPED and record.reason is not Reason.DEVICE_AWAY:
             by_cause.setdefault(_skip_words(constellation, fleet, task), []).append(task)
-    said = []
+    sentences = []
     for words, tasks in by_cause.items():
-        said.append(f"Skipped {words}: {_few(constellation, fleet, tasks)}.")
-    return said[:3]
+        sentences.append(f"Skipped {words}: {_few(constellation, fleet, tasks)}.")
+    return sentences[:3]
 
 
 def _skip_words(constellation: Constellation, fleet: Fleet, task: str) -> str:

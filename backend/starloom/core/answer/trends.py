@@ -31,14 +31,14 @@ _GOOD: Final = ConstellationState.SUCCEEDED
 def trend_run(report: RunReport) -> TrendRun:
     """Return the line of a run."""
     longest = max(report.waits, key=lambda wait: wait.wall_ms, default=None)
-    mended = report.recoveries
+    recoveries = report.recoveries
     return TrendRun(
         attempts=report.attempts,
         checks_passed=report.checks_passed,
         constellation=report.constellation,
         created_at=report.created_at,
         makespan_ms=report.makespan_ms,
-        mended=mended.retried + mended.moved + mended.hedged + mended.rerouted,
+        mended=recoveries.retried + recoveries.moved + recoveries.hedged + recoveries.rerouted,
         micros=report.model.micros,
         state=report.state,
         tasks=report.tasks,
@@ -53,19 +53,19 @@ def sentence(runs: Sequence[TrendRun]) -> str:
     """Return what has changed; `runs` are the newest first."""
     if not runs:
         return "It has not run yet."
-    last, before = runs[0], runs[1:]
+    last, earlier = runs[0], runs[1:]
     bad = len(list(takewhile(lambda run: run.state is not _GOOD, runs)))
     if bad:
         return _failing(bad, len(runs))
-    good = [run for run in before if run.state is _GOOD]
+    good = [run for run in earlier if run.state is _GOOD]
     if len(good) < COMPARED_LEAST:
         so_far = f"{counted(len(runs), 'run')} so far, which is too few to compare."
         return f"{so_far} The last took {seconds(last.makespan_ms)}."
     times = [run.makespan_ms for run in good]
     usual = median(times)
-    apart = median(abs(time - usual) for time in times)
+    distance = median(abs(time - usual) for time in times)
     spread = f"{seconds(round(usual))} is usual, {seconds(min(times))} to {seconds(max(times))} were seen"
-    if abs(last.makespan_ms - usual) <= max(DISTANCES * apart, LEAST_PART * usual, LEAST_MS):
+    if abs(last.makespan_ms - usual) <= max(DISTANCES * distance, LEAST_PART * usual, LEAST_MS):
         return f"The last run took about as long as those before: {seconds(last.makespan_ms)}, where {spread}."
     how = "longer" if last.makespan_ms > usual else "less time"
     why = _why(last, good) if last.makespan_ms > usual else ""

@@ -78,7 +78,7 @@ def replaced(constellation: Constellation, fleet: Fleet, tasks: Iterable[str]) -
     sentences = []
     for device, paths in list(paths_by_device.items())[:_DEVICES_NAMED]:
         words = "The file that was at {} on {} lies" if len(paths) == 1 else "The files that were at {} on {} lie"
-        sentences.append(f"{words.format(_named(paths), fleet.name_of(device))} in its trash.")
+        sentences.append(f"{words.format(_path_words(paths), fleet.name_of(device))} in its trash.")
     more = list(paths_by_device.values())[_DEVICES_NAMED:]
     if more:
         count = counted(sum(map(len, more)), "file")
@@ -90,7 +90,7 @@ def places(folders: Iterable[str]) -> str:
     """Return the folder that holds all of these whole ones, or the first of them where only the top does."""
     paths = list(folders)
     common = commonpath(paths)
-    return _named(paths if common == "/" else [common])
+    return _path_words(paths if common == "/" else [common])
 
 
 def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
@@ -110,17 +110,17 @@ def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
 
 def _add(moved_there: _Moved, constellation: Constellation, undo: str) -> None:
     tool = constellation.specs[undo].tool
-    found, count = fact(constellation, undo, "/items"), fact(constellation, undo, "/count")
-    items = [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
-    if found is MISSING and isinstance(count, int) and count > 0 and tool in (_TRASH, _RESTORE):
+    listing, count = fact(constellation, undo, "/items"), fact(constellation, undo, "/count")
+    items = [item for item in listing if isinstance(item, dict)] if isinstance(listing, list) else []
+    if listing is MISSING and isinstance(count, int) and count > 0 and tool in (_TRASH, _RESTORE):
         whole = moved_there.trashed if tool == _TRASH else moved_there.back
         whole[_written_into(constellation, undo)] += count
     if tool == _TRASH:
         files = [item for item in items if not item.get("folder")]
         moved_there.trashed.update(map(_folder_of, _paths(files)))
         moved_there.folders += len(items) - len(files)
-        left = fact(constellation, undo, "/left_out")
-        moved_there.stays += _paths(left) if isinstance(left, list) else []
+        left_out = fact(constellation, undo, "/left_out")
+        moved_there.stays += _paths(left_out) if isinstance(left_out, list) else []
         restored = fact(constellation, undo, "/restored")
         moved_there.back.update(_folder_of(path) for path in _texts(restored))
         missing = fact(constellation, undo, "/missing")
@@ -138,7 +138,7 @@ def _words(one: _Moved) -> str:
         parts.append(f"{counted(one.folders, 'empty folder')} went{' there too' if one.trashed else ' to the trash'}")
     if one.stays:
         stay = "stays, since it holds" if len(one.stays) == 1 else "stay, since they hold"
-        parts.append(f"{_named(one.stays)} {stay} other files")
+        parts.append(f"{_path_words(one.stays)} {stay} other files")
     if one.back:
         parts.append(f"{counted(one.back.total(), 'file')} came back{_folder(' to', one.back)}")
     if one.gone:
@@ -148,7 +148,7 @@ def _words(one: _Moved) -> str:
     return listed(parts)
 
 
-def _named(paths: Iterable[str]) -> str:
+def _path_words(paths: Iterable[str]) -> str:
     short = [path if len(path) <= _PATH_CHARS_MOST else f"...{path[-_PATH_CHARS_MOST:]}" for path in paths]
     return few([quoted(path) for path in short], _TASKS_NAMED)
 
@@ -159,8 +159,8 @@ def _folder(word: str, folders: Iterable[str]) -> str:
     shared = first
     while shared and not all(folder.startswith(shared) for folder in others):
         shared = shared[: max(shared.rfind(mark, 0, -1) for mark in "/\\") + 1]
-    shown = shared if len(shared) == 1 else shared[:-1]
-    return f"{word} {quoted(shown)}" if shown not in ("", ".") else ""
+    name = shared if len(shared) == 1 else shared[:-1]
+    return f"{word} {quoted(name)}" if name not in ("", ".") else ""
 
 
 def _folder_of(path: str) -> str:

@@ -28,7 +28,7 @@ from starloom.core.state.apply import load
 from starloom.core.state.model import Constellation, Fleet, Shard
 from starloom.core.state.settings import ShardSettings
 from starloom.core.state.task_needs import allow_line, missing, needs_in, set_line
-from starloom.core.state.tasks.findings import taken
+from starloom.core.state.tasks.findings import decided_topics
 from starloom.core.state.tasks.gates import shut_cause, skipped_by_person
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.roles import called, has_successor, successor
@@ -194,7 +194,7 @@ def _findings(shard: Shard, constellation: Constellation, spec: TaskSpec) -> str
     sentences = []
     if spec.again_of is not None:
         sentences.append(f"It looks again, since the finding of {spec.again_of} had grown too old.")
-    for name, topic, finding in taken(constellation, spec.id):
+    for name, topic, finding in decided_topics(constellation, spec.id):
         if finding is None:
             sentences.append(f"There was no finding of “{topic}”, so {name} is the value that the plan gives instead.")
         else:
@@ -625,12 +625,12 @@ def _without_device(ready: _Ready) -> tuple[str, list[str]]:
 
 def _incapable(ready: _Ready) -> tuple[str, list[str]]:
     spec, fleet = ready.spec, ready.shard.fleet
-    if gone := absent_devices.gone(fleet, spec):
-        devices = " and for ".join(absent_devices.gone_words(device) for device in gone)
+    if gone_devices := absent_devices.gone_devices(fleet, spec):
+        devices = " and for ".join(absent_devices.gone_words(device) for device in gone_devices)
         return f"{ready.name} waits for {devices}.", ["reassign", "edit", "cancel"]
-    unknown, known = unknown_labels(spec.device or Selector(), fleet.devices.values())
+    unknown, labels = unknown_labels(spec.device or Selector(), fleet.devices.values())
     if unknown:
-        hint = f"labels that there are: {few(known, NAMED_MOST)}" if known else "no device has any"
+        hint = f"labels that there are: {few(labels, NAMED_MOST)}" if labels else "no device has any"
         lines = [f"starloom device label DEVICE {quote(label)}" for label in unknown]
         word = "label" if len(unknown) == 1 else "labels"
         return f"{ready.name} waits for a device with the {word} {listed(unknown)}; {hint}.", [*lines, "edit", "cancel"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from starloom.core.placement.device_groups.left_out import looks, nobody_asked
+from starloom.core.placement.device_groups.left_out import nobody_asked, seen_and_unseen
 from starloom.core.placement.device_groups.off_devices import since_words
 from starloom.core.state.model import Constellation, Fleet
 from starloom_protocol.records.entities import Answer
@@ -48,7 +48,7 @@ def alarm_after(last: Firing | None, constellation: Constellation, fleet: Fleet)
         return before
     if not is_watch(constellation):
         return NO_ALARM
-    seen, unseen = looks(constellation, fleet)
+    seen, unseen = seen_and_unseen(constellation, fleet)
     if not answer.alarm and (nobody_asked(constellation) or _says_nothing(constellation, answer)):
         return before._replace(blind=True)
     unconfirmed = [look for look in before.looked if look in unseen]

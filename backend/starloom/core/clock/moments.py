@@ -14,7 +14,7 @@ from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.turns import begins_ms
-from starloom.core.state.work import Work, begins, change_task, moved, task_timer
+from starloom.core.state.work import Work, change_task, moved, task_timer, without_moment
 from starloom_protocol.records.entities import TaskRecord
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -46,7 +46,7 @@ def fail(work: Work, constellation: Constellation, task: str, record: TaskRecord
     """Fail a task that has no time at which it may begin; no device is asked."""
     failed = moved(work, record, TaskState.FAILED, code=Code.MOMENT_OUTSIDE, checked=False)
     change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=str(error), by=ENGINE)
-    work.rules_due.append((constellation.name, task, "failed"))
+    work.fire_rules(constellation, task, "failed")
 
 
 def is_awaited(constellation: Constellation, task: str) -> bool:
@@ -64,7 +64,7 @@ def on_timer(work: Work, item: TimerFired) -> None:
     if work.at_ms < record.not_before_ms:
         work.order(_timer(constellation, item.entity, record))
         return
-    change_task(work, constellation, item.entity, EventKind.TASK_READY, begins(work, record), by=ENGINE)
+    change_task(work, constellation, item.entity, EventKind.TASK_READY, without_moment(work, record), by=ENGINE)
 
 
 def due_moments(constellation: Constellation) -> Iterator[ArmTimer]:

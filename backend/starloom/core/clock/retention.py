@@ -108,7 +108,7 @@ def leaving(
     `items` are in the order of their ends, `held` are those that live state needs (`needed`), `with_files` those whose
     artifacts still exist. `away` is `away_since`.
     """
-    chosen: list[tuple[F, str]] = []
+    leaving_now: list[tuple[F, str]] = []
     for item in items:
         limit = _limit_passed(item, limits, now_ms, size_bytes)
         if limit is None or item.ended_ms <= 0 or item.id in held:
@@ -118,8 +118,8 @@ def leaving(
         if any(away.get(device, item.ended_ms + 1) <= item.ended_ms for device in item.devices):
             continue
         size_bytes -= item.bytes
-        chosen.append((item, limit))
-    return chosen
+        leaving_now.append((item, limit))
+    return leaving_now
 
 
 def _limit_passed(item: Past, limits: HistoryLimits, now_ms: int, size_bytes: int) -> str | None:

@@ -86,8 +86,8 @@ def _constellation_of_key(shard: Shard, item: i.RequestReceived) -> str | None:
     """Return the constellation that an earlier request with the same key made; a new request is about none."""
     if item.idempotency is None:
         return None
-    used = shard.access.idempotency.get(f"{item.caller}/{item.idempotency[0]}")
-    return used.made if used is not None else None
+    entry = shard.access.idempotency.get(f"{item.caller}/{item.idempotency[0]}")
+    return entry.made if entry is not None else None
 
 
 def _next_firing(shard: Shard, item: i.TimerFired) -> str | None:

@@ -24,7 +24,7 @@ from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
 from starloom.core.placement.feasible import NOTIFY, is_blind
-from starloom.core.rights.authorship import check_asked, check_of_others, check_plan
+from starloom.core.rights.authorship import check_of_others, check_plan, check_questions
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
@@ -112,8 +112,8 @@ def on_timer(work: Work, item: TimerFired) -> None:
 def keep(work: Work, schedule: Schedule, kind: EventKind, *, note: str = "", by: str | None = None) -> None:
     """Emit one event of a schedule, and arm the timers of its new state."""
     work.emit(work.shard.fleet, kind, schedule.id, [("schedule", schedule.id, schedule)], note=note, by=by)
-    for wanted, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
-        if wanted:
+    for is_due, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
+        if is_due:
             work.order(ArmTimer(constellation=FLEET, due_ms=work.at_ms, entity=schedule.id, kind=timer))
 
 
@@ -128,12 +128,12 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST)
     moments = days_off.fires_on(moments, schedule.zone, schedule.except_days) or [schedule.due_ms]
     on_time = moments[-1] if moments[-1] > work.at_ms - ON_TIME_MS else None
-    missed = moments if on_time is None else moments[:-1]
-    catch_up = _moments_to_catch_up(schedule, missed, on_time)
+    missed_moments = moments if on_time is None else moments[:-1]
+    catch_up = _moments_to_catch_up(schedule, missed_moments, on_time)
     after = _with_next_moment(schedule, work.at_ms)
-    after = replace(after, skipped=schedule.skipped + len(missed) - len(catch_up))
-    notes = [_missed_words(schedule, missed, catch_up)] if missed else []
-    if missed and schedule.notify is not NotifyWhen.NEVER:
+    after = replace(after, skipped=schedule.skipped + len(missed_moments) - len(catch_up))
+    notes = [_missed_words(schedule, missed_moments, catch_up)] if missed_moments else []
+    if missed_moments and schedule.notify is not NotifyWhen.NEVER:
         after = with_notice(after, notes[0], work.at_ms)
     if not after.due_ms:
         after = with_notice(replace(after, state=_STATE.STOPPED, stopped=_ENDED), _ENDED.reason, work.at_ms)
@@ -443,18 +443,18 @@ def judge_rights(work: Work) -> None:
 def on_saved(work: Work, item: ScheduleSaved) -> None:
     """Make a schedule, or change a person's choices in one; all faults at once."""
     fleet = work.shard.fleet
-    before = fleet.schedules.get(item.schedule.id)
-    if item.change and before is None:
+    old = fleet.schedules.get(item.schedule.id)
+    if item.change and old is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
-    if not item.change and before is not None:
-        raise Refusal(fault(Code.CONFLICT, f"a schedule {before.id} exists"))
-    if before is not None:
-        check_of_others(before.author, "change", author=work.by)
+    if not item.change and old is not None:
+        raise Refusal(fault(Code.CONFLICT, f"a schedule {old.id} exists"))
+    if old is not None:
+        check_of_others(old.author, "change", author=work.by)
     most = work.shard.settings.schedules_most
-    if before is None and len(fleet.schedules) >= most:
+    if old is None and len(fleet.schedules) >= most:
         raise Refusal(fault(Code.TOO_MANY_SCHEDULES, f"there are {most} schedules; more are not kept"))
-    chosen = item.schedule if before is None else _merged(work, item, before)
-    faults = _faults(work, chosen, before)
+    chosen = item.schedule if old is None else _merged(work, item, old)
+    faults = _faults(work, chosen, old)
     text = _encode_plan(item.plan).decode() if item.keep_plan else None
     if text is not None and len(text) > PLAN_BYTES_MOST:
         reason = f"the plan of a schedule has at most {PLAN_BYTES_MOST} bytes, this one {len(text)}"
@@ -465,25 +465,25 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     if faults:
         raise Refusal(*faults)
     check_plan(work.by, item.plan, approves=item.approves)
-    check_asked(work.shard.access.principals, item.plan.specs)
+    check_questions(work.shard.access.principals, item.plan.specs)
     if is_model(work.by):
         check_devices(work.shard.fleet, item.plan)
-    consent = _consent(work, item, chosen, before)
-    if before is not None and not _takes_over(work, item, chosen, before):
-        if chosen.name == before.name:
+    consent = _consent(work, item, chosen, old)
+    if old is not None and not _takes_over(work, item, chosen, old):
+        if chosen.name == old.name:
             work.ignore("the schedule stays as it is")
-            work.answer({"id": before.id})
+            work.answer({"id": old.id})
             return
-        chosen = replace(chosen, author=before.author, owner=before.owner, token=before.token)
-    elif before is not None:
-        _check_may_undo_consent(work, before, chosen.owner, approves=item.approves)
-    schedule = _with_course(chosen, before, consent, _bound_devices(work, item, before), work.at_ms)
+        chosen = replace(chosen, author=old.author, owner=old.owner, token=old.token)
+    elif old is not None:
+        _check_may_undo_consent(work, old, chosen.owner, approves=item.approves)
+    schedule = _with_course(chosen, old, consent, _bound_devices(work, item, old), work.at_ms)
     puts: list[Put] = [("schedule", schedule.id, schedule)]
     if text is not None:
         puts.append(("scheduled_plan", schedule.id, ScheduledPlan(plan=text)))
     elif schedule.id in fleet.scheduled_plans:
         puts.append(("scheduled_plan", schedule.id, None))
-    work.emit(fleet, EventKind.SCHEDULE_CHANGED if before else EventKind.SCHEDULE_MADE, schedule.id, puts)
+    work.emit(fleet, EventKind.SCHEDULE_CHANGED if old else EventKind.SCHEDULE_MADE, schedule.id, puts)
     _arm(work, schedule)
     work.answer({"id": schedule.id})
 

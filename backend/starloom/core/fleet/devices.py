@@ -17,7 +17,7 @@ from starloom.core.placement import device_conditions, pace, waiting
 from starloom.core.placement.device_conditions import without_session_facts
 from starloom.core.placement.device_groups import returning
 from starloom.core.run import hedging, recovery
-from starloom.core.run.absence import heard
+from starloom.core.run.absence import end_absence
 from starloom.core.run.attempts import TOLD_TO_STOP, dispatch_of
 from starloom.core.run.late_facts import ask_again
 from starloom.core.state.inputs import (
@@ -92,7 +92,7 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         if device.instance != item.instance and device.os != TAB_OS:
             # A tab is opened twice by a click; an agent was started twice, or somebody has its key.
             work.refuse(device.id, "connect", f"two agents with the key of {device.name} are there; the newer has it")
-    device_conditions.woke(work, device)
+    device_conditions.exclude_sleep(work, device)
     device = work.shard.fleet.devices[device.id]
     new_ledger = device.ledger is not None and device.ledger != item.ledger
     online = replace(
@@ -141,7 +141,7 @@ def _resume_entry(work: Work, constellation: Constellation, task: str, *, new_le
 
     `new_ledger`: the device has lost the ledger that it had when the attempt was leased.
     """
-    heard(work, constellation, task)
+    end_absence(work, constellation, task)
     case = present(work, constellation, task)
     record, at = case.record, case.at
     if record.state is TaskState.CANCELLING or record.reason in TOLD_TO_STOP:
@@ -163,7 +163,7 @@ def on_disconnected(work: Work, item: DeviceDisconnected) -> None:
     if device is None or device.session != item.session or device.link is DeviceLink.OFFLINE:
         work.ignore("a newer session has taken over")
         return
-    device_conditions.woke(work, device)
+    device_conditions.exclude_sleep(work, device)
     until_ms = work.at_ms + work.shard.settings.return_ms if item.hub_ended else 0
     offline = replace(device, expected_until_ms=until_ms, link=DeviceLink.OFFLINE, link_since_ms=work.at_ms)
     put_device(work, EventKind.DEVICE_OFFLINE, offline, note=item.reason)
@@ -298,7 +298,7 @@ def _rename(work: Work, device: Device, item: DeviceControlled) -> None:
         reason = f"the name is taken: {item.value} is the id of {fleet.name_of(item.value)}"
         raise Refusal(fault(Code.CONFLICT, reason, "name", "Choose another name."))
     looks_as_before = fleet.by_name.get(device.name) == device.id and look_of(device.name) == look
-    if fleet.looks.get(look, 0) > looks_as_before:
+    if fleet.look_counts.get(look, 0) > looks_as_before:
         others = (name for name in fleet.by_name if name != device.name and look_of(name) == look)
         alike = next(others, item.value)
         likeness = f", and {item.value} looks like it" if alike != item.value else ""
@@ -424,7 +424,7 @@ def revoke(work: Work, device: Device, reason: str, *, left: bool = False) -> No
     put_device(work, EventKind.DEVICE_LEFT if left else EventKind.DEVICE_REVOKED, revoked, reason, also=removals)
     owner_questions.forget(work, device.id)
     work.order(CloseDevice(device=device.id, code=Code.DEVICE_REVOKED, reason=reason or "revoked by a person"))
-    hedging.revoked(work, device.id)
+    hedging.end_hedges_of(work, device.id)
     for name, task in list(work.shard.fleet.holders.get(device.id, {})):
         case = present(work, work.shard.constellations[name], task)
         if look_up(case.record.state, Trigger.GIVEN_UP).verdict is not Verdict.ACT:

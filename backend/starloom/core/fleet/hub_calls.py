@@ -22,7 +22,7 @@ from starloom.core.state.model import Constellation, Demand, Fleet, Shard
 from starloom.core.state.tasks.named_times import NoMoment, named_ms
 from starloom.core.state.tasks.roles import is_of_goal
 from starloom.core.state.tasks.turns import begins_ms
-from starloom.core.state.work import Refusal, Work, begins, change_task, fault, moved, task_timer
+from starloom.core.state.work import Refusal, Work, change_task, fault, moved, task_timer, without_moment
 from starloom_protocol.records.entities import Device, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE, may_decide, name_of
 from starloom_protocol.stream.events import EventKind
@@ -84,11 +84,11 @@ def _call(work: Work, constellation: Constellation, task: str) -> None:
         cause = refusal.faults[0]
         failed = moved(work, record, TaskState.FAILED, code=cause.code, checked=False, started=record.started + 1)
         change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=cause.reason, by=ENGINE)
-        work.rules_due.append((constellation.name, task, "failed"))
+        work.fire_rules(constellation, task, "failed")
         return
     ended = moved(work, record, TaskState.SUCCEEDED, marked=canonical(value), started=record.started + 1)
     change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, ended, note="the hub carried it out", by=ENGINE)
-    work.rules_due.append((constellation.name, task, "succeeded"))
+    work.fire_rules(constellation, task, "succeeded")
 
 
 def begin_deferred(work: Work) -> None:
@@ -98,7 +98,7 @@ def begin_deferred(work: Work) -> None:
         for task in list(constellation.moments):
             spec, record = constellation.specs[task], constellation.tasks[task]
             if spec.tool in HUB_TOOLS and _may_begin(work, constellation, spec) and not _away(work, spec):
-                change_task(work, constellation, task, EventKind.TASK_READY, begins(work, record), by=ENGINE)
+                change_task(work, constellation, task, EventKind.TASK_READY, without_moment(work, record), by=ENGINE)
 
 
 def _may_begin(work: Work, constellation: Constellation, spec: TaskSpec) -> bool:
@@ -177,17 +177,17 @@ def _devices(work: Work, _constellation: Constellation, spec: TaskSpec) -> dict[
     if args.names:
         wanted = set(args.names)
         devices = [device for device in devices if device.name in wanted or device.id in wanted]
-    chosen = sorted(devices, key=lambda device: (device.name, device.id))
-    down = [device for device in chosen if _is_down(device, work.at_ms, args.for_s)]
+    ordered = sorted(devices, key=lambda device: (device.name, device.id))
+    down = [device for device in ordered if _is_down(device, work.at_ms, args.for_s)]
     down_ids = {device.id for device in down}
-    listed = [*down, *(device for device in chosen if device.id not in down_ids)][:ROWS_MOST]
-    names = {name for device in chosen for name in (device.name, device.id)}
+    listed = [*down, *(device for device in ordered if device.id not in down_ids)][:ROWS_MOST]
+    names = {name for device in ordered for name in (device.name, device.id)}
     rows = [_row(fleet, device, work.at_ms) for device in listed]
     return {
         "at": _iso_time(work.at_ms),
-        "count": len(chosen),
+        "count": len(ordered),
         "down": len(down),
-        "left_out": len(chosen) - len(listed),
+        "left_out": len(ordered) - len(listed),
         "off": rows[: min(len(down), ROWS_MOST)],
         "rows": sorted(rows, key=lambda row: str(row["device"])),
         "unknown": [name[:128] for name in args.names if name not in names],

@@ -53,9 +53,9 @@ def on_asked(work: Work, item: LabFaultAsked) -> None:
         raise Refusal(fault(Code.FAULT_IMPOSSIBLE, reason, "device", "Start the service with `starloom up --demo`."))
     if not item.able:
         raise Refusal(fault(Code.FAULT_IMPOSSIBLE, f"{item.kind} cannot happen to the {item.target} here", "kind"))
-    wanted = (item.device, item.target, item.kind)
-    lasting = [known for known in fleet.lab_faults.values() if known.state in OPEN_FAULT_STATES]
-    if any((known.device, known.target, known.kind) == wanted for known in lasting):
+    same = (item.device, item.target, item.kind)
+    lasting = [other for other in fleet.lab_faults.values() if other.state in OPEN_FAULT_STATES]
+    if any((other.device, other.target, other.kind) == same for other in lasting):
         reason = f"{item.kind} of the {item.target} of {device.name} lasts already"
         raise Refusal(fault(Code.FAULT_IMPOSSIBLE, reason, "kind", "Heal it first, or wait until it is over."))
     if len(lasting) >= OPEN_MOST:

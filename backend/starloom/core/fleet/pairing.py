@@ -131,8 +131,8 @@ def _labels_at_joining(work: Work, enrollment: Enrollment, item: EnrollmentAsked
     has_name_of_code = enrollment.label and not enrollment.code_of
     if has_name_of_code or not enrollment.preapproved:
         fleet = work.shard.fleet
-        gone = [fleet.devices[device] for device in fleet.gone.get(name, {})]
-        last = max(gone, key=lambda device: (device.link_since_ms, device.joined_ms, device.id), default=None)
+        predecessors = [fleet.devices[device] for device in fleet.gone.get(name, {})]
+        last = max(predecessors, key=lambda device: (device.link_since_ms, device.joined_ms, device.id), default=None)
         labels |= {*last.labels} if last is not None and not last.demo else set()
     if enrollment.preapproved:
         return sorted(labels)
@@ -170,23 +170,23 @@ def _code_after_use(work: Work, code: str) -> Enrollment:
     return replace(enrollment, state="used" if uses >= enrollment.devices else "open", used=uses)
 
 
-def _free_name(work: Work, wanted: str, uses: int = 0, predecessors: Collection[str] = ()) -> str:
-    """Return a name that no device has or looks like: `wanted`, or that with a number.
+def _free_name(work: Work, wish: str, uses: int = 0, predecessors: Collection[str] = ()) -> str:
+    """Return a name that no device has or looks like: `wish`, or that with a number.
 
     `uses` is the number of earlier devices of this code, to start from, and `predecessors` are gone devices whose place
     the device takes.
     """
     fleet = work.shard.fleet
-    name, number = wanted, max(2, uses)
+    name, number = wish, max(2, uses)
     # A former name still means the device that had it: one that joins does not get its work. Nor does it get work that
     # waits for a device which is gone: a person approved it for that one.
     while (
-        look_of(name) in fleet.looks
+        look_of(name) in fleet.look_counts
         or name in fleet.devices
         or name in fleet.by_former_name
         or (not fleet.gone.get(name, {}).keys() <= {*predecessors} and waiting.is_awaited(work, name))
     ):
-        name, number = f"{wanted}-{number}", number + 1
+        name, number = f"{wish}-{number}", number + 1
     return name
 
 

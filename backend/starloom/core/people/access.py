@@ -11,7 +11,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from starloom.core.state.idempotency import made_before, note_made
+from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import (
     PrincipalAdded,
     RefusalNoted,
@@ -104,7 +104,7 @@ def _check_holder(work: Work, token: Token) -> None:
 
 def on_token(work: Work, item: TokenAdded) -> None:
     """Add a token of an existing principal, once for each idempotency key."""
-    before = made_before(work, item.caller or item.token.principal, "token", item.idempotency)
+    before = earlier_result(work, item.caller or item.token.principal, "token", item.idempotency)
     if before is not None:
         raise Refusal(
             fault(

@@ -44,20 +44,20 @@ def open_job(constellation: Constellation) -> Job | None:
     return next((job for job in _jobs(constellation) if job.state != "done"), None)
 
 
-def _standing(constellation: Constellation) -> str:
+def _results_key(constellation: Constellation) -> str:
     """Return a name for the results that an answer tells of; it changes with the plan and with each further end."""
     return f"{constellation.head.version}/{len(constellation.attempts)}/{constellation.progress.ended}"
 
 
 def current(constellation: Constellation) -> Answer | None:
     """Return the answer in words that tells of the present results, or None."""
-    told = constellation.tables["answer"].get("")
-    if not isinstance(told, Answer) or not told.words:
+    answer = constellation.tables["answer"].get("")
+    if not isinstance(answer, Answer) or not answer.words:
         return None
     if not constellation.head.version:
-        return told
+        return answer
     jobs = _jobs(constellation)
-    return told if jobs and jobs[-1].tasks == [_standing(constellation)] else None
+    return answer if jobs and jobs[-1].tasks == [_results_key(constellation)] else None
 
 
 def rests_on_looks(constellation: Constellation) -> bool:
@@ -73,8 +73,8 @@ def refuse_from_looks(constellation: Constellation, item: PlanProposed) -> None:
         Refusal: with every fault.
     """
     _refuse_too_much(constellation, item)
-    seen = {task for look in rounds(constellation) for task in look.tasks}
-    states = {cite.task: constellation.tasks[cite.task].state for cite in item.cites if cite.task in seen}
+    looks = {task for look in rounds(constellation) for task in look.tasks}
+    states = {cite.task: constellation.tasks[cite.task].state for cite in item.cites if cite.task in looks}
     faults: list[Fault] = []
     if not item.by_model or constellation.head.sharing is Sharing.NAMES:
         faults.append(fault(Code.FORBIDDEN, "only a model that was shown looks answers without a plan", "words"))
@@ -95,19 +95,19 @@ def from_looks(work: Work, constellation: Constellation, item: PlanProposed) -> 
     work.shard.settled[constellation.name] = None
 
 
-def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
+def hold_end(work: Work, constellation: Constellation, ended: Callable[[], Answer]) -> bool:
     """Whether the end waits for words: open a job for them if they are due, and say if one is open.
 
     `ended` gives the answer without words; its sentence goes to the model.
     """
     jobs = _jobs(constellation)
-    standing = _standing(constellation)
+    standing = _results_key(constellation)
     last = jobs[-1] if jobs else None
     if last is not None and last.tasks == [standing]:
         return last.state != "done"
     if last is not None and last.state != "done":
         close(work, constellation, last, "the results changed")
-    if len(jobs) >= ANSWERS_MOST or not _wanted(constellation):
+    if len(jobs) >= ANSWERS_MOST or not _is_wanted(constellation):
         return False
     job = Job(id=f"{KIND}-{len(jobs) + 1}", kind=KIND, opened_ms=work.at_ms, tasks=[standing])
     puts: list[Put] = [("answer", "", replace(ended(), state="partial")), ("job", job.id, job)]
@@ -118,7 +118,7 @@ def hold(work: Work, constellation: Constellation, ended: Callable[[], Answer]) 
     return True
 
 
-def _wanted(constellation: Constellation) -> bool:
+def _is_wanted(constellation: Constellation) -> bool:
     """Whether a person asked in words and a model made the plan: then it is reachable, and its use was agreed to."""
     head = constellation.head
     if not head.request or head.undone_from is not None:
@@ -167,7 +167,7 @@ def on_worded(work: Work, item: AnswerWorded) -> None:
         return
     check_claim(job, item.worker)
     _refuse_too_much(constellation, item)
-    if job.tasks != [_standing(constellation)] or not item.words:
+    if job.tasks != [_results_key(constellation)] or not item.words:
         close(work, constellation, job, item.reason or "the results changed")
         work.answer({"accepted": False})
         return

@@ -22,7 +22,7 @@ from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_
 from starloom.core.state.inputs import ControlRequested, UndoRequested
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.gates import fact, is_known, size_left_out
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation
@@ -88,14 +88,14 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         hint = "There is nothing to undo." if ended else "Wait until it has ended."
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", hint))
     retries = _undos_to_retry(constellation, item)
-    chosen = [] if retries else _chosen(constellation, item)
+    undos = [] if retries else _undos_of(constellation, item)
     busy = [task for task, record in constellation.tasks.items() if record.state in STARTED_TASK_STATES]
     if not item.tasks and busy:
         names = ", ".join(busy[:10])
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
     order = {task: at for at, task in enumerate(constellation.tasks)}
-    chosen.sort(key=lambda undo: (undo.attempt.ended_ms, order[undo.task]), reverse=True)
-    undoing = [*retries, *(undo.task for undo in chosen)]
+    undos.sort(key=lambda undo: (undo.attempt.ended_ms, order[undo.task]), reverse=True)
+    undoing = [*retries, *(undo.task for undo in undos)]
     others = [task for task in _succeeded_tasks(constellation) if task not in undoing]
     answer = {
         "undoing": undoing,
@@ -113,7 +113,7 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         open_round(work, constellation, list(retries.values()), retry)
         work.answer({"version": head.version, **answer})
         return
-    operations = _operations(constellation, chosen)
+    operations = _operations(constellation, undos)
     if head.state in FINAL_CONSTELLATION_STATES:
         head_after = replace(head, undone_from=head.undone_from or head.state)
         work.emit(constellation, EventKind.UNDO_ASKED, "", [("head", "", head_after)], note=why)
@@ -166,12 +166,12 @@ def count_of_files(constellation: Constellation, task: str) -> int | None:
     return sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
 
 
-def _operations(constellation: Constellation, chosen: list[_Undo]) -> list[EditOperation]:
+def _operations(constellation: Constellation, undos: list[_Undo]) -> list[EditOperation]:
     """Return the operations that add the undo tasks, each behind the one before it."""
     operations: list[EditOperation] = []
     added: dict[str, TaskSpec] = {}
     before: str | None = None
-    for undo in chosen:
+    for undo in undos:
         spec = _compensation(constellation, undo, added)
         added[spec.id] = spec
         operations.append(AddTask(spec=spec))
@@ -199,29 +199,29 @@ def _undos_to_retry(constellation: Constellation, item: UndoRequested) -> dict[s
         return {} if any(_can_be_undone(constellation, task) for task in constellation.tasks) else failed
     if not failed.keys() >= {*item.tasks}:
         return {}
-    reopened, _ = redone(constellation, [failed[task] for task in item.tasks])
+    reopened, _ = tasks_of_new_round(constellation, [failed[task] for task in item.tasks])
     return {task: name for task, name in failed.items() if name in reopened}
 
 
-def _chosen(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
+def _undos_of(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
     """Return the finished tasks that a request undoes: those that it names, or all that can be undone.
 
     Raises:
         Refusal: a named one cannot be undone, or nothing is left to undo.
     """
-    wanted: dict[str, None] = {}
+    tasks: dict[str, None] = {}
     faults: list[Fault] = []
     for name in item.tasks:
         if name in constellation.groups:
-            wanted.update((task, None) for task in constellation.leaves(name) if _can_be_undone(constellation, task))
+            tasks.update((task, None) for task in constellation.leaves(name) if _can_be_undone(constellation, task))
         elif name in constellation.tasks:
-            wanted[name] = None
+            tasks[name] = None
         else:
             faults.append(fault(Code.UNKNOWN_TASK, f"there is no task {name}", "tasks"))
     if not item.tasks:
-        wanted.update((task, None) for task in constellation.tasks if _can_be_undone(constellation, task))
+        tasks.update((task, None) for task in constellation.tasks if _can_be_undone(constellation, task))
     undos: list[_Undo] = []
-    for task in wanted:
+    for task in tasks:
         why = _why_not(constellation, task)
         call, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
         if why or call is None or attempt is None:

@@ -17,7 +17,7 @@ from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
-from starloom.core.rights.authorship import check_control, check_word
+from starloom.core.rights.authorship import check_answerer, check_control
 from starloom.core.rights.consent import is_unapproved
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
@@ -25,7 +25,7 @@ from starloom.core.state.inputs import ControlRequested, EditProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import DURABLE, SendHint
 from starloom.core.state.tasks.gates import shut_cause
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.tasks.roles import is_of_goal, is_over
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.transitions import Trigger, Verdict, look_up
@@ -352,9 +352,9 @@ def _clear_unknown(work: Work, constellation: Constellation) -> None:
 
 
 def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
-    check_word(constellation.specs[task], work.by)
+    check_answerer(constellation.specs[task], work.by)
     if record.state is TaskState.FAILED:
-        # The work goes on without it: what its failure ended is decided again.
+        # The work continues without it: what its failure ended is decided again.
         _mark(work, constellation, task, record, replace(item, action="mark", state=str(TaskState.SKIPPED)))
         return
     skipped = moved(work, record, TaskState.SKIPPED, reason=Reason.SKIPPED_BY_PERSON, cause="not_chosen")
@@ -363,7 +363,7 @@ def _skip(work: Work, constellation: Constellation, task: str, record: TaskRecor
 
 
 def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecord, item: ControlRequested) -> None:
-    check_word(constellation.specs[task], work.by)
+    check_answerer(constellation.specs[task], work.by)
     state = {"succeeded": TaskState.SUCCEEDED, "failed": TaskState.FAILED, "skipped": TaskState.SKIPPED}.get(item.state)
     if state is None:
         raise Refusal(
@@ -391,7 +391,7 @@ def _mark(work: Work, constellation: Constellation, task: str, record: TaskRecor
         code=Code.MARKED_FAILED if state is TaskState.FAILED else None,
     )
     change_task(work, constellation, task, EventKind.TASK_MARKED, marked, *also, note=item.reason)
-    work.rules_due.append((constellation.name, task, state.value))
+    work.fire_rules(constellation, task, state.value)
     _clear_unknown(work, constellation)
 
 
@@ -478,15 +478,15 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
     children = constellation.leaves(group)
     if item.action in ("retry", "retry_from"):
         _refuse_shut(constellation, group)
-        wanted = _failed_children(constellation, group)
+        starts = _failed_children(constellation, group)
         if item.action == "retry_from":
-            wanted = [child for child in children if is_over(constellation, child)]
-        if not wanted and constellation.groups[group].code is Code.CONDITION_UNMET:
+            starts = [child for child in children if is_over(constellation, child)]
+        if not starts and constellation.groups[group].code is Code.CONDITION_UNMET:
             # All its turns succeeded and did not meet the condition: the last one is run again.
-            wanted = turns_of(constellation, group)[-1:]
-        if not wanted and constellation.groups[group].state not in FINAL_GROUP_STATES:
+            starts = turns_of(constellation, group)[-1:]
+        if not starts and constellation.groups[group].state not in FINAL_GROUP_STATES:
             raise Refusal(fault(Code.ILLEGAL_CONTROL, f"no child of {group} has ended without success"))
-        open_round(work, constellation, wanted or [group], item)
+        open_round(work, constellation, starts or [group], item)
         return
     trigger = _TRIGGERS.get(item.action)
     if trigger is None:
@@ -502,12 +502,12 @@ def _on_group(work: Work, constellation: Constellation, item: ControlRequested, 
         if look_up(record.state, trigger).verdict is Verdict.ACT:
             _TASK_ACTIONS[item.action](work, constellation, child, record, item)
             any_changed = True
-    for name in (group, *constellation.within(group)) if item.action in ("skip", "cancel") else ():
+    for name in (group, *constellation.contents_of(group)) if item.action in ("skip", "cancel") else ():
         group_record = constellation.groups.get(name)
         if group_record is None or group_record.state is not GroupState.WAITING:
             continue
         if item.action == "skip":
-            check_word(constellation.specs[name], work.by)
+            check_answerer(constellation.specs[name], work.by)
         state = GroupState.SKIPPED if item.action == "skip" else GroupState.CANCELLED
         reason = Reason.SKIPPED_BY_PERSON if item.action == "skip" else None
         ended = replace(group_record, state=state, reason=reason, cause="not_chosen", since_ms=work.at_ms)
@@ -546,7 +546,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         fork = f"starloom fork {constellation.name}" + (f" --task {starts[0]}" if starts else "")
         way = f"Start a new one from there, which keeps the results before it: {fork}"
         raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", way))
-    reopened, undecided = redone(constellation, starts)
+    reopened, undecided = tasks_of_new_round(constellation, starts)
     busy = [task for task in (*reopened, *undecided) if _under_way(constellation, task, starts)]
     busy += [name for task, name in _being_undone(constellation) if task in reopened or task in undecided]
     if busy:
@@ -616,7 +616,7 @@ def confirmed_by_retry(constellation: Constellation, task: str) -> list[str]:
     """Return the tasks that a person has to confirm to retry this one: they may have run, and would run again."""
     if constellation.tasks[task].state is TaskState.UNKNOWN:
         return _with_lasting_effect(constellation, [task])
-    reopened, undecided = redone(constellation, [task])
+    reopened, undecided = tasks_of_new_round(constellation, [task])
     tasks = (name for name in (*reopened, *undecided) if name in constellation.tasks and is_over(constellation, name))
     return _with_lasting_effect(constellation, tasks)
 

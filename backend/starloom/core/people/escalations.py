@@ -26,7 +26,7 @@ from starloom.core.rights.consent import ALLOW, DENY
 from starloom.core.rights.edit_scope import needs_a_person, wider_than_approved
 from starloom.core.state.inputs import QuestionAnswered, ReviewProposed, TimerFired
 from starloom.core.state.model import Constellation
-from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend
+from starloom.core.state.work import Put, Refusal, Work, answer_put, attend, fault, unattend
 from starloom_protocol.records.edits import EditOperation, SetPolicy
 from starloom_protocol.records.entities import Job, Question
 from starloom_protocol.stream.authors import ENGINE, MODEL, RULE
@@ -166,7 +166,7 @@ def decide(work: Work, constellation: Constellation, question: Question, item: Q
 def _answered(
     work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
 ) -> None:
-    put = answered(work, question, value, by=by)
+    put = answer_put(work, question, value, by=by)
     work.emit(constellation, EventKind.REVIEW_WISH_ANSWERED, question.id, [put], note=reason, by=by)
 
 

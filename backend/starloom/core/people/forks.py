@@ -21,10 +21,10 @@ from starloom.core.people.requests import ask_or_start
 from starloom.core.plan.edits import apply_edit
 from starloom.core.rights.authorship import check_plan
 from starloom.core.run.late_facts import ask
-from starloom.core.state.idempotency import made_before, note_made
+from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
-from starloom.core.state.tasks.graph import redone, set_ranks
+from starloom.core.state.tasks.graph import set_ranks, tasks_of_new_round
 from starloom.core.state.work import Put, Refusal, Work, fault, named_constellation, repeats
 from starloom_protocol.records.edits import LoweredPlan, UpdateTask
 from starloom_protocol.records.entities import (
@@ -63,7 +63,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         Refusal: no such origin or task, `needs_confirm`, or arguments for a task that keeps its result.
     """
     scope = f"fork/{item.origin}"
-    existing = made_before(work, item.caller, scope, item.idempotency)
+    existing = earlier_result(work, item.caller, scope, item.idempotency)
     if existing is not None:
         work.answer({"id": existing})
         return
@@ -359,7 +359,7 @@ def _check_confirm(
     work: Work, origin: Constellation, fork: Constellation, starts: Iterable[str], item: ForkRequested
 ) -> None:
     """Refuse to repeat an effect that must not be repeated, unless a person has named its task."""
-    reopened, undecided = redone(fork, starts)
+    reopened, undecided = tasks_of_new_round(fork, starts)
     reopened.update(undecided)
     runs = [task for task, record in fork.tasks.items() if task in reopened or record.state not in FINAL_TASK_STATES]
     to_confirm = [task for task in runs if task not in item.confirm and _may_have_run(origin, fork, task)]

@@ -16,12 +16,12 @@ from msgspec.structs import replace
 from starloom.core.people.approvals.need import approval_need
 from starloom.core.plan import review
 from starloom.core.rights.call_effects import effects_of_call, offers_in
-from starloom.core.rights.reserved import looked_at
+from starloom.core.rights.reserved import look_faults
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.inputs import LookCall, LooksProposed, QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, ArmTimer, StartJob
-from starloom.core.state.work import Put, Refusal, Work, answered, attend, check_claim, fault, named_job
+from starloom.core.state.work import Put, Refusal, Work, answer_put, attend, check_claim, fault, named_job
 from starloom_protocol.records.entities import (
     Choice,
     Fault,
@@ -125,7 +125,7 @@ def on_answered(work: Work, constellation: Constellation, question: Question, it
         reason = f"the planner needs an answer in words, at most {ANSWER_CHARS_MOST} characters"
         raise Refusal(fault(Code.BAD_REQUEST, reason, "reason", "Write it as the reason."))
     job = _next_job(work, constellation)
-    puts: list[Put] = [answered(work, question, text), ("job", job.id, job)]
+    puts: list[Put] = [answer_put(work, question, text), ("job", job.id, job)]
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts)
     work.order(StartJob(after=DURABLE, constellation=constellation.name, job=job.id, kind=PLAN_JOB))
 
@@ -157,7 +157,7 @@ def on_proposed(work: Work, item: LooksProposed) -> None:
     faults = [
         *_round_faults(constellation, item, number),
         *faults,
-        *looked_at(work.shard.fleet, constellation, specs),
+        *look_faults(work.shard.fleet, constellation, specs),
         *_read_faults(constellation, item.reads, len(item.calls), rounds_before),
     ]
     if (

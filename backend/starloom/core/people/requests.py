@@ -26,7 +26,7 @@ from starloom.core.people.recipes.runs import version_now
 from starloom.core.plan import review
 from starloom.core.plan.goals import asking, conversation, tiers
 from starloom.core.plan.starting import activate, install_plan
-from starloom.core.rights.authorship import check_addressed, check_asked, check_plan, check_word
+from starloom.core.rights.authorship import check_answerer, check_plan, check_questions, check_questions_of_model
 from starloom.core.rights.consent import moved_names
 from starloom.core.rights.reserved import KEPT_BY_ASSISTANT, check_devices, check_planned, words_by
 from starloom.core.run import judgement, recovery
@@ -37,7 +37,7 @@ from starloom.core.state.tasks.shown import NothingToShow, files_words, shown_of
 from starloom.core.state.work import (
     Refusal,
     Work,
-    answered,
+    answer_put,
     attend,
     change_task,
     check_claim,
@@ -120,7 +120,7 @@ def open_request(work: Work, item: RequestReceived, *, author: str, schedule: st
         work.emit(shard.access, EventKind.KEY_USED, item.constellation, [("idem", f"{item.caller}/{key}", entry)])
     if item.plan is not None:
         check_plan(author, item.plan, approves=item.approves, controls=head.controls)
-        check_asked(work.shard.access.principals, item.plan.specs)
+        check_questions(work.shard.access.principals, item.plan.specs)
         if is_model(author):
             check_devices(shard.fleet, item.plan)
         _install(work, constellation, item.plan, item.plan_hash, author=author, asked_in_words=False)
@@ -227,8 +227,8 @@ def on_plan_proposed(work: Work, item: PlanProposed) -> None:
         author = MODEL if item.by_model else "planner"
         if item.by_model:
             check_plan(author, item.plan, approves=False, controls=head.controls)
-            check_asked(work.shard.access.principals, item.plan.specs)
-            check_addressed(work.shard.fleet, constellation, item.plan)
+            check_questions(work.shard.access.principals, item.plan.specs)
+            check_questions_of_model(work.shard.fleet, constellation, item.plan)
         check_planned(work.shard.fleet, constellation, item.plan, by_model=item.by_model)
         try:
             _install(work, constellation, item.plan, head.plan_hash, author=author, asked_in_words=words)
@@ -271,7 +271,7 @@ def open_person_task(work: Work, constellation: Constellation, spec: TaskSpec) -
     except NothingToShow as error:
         failed = moved(work, record, TaskState.FAILED, code=error.code, checked=False)
         change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=str(error), by=ENGINE)
-        work.rules_due.append((constellation.name, spec.id, "failed"))
+        work.fire_rules(constellation, spec.id, "failed")
         return
     question_id = name = f"{spec.id}-{record.round}"
     for number in count(2):
@@ -343,22 +343,22 @@ def _decide_person(work: Work, constellation: Constellation, question: Question,
     record = constellation.tasks.get(task)
     if record is None or record.reason is not Reason.PERSON:
         raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
-    check_word(constellation.specs[task], work.by)
+    check_answerer(constellation.specs[task], work.by)
     choices = {choice.value: choice for choice in question.choices}
     choice = choices.get(item.value)
     if choice is None:
         names = ", ".join(choices)
         raise Refusal(fault(Code.BAD_REQUEST, f"{item.value} is not one of the choices: {names}", "value"))
-    also = answered(work, question, item.value, reason=item.reason)
+    also = answer_put(work, question, item.value, reason=item.reason)
     value = canonical({"by": work.by, "text": item.reason, "value": item.value})
     if choice.fails:
         failed = moved(work, record, TaskState.FAILED, code=Code.DECLINED, marked=value)
         change_task(work, constellation, task, EventKind.QUESTION_ANSWERED, failed, also, note=item.reason)
-        work.rules_due.append((constellation.name, task, "failed"))
+        work.fire_rules(constellation, task, "failed")
     else:
         done = moved(work, record, TaskState.SUCCEEDED, marked=value)
         change_task(work, constellation, task, EventKind.QUESTION_ANSWERED, done, also, note=item.reason)
-        work.rules_due.append((constellation.name, task, "succeeded"))
+        work.fire_rules(constellation, task, "succeeded")
 
 
 def on_fault_noted(work: Work, item: FaultNoted) -> None:

@@ -99,8 +99,8 @@ def _end_tokens(work: Work, ended: EndedRights) -> None:
         token = access.tokens.get(name)
         if token is None or token.revoked_ms:
             continue
-        gone = replace(token, revoked_ms=revoked_ms or work.at_ms)
-        work.emit(access, EventKind.TOKEN_REVOKED, name, [("token", name, gone)], note=ENDED, by=ENGINE)
+        revoked = replace(token, revoked_ms=revoked_ms or work.at_ms)
+        work.emit(access, EventKind.TOKEN_REVOKED, name, [("token", name, revoked)], note=ENDED, by=ENGINE)
         work.order(CloseToken(token=name))
     links: list[Put] = [("signin", name, None) for name in ended.signins if name in access.signins]
     if links:

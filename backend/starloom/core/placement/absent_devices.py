@@ -41,14 +41,14 @@ def _is_off(device: Device) -> bool:
     return device.link is DeviceLink.OFFLINE and device.os != TAB_OS and not device.refused
 
 
-def gone(fleet: Fleet, spec: TaskSpec) -> list[Device]:
+def gone_devices(fleet: Fleet, spec: TaskSpec) -> list[Device]:
     """Return the devices that a task names and that have left or were revoked, unless a present one has the name."""
-    found = []
+    devices = []
     for selector in _parts(spec.device):
-        named = [device for device in fleet.devices.values() if is_named(selector, device)]
-        if named and all(device.revoked for device in named):
-            found.append(max(named, key=lambda device: device.link_since_ms))
-    return found
+        matches = [device for device in fleet.devices.values() if is_named(selector, device)]
+        if matches and all(device.revoked for device in matches):
+            devices.append(max(matches, key=lambda device: device.link_since_ms))
+    return devices
 
 
 def lost_words(devices: Mapping[str, Device], specs: Iterable[TaskSpec]) -> list[str]:
@@ -60,17 +60,17 @@ def lost_words(devices: Mapping[str, Device], specs: Iterable[TaskSpec]) -> list
         for device in _lost(devices, selector) if selector is not None and spec.group is None else ():
             tasks.setdefault(device.id, []).append(spec.id)
     return [
-        f"{gone_words(devices[name])}, is gone: {few(found, _TASKS_NAMED_MOST)} cannot run"
-        for name, found in tasks.items()
+        f"{gone_words(devices[name])}, is gone: {few(names, _TASKS_NAMED_MOST)} cannot run"
+        for name, names in tasks.items()
     ]
 
 
 def _lost(devices: Mapping[str, Device], selector: Selector) -> list[Device]:
     """Return the gone devices that a selector names if it names no other."""
     if selector.id is not None or selector.name is not None:
-        named = [device for device in devices.values() if is_named(selector, device)]
-        gone_too = named and all(device.revoked for device in named)
-        return [max(named, key=lambda device: device.link_since_ms)] if gone_too else []
+        matches = [device for device in devices.values() if is_named(selector, device)]
+        gone_too = matches and all(device.revoked for device in matches)
+        return [max(matches, key=lambda device: device.link_since_ms)] if gone_too else []
     parts = [_lost(devices, part) for part in selector.any]
     return [device for part in parts for device in part] if all(parts) else []
 
@@ -85,7 +85,7 @@ def move_warning(fleet: Fleet, spec: TaskSpec) -> str:
     """Return what another device would do with the task's paths; empty for work that names no files of its device."""
     if not _of_files(fleet, spec):
         return ""
-    names = " or ".join(dict.fromkeys(_called(fleet, selector) for selector in _parts(spec.device)))
+    names = " or ".join(dict.fromkeys(_display_name(fleet, selector) for selector in _parts(spec.device)))
     of = f", not those of {names}" if names else ""
     return f"Another device uses its own files under the same paths{of}."
 
@@ -115,6 +115,6 @@ def _parts(selector: Selector | None) -> Iterator[Selector]:
         yield from _parts(part)
 
 
-def _called(fleet: Fleet, selector: Selector) -> str:
-    known = fleet.devices.get(selector.id or "")
-    return known.name if known is not None else selector.name or selector.id or ""
+def _display_name(fleet: Fleet, selector: Selector) -> str:
+    device = fleet.devices.get(selector.id or "")
+    return device.name if device is not None else selector.name or selector.id or ""

@@ -45,7 +45,7 @@ def full_disk_words(device: Device) -> str:
 
 
 def without_session_facts(device: Device) -> Device:
-    """Return a device at a new session, without the reports on disk and owner of an earlier process of its agent."""
+    """Return a device at a new session, without the reports of an earlier process of its agent (`_OF_A_SESSION`)."""
     if not _OF_A_SESSION & device.condition.keys():
         return device
     rest = {fact: value for fact, value in device.condition.items() if fact not in _OF_A_SESSION}
@@ -62,25 +62,25 @@ def refused_words(device: Device) -> str:
 
 
 def on_condition(work: Work, item: ConditionReceived) -> None:
-    """Take a device's report of its battery, its owner's presence, its sleep or its disk."""
+    """Take a device's report: battery, owner's presence, sleep, disk, courtesy, taps."""
     fleet = work.shard.fleet
     device = fleet.devices.get(item.device)
     if device is None or device.revoked or device.session != item.session:
         work.ignore("a newer session has taken over")
         return
     facts = dict(sorted({**device.condition, **item.facts}.items()))
-    asleep = facts.get(DeviceFact.SUSPENDING) == "true"
-    link = DeviceLink.SUSPENDED if asleep else DeviceLink.ONLINE
+    is_asleep = facts.get(DeviceFact.SUSPENDING) == "true"
+    link = DeviceLink.SUSPENDED if is_asleep else DeviceLink.ONLINE
     if facts == device.condition and link is device.link:
         return
     changed = replace(device, condition=facts)
     if link is not device.link:
-        woke(work, device)
+        exclude_sleep(work, device)
         changed = replace(changed, link=link, link_since_ms=work.at_ms)
     kind = EventKind.DEVICE_CONDITION
-    full = has_full_disk(changed)
-    if full != has_full_disk(device):
-        kind = EventKind.DEVICE_FULL if full else EventKind.DEVICE_HAS_ROOM
+    is_full = has_full_disk(changed)
+    if is_full != has_full_disk(device):
+        kind = EventKind.DEVICE_FULL if is_full else EventKind.DEVICE_HAS_ROOM
     note = full_disk_words(changed) if kind is EventKind.DEVICE_FULL else ""
     work.emit(fleet, kind, device.id, [("device", device.id, changed)], note=note)
     if DeviceFact.TAP in item.facts:
@@ -89,8 +89,8 @@ def on_condition(work: Work, item: ConditionReceived) -> None:
 
 def tap_reason(device: Device | None, constellation: str, task: str, attempt: int) -> Reason | None:
     """Return `tap` if a device says that its attempt of a task waits for a tap of the person who holds it."""
-    told = device.condition.get(DeviceFact.TAP, "") if device is not None else ""
-    return Reason.TAP if told and f"{constellation}/{task}/{attempt}" in told.split() else None
+    tapping = device.condition.get(DeviceFact.TAP, "") if device is not None else ""
+    return Reason.TAP if tapping and f"{constellation}/{task}/{attempt}" in tapping.split() else None
 
 
 def _note_taps(work: Work, device: Device) -> None:
@@ -117,7 +117,7 @@ def watch_taps(work: Work, names: Iterable[str]) -> None:
             unattend(work, constellation, Attention.WAITS_FOR_A_TAP)
 
 
-def woke(work: Work, device: Device) -> None:
+def exclude_sleep(work: Work, device: Device) -> None:
     """Exclude the sleep of a device from the time of its tasks; call it while its record still says that it sleeps."""
     if device.link is not DeviceLink.SUSPENDED:
         return
@@ -127,12 +127,12 @@ def woke(work: Work, device: Device) -> None:
         record = constellation.tasks[task]
         attempt = constellation.attempt(task, record.attempt)
         if not record.absent_since_ms:
-            by_name.setdefault(name, []).append(("task", task, stood_asleep(record, attempt, device, work.at_ms)))
+            by_name.setdefault(name, []).append(("task", task, without_sleep(record, attempt, device, work.at_ms)))
     for name, puts in by_name.items():
         work.emit(work.shard.constellations[name], EventKind.DEVICE_WOKE, device.id, puts, by=ENGINE)
 
 
-def stood_asleep(record: TaskRecord, attempt: Attempt, device: Device | None, now_ms: int) -> TaskRecord:
+def without_sleep(record: TaskRecord, attempt: Attempt, device: Device | None, now_ms: int) -> TaskRecord:
     """Return a task's record with the sleep of its device until now excluded."""
     if device is None or device.link is not DeviceLink.SUSPENDED:
         return record

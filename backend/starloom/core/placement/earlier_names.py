@@ -30,8 +30,8 @@ def hash_as_approved(fleet: Fleet, plan: LoweredPlan, approved: str, bound: Mapp
     """
     if plan.hash == approved:
         return approved
-    tried = (plan_hash(spelled) for spelled in islice(_in_earlier_names(fleet, plan, bound), _SPELLINGS_MOST))
-    return approved if approved in tried else plan.hash
+    hashes = (plan_hash(variant) for variant in islice(_in_earlier_names(fleet, plan, bound), _SPELLINGS_MOST))
+    return approved if approved in hashes else plan.hash
 
 
 def _in_earlier_names(fleet: Fleet, plan: LoweredPlan, bound: Mapping[str, str]) -> Iterator[LoweredPlan]:
@@ -42,27 +42,27 @@ def _in_earlier_names(fleet: Fleet, plan: LoweredPlan, bound: Mapping[str, str])
             earlier.setdefault(device.name, []).append(name)
     content = msgspec.to_builtins(plan)
     for chosen in product(*([now, *names] for now, names in earlier.items())):
-        said = {now: name for now, name in zip(earlier, chosen, strict=True) if now != name}
-        if not said:
+        old_names = {now: name for now, name in zip(earlier, chosen, strict=True) if now != name}
+        if not old_names:
             continue
-        yield _spelled(content, said, in_order=False)
+        yield _with_names(content, old_names, in_order=False)
         # Several devices stand in the order of their names.
-        yield _spelled(content, said, in_order=True)
+        yield _with_names(content, old_names, in_order=True)
 
 
-def _spelled(content: dict[str, Any], said: Mapping[str, str], *, in_order: bool) -> LoweredPlan:
+def _with_names(content: dict[str, Any], old_names: Mapping[str, str], *, in_order: bool) -> LoweredPlan:
     def of_selector(value: Any) -> Any:
         if isinstance(value, list):
             return [of_selector(item) for item in value]
         if not isinstance(value, dict) or not value.keys() <= _FIELDS:
             return value
-        made = dict(value)
-        if isinstance(name := made.get("name"), str):
-            made["name"] = said.get(name, name)
-        if isinstance(parts := made.get("any"), list):
+        changed = dict(value)
+        if isinstance(name := changed.get("name"), str):
+            changed["name"] = old_names.get(name, name)
+        if isinstance(parts := changed.get("any"), list):
             parts = [of_selector(part) for part in parts]
-            made["any"] = sorted(parts, key=canonical) if in_order else parts
-        return made
+            changed["any"] = sorted(parts, key=canonical) if in_order else parts
+        return changed
 
     def within(value: Any) -> Any:
         if isinstance(value, list):
@@ -71,12 +71,12 @@ def _spelled(content: dict[str, Any], said: Mapping[str, str], *, in_order: bool
             return {key: of_selector(item) if key in _PLACES else within(item) for key, item in value.items()}
         return value
 
-    made = {**content, "specs": within(content["specs"])}
+    changed = {**content, "specs": within(content["specs"])}
     if "rules" in content:
-        made["rules"] = [
+        changed["rules"] = [
             {**rule, "operations": canonical(within(parse(rule["operations"])))} for rule in content["rules"]
         ]
     if "params" in content:
         params = parse(content["params"])
-        made["params"] = canonical({key: of_selector(value) for key, value in params.items()})
-    return msgspec.convert(made, LoweredPlan)
+        changed["params"] = canonical({key: of_selector(value) for key, value in params.items()})
+    return msgspec.convert(changed, LoweredPlan)

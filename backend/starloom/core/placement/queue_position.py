@@ -68,8 +68,8 @@ def position(shard: Shard, name: str, task: str) -> Position | None:
     running = Counter(holder for device in slots for holder, _task in fleet.holders.get(device, ()))
     return Position(
         tasks=before.total(),
-        plans=_named(shard, before, name),
-        running=_named(shard, running, name),
+        plans=_plan_names(shard, before, name),
+        running=_plan_names(shard, running, name),
         used={device: (fleet.used.get(device, 0), count) for device, count in slots.items()},
     )
 
@@ -78,9 +78,9 @@ def _before(shard: Shard, mine: Constellation, task: str, demand: Demand, device
     """Count the ready tasks before a task, by constellation."""
     before: Counter[str] = Counter()
     line = demand.lines.get(mine.name, [])
-    own = next((entry for entry in line if entry[2] == task), None)
-    if own is not None:
-        before[mine.name] = sum(entry < own for entry in line)
+    own_entry = next((entry for entry in line if entry[2] == task), None)
+    if own_entry is not None:
+        before[mine.name] = sum(entry < own_entry for entry in line)
     key, turn = usual_key(mine), owner_key(shard, demand.owner)
     for other in shard.demands.values():
         if other is not demand and devices.isdisjoint(item.device for item in capable(shard.fleet, other)):
@@ -97,5 +97,5 @@ def _before(shard: Shard, mine: Constellation, task: str, demand: Demand, device
     return before
 
 
-def _named(shard: Shard, counted: Counter[str], name: str) -> list[str]:
+def _plan_names(shard: Shard, counted: Counter[str], name: str) -> list[str]:
     return [shard.constellations[other].head.name for other, _ in counted.most_common() if other != name][:NAMED_MOST]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from starloom.core.placement.absent_devices import gone
+from starloom.core.placement.absent_devices import gone_devices
 from starloom.core.placement.device_groups import off_devices
 from starloom.core.placement.feasible import is_able, is_named, judge_device, nearest, offering
 from starloom.core.state.model import Constellation, Fleet
@@ -62,7 +62,7 @@ def watch(work: Work) -> None:
 def _attend(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     reason = obstacle(work, constellation, spec)
     if reason is Reason.NO_CAPABLE_DEVICE:
-        left = " and ".join(device.name for device in gone(work.shard.fleet, spec))
+        left = " and ".join(device.name for device in gone_devices(work.shard.fleet, spec))
         lacks = f"needs {left}, which has left" if left else f"needs {spec.tool}, which no device that fits it offers"
         note = f"{spec.id} {lacks}"
         attend(work, constellation, Attention.NO_CAPABLE_DEVICE, note=note)

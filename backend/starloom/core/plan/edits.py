@@ -21,9 +21,9 @@ from starloom.core.plan.batches.topics import link_topics, may_publish
 from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
-from starloom.core.rights.authorship import asked_faults, check_edit, is_free
+from starloom.core.rights.authorship import check_edit, is_free, question_faults
 from starloom.core.run.late_facts import ask
-from starloom.core.state.idempotency import made_before, note_made
+from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN
@@ -120,7 +120,7 @@ def apply_edit(
     if proposed and not batch.faults:
         batch.faults.extend(flow_faults(work.shard.fleet, constellation, batch.specs, batch.deps, operations))
         people, puts = work.shard.access.principals, (batch.specs, batch.deps)
-        batch.faults.extend(asked_faults(constellation, *puts, people, author=author, owner=owner))
+        batch.faults.extend(question_faults(constellation, *puts, people, author=author, owner=owner))
     if constellation.drafts:
         sources = [item.source for item in batch.deps.values() if item is not None]
         tasks = [*batch.changed, *batch.removed, *sources]
@@ -140,7 +140,7 @@ def on_edit(work: Work, item: EditProposed, *, open_rounds: Callable[[Constellat
     """
     constellation = named_constellation(work, item.constellation)
     scope = f"edit/{constellation.name}"
-    version_made = made_before(work, item.caller, scope, item.idempotency)
+    version_made = earlier_result(work, item.caller, scope, item.idempotency)
     if version_made is not None:
         work.answer({"version": int(version_made)})
         return
@@ -208,7 +208,7 @@ def _add_task(batch: EditBatch, operation: AddTask, place: str) -> None:
 
 
 def _remove_task(batch: EditBatch, operation: RemoveTask, place: str) -> None:
-    for task in (operation.id, *batch.constellation.within(operation.id)):
+    for task in (operation.id, *batch.constellation.contents_of(operation.id)):
         if batch.editable(task, place) is None:
             return
         batch.specs[task] = None
@@ -318,7 +318,7 @@ def _held_by_gate(batch: EditBatch, target: str) -> list[str]:
     spec = batch.spec(target)
     if spec is None or not spec.nested:
         return [target]
-    inside = dict.fromkeys(name for name in batch.constellation.within(target) if batch.spec(name) is not None)
+    inside = dict.fromkeys(name for name in batch.constellation.contents_of(target) if batch.spec(name) is not None)
     for name in batch.added:
         added = batch.spec(name)
         if added is not None and (added.group == target or added.group in inside):
@@ -356,7 +356,7 @@ def _remove_dependency(batch: EditBatch, operation: RemoveDependency, place: str
     batch.put_spec(target)
     batch.deps[operation.id] = None
     if target.nested:
-        for name in batch.constellation.within(target.id):
+        for name in batch.constellation.contents_of(target.id):
             copy = dependency_id(replace(dependency, target=name))
             if batch.dep(copy) is not None:
                 _remove_dependency(batch, RemoveDependency(id=copy), place)

@@ -19,7 +19,7 @@ from starloom.core.placement.feasible import asked_for, is_kept_from, selects
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.state.model import Constellation, Tally
 from starloom.core.state.task_needs import approved_for
-from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, excused, fact, shut_cause, successes
+from starloom.core.state.tasks.gates import ITEMS, MOMENT, SHOWN, fact, is_excused, shut_cause, successes
 from starloom.core.state.tasks.graph import raise_ranks
 from starloom.core.state.tasks.turns import Next, decide
 from starloom.core.state.work import Put, Work, change_task, close_question, moved
@@ -126,8 +126,8 @@ def _try_expand(work: Work, constellation: Constellation, root: str) -> None:
         return
     if source.devices is not None and source.source is None:
         if constellation.head.version:
-            meant = asked_for(constellation.specs[root], source.devices)
-            _expand_over_devices(work, constellation, root, meant)
+            selector = asked_for(constellation.specs[root], source.devices)
+            _expand_over_devices(work, constellation, root, selector)
         return
     if source.repeat is not None:
         _expand(work, constellation, root, [root], [_numbered(1)], keep=False)
@@ -236,17 +236,17 @@ def _expand_over_devices(work: Work, constellation: Constellation, root: str, se
     bounds = [bound for spec in specs if (bound := approved_for(constellation, spec)) is not None]
     fitting = [one for one in fitting if all(one.id in bound for bound in bounds)] or fitting
     real_devices = [device for device in fitting if not device.demo or selector.names_devices]
-    chosen = real_devices or fitting
-    if not chosen:
+    devices = real_devices or fitting
+    if not devices:
         note = f"no device{'' if reports_off else ' that is online'} fits the group's selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
     times = list_of(constellation, root).times
-    if times and len(chosen) < times:
-        note = f"{len(chosen)} of the {times} different devices that the group needs are online and fit its selector"
+    if times and len(devices) < times:
+        note = f"{len(devices)} of the {times} different devices that the group needs are online and fit its selector"
         _fail_family(work, constellation, root, Code.NO_DEVICE, note)
         return
-    items = [_item_of(device) for device in sorted(chosen, key=lambda device: device.name)[: times or None]]
+    items = [_item_of(device) for device in sorted(devices, key=lambda device: device.name)[: times or None]]
     _expand(work, constellation, root, _waiting_members(constellation, root), items, keep=False)
 
 
@@ -464,7 +464,7 @@ def _judge_turns(work: Work, constellation: Constellation, group: str, repeat: R
 def _end_broken(work: Work, constellation: Constellation, group: str, turn: str) -> None:
     """End a group whose turn did not succeed, as that turn ended."""
     record = constellation.tasks[turn]
-    if excused(constellation, turn, record):
+    if is_excused(constellation, turn, record):
         end_group(work, constellation, group, GroupState.SKIPPED, reason=record.reason, cause="not_chosen")
         return
     state, reason, cause = _cause(constellation, group, [turn])
@@ -522,7 +522,7 @@ def _judge_nested(work: Work, constellation: Constellation, group: str) -> None:
     unmet = [
         child
         for child in children
-        if (record := constellation.record(child)).state != "succeeded" and not excused(constellation, child, record)
+        if (record := constellation.record(child)).state != "succeeded" and not is_excused(constellation, child, record)
     ]
     if unmet:
         state, reason, cause = _cause(constellation, group, unmet)

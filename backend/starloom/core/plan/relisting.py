@@ -336,8 +336,8 @@ def _has_result(record: TaskRecord) -> bool:
 
 def _made_only_from(constellation: Constellation, children: list[str]) -> dict[str, None]:
     """Return `children` and all tasks that require the output of one of them."""
-    gone = dict.fromkeys(children)
-    stack = list(gone)
+    dependents = dict.fromkeys(children)
+    stack = list(dependents)
     while stack:
         task = stack.pop()
         readers = [
@@ -349,7 +349,7 @@ def _made_only_from(constellation: Constellation, children: list[str]) -> dict[s
             readers.extend(constellation.families.get(task, ()))
             readers.extend(constellation.children.get(task, ()))
         for name in readers:
-            if name not in gone:
-                gone[name] = None
+            if name not in dependents:
+                dependents[name] = None
                 stack.append(name)
-    return gone
+    return dependents

@@ -78,8 +78,8 @@ def _matches(
     return True
 
 
-def _counts(wanted: Condition, count: int) -> bool:
-    return holds(wanted.op, count, parse(wanted.value) if wanted.value is not None else None)
+def _counts(condition: Condition, count: int) -> bool:
+    return holds(condition.op, count, parse(condition.value) if condition.value is not None else None)
 
 
 def _fire(

@@ -105,7 +105,7 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
     if head.deadline_s and head.ended_ms and work.at_ms >= head.created_ms + head.deadline_s * 1000:
         # A person opened it again after its deadline, which no longer applies.
         active = replace(active, deadline_s=0)
-    waits = timeouts.stood_still(constellation, work.at_ms) if head.paused_since_ms else []
+    waits = timeouts.without_pause(constellation, work.at_ms) if head.paused_since_ms else []
     if work.shard.settings.restarts_waits and head.state in _STOOD_STILL:
         # These could not begin until now: they join their queues as tasks do that have just become ready.
         ready = ((task, record) for task, record in constellation.tasks.items() if queueable(record))

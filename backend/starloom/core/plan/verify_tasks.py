@@ -27,23 +27,23 @@ def begin(work: Work, name: str, task: str) -> None:
     call = spec.verify
     if call is None or record.state is not TaskState.UNKNOWN or of(constellation, task) is not None:
         return
-    look, device = name_of(task, record.attempt), constellation.attempt(task, record.attempt).device
-    may = constellation.head.state in _GOES_ON and look not in constellation.specs
+    name_of_look, device = name_of(task, record.attempt), constellation.attempt(task, record.attempt).device
+    may = constellation.head.state in _GOES_ON and name_of_look not in constellation.specs
     if not may or not _only_looks(work.shard, device, call.tool):
         work.ignore("it cannot be looked whether it happened")
         return
-    made = TaskSpec(
+    verify_spec = TaskSpec(
         args=call.args,
         changed_in=0,
         device=Selector(id=device),
-        id=look,
+        id=name_of_look,
         on_absence=OnAbsence(then="wait"),
         optional=True,
         tool=call.tool,
         verifies=f"{task}/{record.attempt}",
     )
     why = f"{task} may have happened"
-    apply_edit(work, constellation, [AddTask(spec=made)], author=ENGINE, reason=why, trigger="verify")
+    apply_edit(work, constellation, [AddTask(spec=verify_spec)], author=ENGINE, reason=why, trigger="verify")
 
 
 def _only_looks(shard: Shard, device: str, tool: str) -> bool:

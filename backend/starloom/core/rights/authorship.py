@@ -20,9 +20,9 @@ from starloom.core.rights.call_effects import (
     wide_trash,
 )
 from starloom.core.rights.edit_scope import same_work, wider_than_approved
-from starloom.core.rights.reserved import edited, is_kept_by_model, persons_words, says
+from starloom.core.rights.reserved import is_kept_by_model, names_any, persons_words, reserved_faults
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.work import Refusal, fault
 from starloom_protocol.records.access import Principal
 from starloom_protocol.records.edits import (
@@ -68,7 +68,7 @@ def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool
     Raises:
         Refusal: with every fault.
     """
-    faults = [*_never(plan.policy, plan.rules, approves=approves, author=author)]
+    faults = [*_policy_faults(plan.policy, plan.rules, approves=approves, author=author)]
     if not controls:
         faults += [
             fault(Code.FORBIDDEN, f"{spec.tool} controls a device, and this author may not", f"tasks.{spec.id}", _FLEET)
@@ -84,11 +84,11 @@ def check_plan(author: str, plan: LoweredPlan, *, approves: bool, controls: bool
     if is_model(author):
         specs = [*plan.specs, *specs_by_rules(plan.rules, plan.specs)]
         faults += [
-            _names_secret(author, f"tasks.{name}") for name in dict.fromkeys(spec.id for spec in specs if spec.secrets)
+            _secret_fault(author, f"tasks.{name}") for name in dict.fromkeys(spec.id for spec in specs if spec.secrets)
         ]
         # A recipe has its sentences from the person who keeps it; its text is not the model's.
         if plan.sentences and plan.recipe is None:
-            faults.append(_says(author, "sentence"))
+            faults.append(_sentence_fault(author, "sentence"))
     if faults:
         raise Refusal(*faults)
 
@@ -99,7 +99,7 @@ def faults_of(
     """Return the faults for which a submission of this plan by this author would be refused, for its preview."""
     try:
         check_plan(author, plan, approves=approves, controls=controls)
-        check_asked(principals, plan.specs)
+        check_questions(principals, plan.specs)
     except Refusal as refusal:
         return refusal.faults
     return []
@@ -111,16 +111,16 @@ def check_recipe(author: str, secrets: Iterable[str], *, unapproved: bool, says:
     Raises:
         Refusal: with every fault.
     """
-    faults = [_names_secret(author, "recipe")] if is_model(author) and any(True for _ in secrets) else []
+    faults = [_secret_fault(author, "recipe")] if is_model(author) and any(True for _ in secrets) else []
     if unapproved and not (approves and not is_model(author)):
         faults.append(_sets_never(author, "recipe"))
     if says and is_model(author):
-        faults.append(_says(author, "recipe"))
+        faults.append(_sentence_fault(author, "recipe"))
     if faults:
         raise Refusal(*faults)
 
 
-def _never(policy: Policy, rules: Iterable[RuleRecord], *, approves: bool, author: str) -> Iterable[Fault]:
+def _policy_faults(policy: Policy, rules: Iterable[RuleRecord], *, approves: bool, author: str) -> Iterable[Fault]:
     if approves and not is_model(author):
         return
     if policy.approval is Approval.NEVER:
@@ -135,12 +135,12 @@ def _sets_never(author: str, place: str) -> Fault:
     return fault(Code.FORBIDDEN, reason, place, _NEVER)
 
 
-def _names_secret(author: str, place: str) -> Fault:
+def _secret_fault(author: str, place: str) -> Fault:
     reason = f"{who(author)} may not name a secret: a model chose these words, and only a person's plan may"
     return fault(Code.FORBIDDEN, reason, place, _SECRET)
 
 
-def _says(author: str, place: str) -> Fault:
+def _sentence_fault(author: str, place: str) -> Fault:
     reason = f"{who(author)} may not say how the answer begins: a model chose these words"
     return fault(Code.FORBIDDEN, reason, place, _SENTENCE)
 
@@ -168,12 +168,12 @@ def check_edit(
     Raises:
         Refusal: with every fault.
     """
-    controlling = [
+    device_faults = [
         fault(Code.FORBIDDEN, f"{name} calls {spec.tool}, and no edit adds or changes that", name, _OWN_PLAN)
         for name, spec in _controlling(constellation, operations)
     ]
-    if controlling:
-        raise Refusal(*controlling)
+    if device_faults:
+        raise Refusal(*device_faults)
     if is_free(author, approves=approves):
         return
     faults = [_sets_never(author, "operations") for one in operations if _weakens(one, author, approves=approves)]
@@ -184,18 +184,18 @@ def check_edit(
         if (old := before.get(name)) is not spec and (old is None or not same_work(old, spec))
     ]
     if is_model(author):
-        faults += [_adds_items(author) for one in operations if isinstance(one, AddItems)]
-        faults += _changes_of_others(constellation, before, operations, author)
-        faults += [_names_secret(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
-        faults += edited(fleet, constellation, before, changed)
-        faults += _chosen(constellation, changed)
+        faults += [_items_fault(author) for one in operations if isinstance(one, AddItems)]
+        faults += _faults_in_plan_of_another(constellation, before, operations, author)
+        faults += [_secret_fault(author, name) for name in _secrets_touched(constellation, before, flows, changed)]
+        faults += reserved_faults(fleet, constellation, before, changed)
+        faults += _choice_faults(constellation, changed)
     if not approves and constellation.head.state is not ConstellationState.AWAITING_APPROVAL:
-        wide = wide_trash(constellation.specs.values(), _still_asked(constellation), guided=is_model(author))
+        wide = wide_trash(constellation.specs.values(), _unanswered_edges(constellation), guided=is_model(author))
         trashing = [wide[spec.id] for spec in changed if spec.id in wide]
-        reasons = [*guarded(fleet, constellation, before), *_asking(fleet, changed), *trashing]
+        reasons = [*guarded_reasons(fleet, constellation, before), *_asking_reasons(fleet, changed), *trashing]
         if is_model(author):
-            known = KnownEffects(fleet)
-            changing = [spec for spec in changed if spec.key is None and known.may_change_files(spec)]
+            known_effects = KnownEffects(fleet)
+            changing = [spec for spec in changed if spec.key is None and known_effects.may_change_files(spec)]
             reasons += [f"{spec.id} may {overwriting_words(spec) or 'change files'}" for spec in changing]
         if constellation.head.policy.approval is Approval.ALWAYS or constellation.head.hold:
             reasons += wider_than_approved(fleet, constellation, before, flows)
@@ -204,11 +204,11 @@ def check_edit(
         raise Refusal(*faults)
 
 
-def _still_asked(constellation: Constellation) -> Iterator[Dependency]:
+def _unanswered_edges(constellation: Constellation) -> Iterator[Dependency]:
     """Yield the dependencies but those on a question that is answered: nobody was asked about a later change."""
     for edge in constellation.deps.values():
-        asked = constellation.specs[edge.source].person is not None
-        if not asked or constellation.record(edge.source).state not in FINAL_TASK_STATES:
+        is_question = constellation.specs[edge.source].person is not None
+        if not is_question or constellation.record(edge.source).state not in FINAL_TASK_STATES:
             yield edge
 
 
@@ -221,18 +221,18 @@ def _controlling(constellation: Constellation, operations: Iterable[EditOperatio
             yield spec.id, spec
 
 
-def check_asked(principals: Mapping[str, Principal], specs: Iterable[TaskSpec]) -> None:
+def check_questions(principals: Mapping[str, Principal], specs: Iterable[TaskSpec]) -> None:
     """Refuse questions to people who are not known here, or whose role does not let them answer.
 
     Raises:
         Refusal: with every fault.
     """
-    faults = list(_unknown(principals, (spec for spec in specs if spec.ask)))
+    faults = list(_answerer_faults(principals, (spec for spec in specs if spec.ask)))
     if faults:
         raise Refusal(*faults)
 
 
-def _unknown(principals: Mapping[str, Principal], asking: Iterable[TaskSpec]) -> Iterator[Fault]:
+def _answerer_faults(principals: Mapping[str, Principal], asking: Iterable[TaskSpec]) -> Iterator[Fault]:
     for spec in asking:
         people = {one.name: one for one in principals.values() if one.kind is PrincipalKind.PERSON}
         able = sorted(name for name, one in people.items() if ROLE_RANK[one.role] >= ROLE_RANK[Role.APPROVER])
@@ -244,7 +244,7 @@ def _unknown(principals: Mapping[str, Principal], asking: Iterable[TaskSpec]) ->
             yield fault(Code.PLAN_INVALID, f"{name} {why}", f"tasks.{spec.id}.ask", hint)
 
 
-def check_addressed(fleet: Fleet, constellation: Constellation, plan: LoweredPlan) -> None:
+def check_questions_of_model(fleet: Fleet, constellation: Constellation, plan: LoweredPlan) -> None:
     """Refuse a model's plan whose question names people whom no person named: it would choose who says yes.
 
     A recipe that a person keeps may name whom it likes; what the model gave as its values may not.
@@ -253,14 +253,14 @@ def check_addressed(fleet: Fleet, constellation: Constellation, plan: LoweredPla
         Refusal: with every fault.
     """
     specs = [*plan.specs, *specs_by_rules(plan.rules, plan.specs)]
-    faults = _chosen(constellation, specs)
+    faults = _choice_faults(constellation, specs)
     if plan.recipe is not None and not is_kept_by_model(fleet, plan.recipe):
-        faults = [one for spec in specs for one in _chosen(constellation, [spec]) if says(plan.params, spec.ask)]
+        faults = _choice_faults(constellation, [spec for spec in specs if names_any(plan.params, spec.ask)])
     if faults:
         raise Refusal(*faults)
 
 
-def _chosen(constellation: Constellation, specs: Iterable[TaskSpec]) -> list[Fault]:
+def _choice_faults(constellation: Constellation, specs: Iterable[TaskSpec]) -> list[Fault]:
     """Return a fault for each person to whom a question goes, and who neither asked for this nor was named for it."""
     words, author = persons_words(constellation), constellation.head.author
     asker = name_of(author) if is_person(author) else ""
@@ -268,31 +268,31 @@ def _chosen(constellation: Constellation, specs: Iterable[TaskSpec]) -> list[Fau
         fault(Code.FORBIDDEN, f"a model may not choose that {name} answers, whom nobody named", spec.id, _ASK)
         for spec in specs
         for name in spec.ask
-        if name != asker and not says(words, [name])
+        if name != asker and not names_any(words, [name])
     ]
 
 
-def is_asked(spec: TaskSpec, author: str) -> bool:
+def may_answer(spec: TaskSpec, author: str) -> bool:
     """Tell whether the word of an author counts for a question: it names nobody, or this very person."""
     return not spec.ask or (is_person(author) and name_of(author) in spec.ask)
 
 
-def check_word(spec: TaskSpec, author: str) -> None:
+def check_answerer(spec: TaskSpec, author: str) -> None:
     """Refuse the word of anyone else about a question that names who answers it.
 
     Raises:
         Refusal: `forbidden`, with the names.
     """
-    if not is_asked(spec, author):
-        raise Refusal(_not_asked(spec, author))
+    if not may_answer(spec, author):
+        raise Refusal(_not_asked_fault(spec, author))
 
 
-def _not_asked(spec: TaskSpec, author: str) -> Fault:
+def _not_asked_fault(spec: TaskSpec, author: str) -> Fault:
     hint = f"Only the answer of {listed(spec.ask)} counts; they, or an owner, change the names by an edit."
     return fault(Code.FORBIDDEN, f"{spec.id} asks {listed(spec.ask)}, not {who(author)}", "", hint)
 
 
-def asked_faults(
+def question_faults(
     constellation: Constellation,
     specs: Mapping[str, TaskSpec | None],
     gates: Mapping[str, Dependency | None],
@@ -311,14 +311,15 @@ def asked_faults(
         if old is not None and old.ask and (new is None or replace(new, changed_in=old.changed_in) != old):
             touched[name] = old
     for key, gate in gates.items():
-        was = constellation.deps.get(key)
-        source = constellation.specs.get(was.source) if was is not None else None
-        if was is None or source is None or not source.ask or (was.target in specs and specs[was.target] is None):
+        edge = constellation.deps.get(key)
+        source = constellation.specs.get(edge.source) if edge is not None else None
+        if edge is None or source is None or not source.ask or (edge.target in specs and specs[edge.target] is None):
             continue
-        if gate is None or replace(gate, changed_in=was.changed_in) != was:
-            touched[was.source] = source
-    faults = [_not_asked(spec, author) for spec in touched.values() if not (owner or is_asked(spec, author))]
-    return faults or list(_unknown(principals, (spec for spec in specs.values() if spec is not None and spec.ask)))
+        if gate is None or replace(gate, changed_in=edge.changed_in) != edge:
+            touched[edge.source] = source
+    faults = [_not_asked_fault(spec, author) for spec in touched.values() if not (owner or may_answer(spec, author))]
+    asking = (spec for spec in specs.values() if spec is not None and spec.ask)
+    return faults or list(_answerer_faults(principals, asking))
 
 
 def _is_for_another(asked_by: str, author: str) -> bool:
@@ -356,10 +357,10 @@ def check_control(
         return
     specs = constellation.specs
     if action == "retry":
-        named = [name for task in tasks if task in specs for name in (task, *constellation.within(task))]
-        again, maybe = redone(constellation, named)
-        specs = {name: specs[name] for name in (*again, *maybe) if specs[name].person is None}
-    reasons = [*guarded(fleet, constellation, specs, over=action in ("retry", "retry_from"))]
+        names = [name for task in tasks if task in specs for name in (task, *constellation.contents_of(task))]
+        certain, maybe = tasks_of_new_round(constellation, names)
+        specs = {name: specs[name] for name in (*certain, *maybe) if specs[name].person is None}
+    reasons = [*guarded_reasons(fleet, constellation, specs, over=action in ("retry", "retry_from"))]
     if reasons:
         raise Refusal(*(fault(Code.FORBIDDEN, reason, "action", _NEEDS) for reason in reasons))
 
@@ -380,7 +381,7 @@ def check_undo(constellation: Constellation, author: str, *, approves: bool) -> 
     raise Refusal(fault(Code.FORBIDDEN, reason, "", hint))
 
 
-def guarded(
+def guarded_reasons(
     fleet: Fleet, constellation: Constellation, specs: Mapping[str, TaskSpec], *, over: bool = False
 ) -> list[str]:
     """Return a reason for each task yet to run about which a person was or will be asked; with `over` past ones too.
@@ -392,33 +393,33 @@ def guarded(
         for name, spec in specs.items()
         if over or name not in constellation.tasks or constellation.tasks[name].state not in FINAL_TASK_STATES
     ]
-    asked = [f"{spec.id} asks a person and is still to come" for spec in coming if spec.person is not None]
-    secret = [f"{spec.id} is given a secret and is still to come" for spec in coming if spec.secrets]
-    return [*asked, *secret, *(f"{reason}, and is still to come" for reason in _asking(fleet, coming))]
+    questions = [f"{spec.id} asks a person and is still to come" for spec in coming if spec.person is not None]
+    secrets = [f"{spec.id} is given a secret and is still to come" for spec in coming if spec.secrets]
+    return [*questions, *secrets, *(f"{reason}, and is still to come" for reason in _asking_reasons(fleet, coming))]
 
 
-def _asking(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
-    known = KnownEffects(fleet)
-    found: list[str] = []
+def _asking_reasons(fleet: Fleet, specs: Iterable[TaskSpec]) -> list[str]:
+    known_effects = KnownEffects(fleet)
+    reasons: list[str] = []
     for spec in specs:
         if (spec.tool is None and spec.goal is None) or spec.key is not None:
             continue
-        turns = known.repeats(spec) if spec.for_each is not None else 0
+        turns = known_effects.repeats(spec) if spec.for_each is not None else 0
         if turns:
-            found.append(f"{spec.id} may call {spec.tool} {turns} times, and it does more than read")
+            reasons.append(f"{spec.id} may call {spec.tool} {turns} times, and it does more than read")
         if spec.any_of:
-            offered = all(known.is_offered(way.tool or "") for way in ways_of(spec))
+            is_offered = all(known_effects.is_offered(way.tool or "") for way in ways_of(spec))
         else:
-            offered = spec.goal is not None or known.is_offered(spec.tool or "")
-        effects = known.of(spec) if offered else EVERY
+            is_offered = spec.goal is not None or known_effects.is_offered(spec.tool or "")
+        effects = known_effects.of(spec) if is_offered else EVERY
         if not effects.isdisjoint(ASKING):
             asking = [effect.value for effect in Effect if effect in effects & ASKING]
             tools = spec.tool or ", ".join(spec.goal.tools if spec.goal is not None else ())
-            found.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
-    return found
+            reasons.append(f"{spec.id} calls {tools}, which may {', '.join(asking)}")
+    return reasons
 
 
-def _changes_of_others(
+def _faults_in_plan_of_another(
     constellation: Constellation, before: Mapping[str, TaskSpec], operations: Iterable[EditOperation], author: str
 ) -> Iterator[Fault]:
     """Yield a fault where an assistant does more to the plan of somebody else than to add tasks at its end."""
@@ -432,7 +433,7 @@ def _changes_of_others(
             yield fault(Code.FORBIDDEN, reason, "operations", "Say to a person what should be changed.")
 
 
-def _adds_items(author: str) -> Fault:
+def _items_fault(author: str) -> Fault:
     reason = f"{who(author)} adds no items to a list: a model chose these values"
     return fault(Code.FORBIDDEN, reason, "operations", "Propose a task of its own, or let a person add them.")
 
@@ -450,8 +451,8 @@ def _secrets_touched(
     changed: Iterable[TaskSpec],
 ) -> list[str]:
     """Return the tasks with secrets that an edit changes or gives other values."""
-    new = [edge for key, edge in constellation.deps.items() if flows.get(key) != edge and edge.gate is Gate.DATA]
-    reached = dict.fromkeys([*(spec.id for spec in changed), *(edge.target for edge in new)])
+    new_edges = [edge for key, edge in constellation.deps.items() if flows.get(key) != edge and edge.gate is Gate.DATA]
+    reached = dict.fromkeys([*(spec.id for spec in changed), *(edge.target for edge in new_edges)])
     ahead = list(reached)
     targets: dict[str, list[str]] = {}
     for edge in constellation.deps.values():
@@ -462,5 +463,5 @@ def _secrets_touched(
             if target not in reached:
                 reached[target] = None
                 ahead.append(target)
-    named = [name for name in reached if name in constellation.specs]
-    return [name for name in named if constellation.specs[name].secrets or (name in before and before[name].secrets)]
+    names = [name for name in reached if name in constellation.specs]
+    return [name for name in names if constellation.specs[name].secrets or (name in before and before[name].secrets)]

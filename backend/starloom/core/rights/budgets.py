@@ -59,8 +59,8 @@ def allow_again(work: Work, constellation: Constellation) -> None:
     head = constellation.head
     if head.budget is None or Attention.BUDGET not in head.attention:
         return
-    more = replace(head, budget=replace(head.budget, times=head.budget.times + 1))
-    work.emit(constellation, EventKind.BUDGET_RAISED, "", [("head", "", more)])
+    new_head = replace(head, budget=replace(head.budget, times=head.budget.times + 1))
+    work.emit(constellation, EventKind.BUDGET_RAISED, "", [("head", "", new_head)])
     unattend(work, constellation, Attention.BUDGET)
 
 
@@ -83,7 +83,7 @@ def on_used(work: Work, item: ModelUsed) -> None:
     days: dict[str, ModelDay] = work.shard.fleet.tables["model_day"]
     name = f"{constellation.head.id}/{job.id}/{number}"
     others = [one for day in days.values() for one in day.held if one.call != name]
-    held = [one for one in others if one.until_ms > work.at_ms]
+    holds = [one for one in others if one.until_ms > work.at_ms]
     # Nobody will report what these have cost, as where their worker died or their request was cancelled.
     unreported = [one for one in others if one.until_ms <= work.at_ms]
     today = days.get(str(work.at_ms // DAY_MS)) or ModelDay(day=work.at_ms // DAY_MS)
@@ -93,24 +93,24 @@ def on_used(work: Work, item: ModelUsed) -> None:
         tokens=today.tokens + sum(one.tokens for one in unreported) // UNREPORTED_PART,
     )
     if item.budget is not None:
-        if waits_ms := _waits_ms(work, constellation, item.budget, today, held):
+        if waits_ms := _waits_ms(work, constellation, item.budget, today, holds):
             work.ignore("a call of a model waits for the cost of others")
             work.answer({"wait_ms": waits_ms})
             return
         until_ms = work.at_ms + item.takes_ms
-        held.append(ModelHold(call=name, micros=item.micros_most, tokens=item.tokens_most, until_ms=until_ms))
+        holds.append(ModelHold(call=name, micros=item.micros_most, tokens=item.tokens_most, until_ms=until_ms))
     used = replace(job, calls=job.calls + item.calls, tokens=job.tokens + item.tokens, micros=job.micros + item.micros)
     puts: list[Put] = [("job", job.id, used)]
     if item.call is not None:
-        called = replace(item.call, job=job.id, number=number)
-        puts.append(("call", f"{job.id}/{number}", called))
+        call_record = replace(item.call, job=job.id, number=number)
+        puts.append(("call", f"{job.id}/{number}", call_record))
     work.emit(constellation, EventKind.MODEL_USED, job.id, puts)
     stop(work, constellation)
-    _count_today(work, item, today, held)
+    _count_today(work, item, today, holds)
     work.answer({"call": number, "counted": True})
 
 
-def _count_today(work: Work, item: ModelUsed, today: ModelDay, held: list[ModelHold]) -> None:
+def _count_today(work: Work, item: ModelUsed, today: ModelDay, holds: list[ModelHold]) -> None:
     """Count a use for its day, which takes the calls under way from the days before."""
     fleet = work.shard.fleet
     days: dict[str, ModelDay] = fleet.tables["model_day"]
@@ -118,21 +118,21 @@ def _count_today(work: Work, item: ModelUsed, today: ModelDay, held: list[ModelH
     counted = replace(
         today,
         calls=today.calls + item.calls,
-        held=held,
+        held=holds,
         micros=today.micros + item.micros,
         tokens=today.tokens + item.tokens,
     )
-    old: list[Put] = [("model_day", key, None) for key, kept in days.items() if kept.day <= day - DAYS_KEPT]
+    old: list[Put] = [("model_day", key, None) for key, row in days.items() if row.day <= day - DAYS_KEPT]
     bare: list[Put] = [
-        ("model_day", key, replace(kept, held=[]))
-        for key, kept in days.items()
-        if kept.held and day - DAYS_KEPT < kept.day != day
+        ("model_day", key, replace(row, held=[]))
+        for key, row in days.items()
+        if row.holds and day - DAYS_KEPT < row.day != day
     ]
     work.emit(fleet, EventKind.MODEL_USED, str(day), [*old, *bare, ("model_day", str(day), counted)])
 
 
 def _waits_ms(
-    work: Work, constellation: Constellation, budget: ModelBudget, today: ModelDay, held: list[ModelHold]
+    work: Work, constellation: Constellation, budget: ModelBudget, today: ModelDay, holds: list[ModelHold]
 ) -> int:
     """Return how long a call waits for the cost of those under way, 0 if it may be made.
 
@@ -144,29 +144,29 @@ def _waits_ms(
     why = _overspent(constellation, budget, today, [])
     if why:
         raise Refusal(fault(Code.MODEL_BUDGET, f"the model's budget is used up: {why}", "model"))
-    if not held or not _overspent(constellation, budget, today, held):
+    if not holds or not _overspent(constellation, budget, today, holds):
         return 0
-    return min(one.until_ms for one in held) - work.at_ms
+    return min(one.until_ms for one in holds) - work.at_ms
 
 
-def _overspent(constellation: Constellation, budget: ModelBudget, today: ModelDay, held: Sequence[ModelHold]) -> str:
+def _overspent(constellation: Constellation, budget: ModelBudget, today: ModelDay, holds: Sequence[ModelHold]) -> str:
     """Return the budget of the model that is used up once the calls under way are paid for; empty if none is."""
-    jobs, own = constellation.jobs.values(), constellation.head.budget
-    here = [one for one in held if one.call.startswith(f"{constellation.head.id}/")]
+    jobs, own_budget = constellation.jobs.values(), constellation.head.budget
+    here = [one for one in holds if one.call.startswith(f"{constellation.head.id}/")]
     calls = sum(job.calls for job in jobs)
     if calls >= CALLS_PER_CONSTELLATION:
         return f"this constellation has asked the model {calls} times"
     tokens = sum(job.tokens for job in jobs) + sum(one.tokens for one in here)
     if tokens >= budget.tokens_per_constellation:
         return f"this constellation has used {tokens} of {budget.tokens_per_constellation} tokens"
-    most = own.micros * own.times if own is not None else 0
+    most = own_budget.micros * own_budget.times if own_budget is not None else 0
     micros = sum(job.micros for job in jobs) + sum(one.micros for one in here)
     if most and micros >= most:
         return f"this constellation has used {micros / _MICROS:.2f} of its {most / _MICROS:.2f} dollars"
-    tokens = today.tokens + sum(one.tokens for one in held)
+    tokens = today.tokens + sum(one.tokens for one in holds)
     if tokens >= budget.tokens_per_day:
         return f"{tokens} of {budget.tokens_per_day} tokens are used today"
-    micros, day_most = today.micros + sum(one.micros for one in held), budget.micros_per_day
+    micros, day_most = today.micros + sum(one.micros for one in holds), budget.micros_per_day
     if day_most is not None and micros >= day_most:
         return f"{micros / _MICROS:.2f} of {day_most / _MICROS:.2f} dollars are used today"
     return ""

@@ -92,9 +92,9 @@ def offers_in(fleet: Fleet) -> Offers:
     """Return the look-up of offers over all devices of a fleet, equal ones once; the hub's own tools are its alone."""
 
     def of(tool: str) -> list[ToolOffer]:
-        own = HUB_TOOLS.get(tool)
-        if own is not None:
-            return [own]
+        own_tool = HUB_TOOLS.get(tool)
+        if own_tool is not None:
+            return [own_tool]
         return [tools[tool] for tools in fleet.tool_sets.different() if tool in tools]
 
     return of
@@ -143,15 +143,15 @@ class KnownEffects:
             offers = list(self._offers(tool))
             whole = frozenset(effect for offer in offers for effect in offer.effects)
             self._by_tool[tool] = None if any(offer.effects_by for offer in offers) else whole
-        known = self._by_tool[tool]
+        effects = self._by_tool[tool]
         if spec.goal is not None:
             return effects_of_task(spec, self._offers)
-        if known is not None and not adds(spec):
-            return known
-        own = () if adds(spec) else tuple(self._runs_on(spec))
-        if own:
-            there = (self._fleet.tools[device][tool] for device in own)
-            return frozenset[Effect]().union(*(effects_of_call(offer, spec, self._offers) for offer in there))
+        if effects is not None and not adds(spec):
+            return effects
+        devices = () if adds(spec) else tuple(self._runs_on(spec))
+        if devices:
+            on_devices = (self._fleet.tools[device][tool] for device in devices)
+            return frozenset[Effect]().union(*(effects_of_call(offer, spec, self._offers) for offer in on_devices))
         return effects_of_task(spec, self._offers)
 
 
@@ -163,26 +163,26 @@ def repeats_effects(spec: TaskSpec, offers: Offers) -> int:
     repeat = spec.for_each.repeat if spec.for_each is not None else None
     if repeat is None or spec.tool is None:
         return 0
-    offered = list(offers(spec.tool))
-    reads = bool(offered) and all(offer.repeatability is Repeatability.PURE for offer in offered)
+    tool_offers = list(offers(spec.tool))
+    reads = bool(tool_offers) and all(offer.repeatability is Repeatability.PURE for offer in tool_offers)
     return 0 if reads and not adds(spec) else repeat.most
 
 
 def effects_of_call(offer: ToolOffer, spec: TaskSpec, others: Offers) -> frozenset[Effect]:
     """Return the effects of a task whose tool has this offer; `others` finds those of the other tools it names."""
-    found = _narrowed(offer, spec.args, {item.name for item in spec.inputs})
+    effects = _effects_with_args(offer, spec.args, {item.name for item in spec.inputs})
     if not adds(spec):
-        return found
-    return found | _added(spec, others)
+        return effects
+    return effects | _added_effects(spec, others)
 
 
 def effects_of_task(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
     """Return the effects of a task over all devices that offer its tool; a tool that no device offers has none."""
     if spec.goal is not None:
-        named = [frozenset(offer.effects) for tool in spec.goal.tools for offer in offers(tool)]
-        return frozenset({Effect.READ}).union(*named)
-    known = [effects_of_call(offer, spec, offers) for offer in offers(spec.tool or "")]
-    return frozenset[Effect]().union(*known, _added(spec, offers) if adds(spec) else ())
+        effects = [frozenset(offer.effects) for tool in spec.goal.tools for offer in offers(tool)]
+        return frozenset({Effect.READ}).union(*effects)
+    effects_by_offer = [effects_of_call(offer, spec, offers) for offer in offers(spec.tool or "")]
+    return frozenset[Effect]().union(*effects_by_offer, _added_effects(spec, offers) if adds(spec) else ())
 
 
 def adds(spec: TaskSpec) -> bool:
@@ -197,10 +197,10 @@ def ways_of(spec: TaskSpec) -> list[TaskSpec]:
     """
     if not spec.any_of:
         return [spec]
-    own = replace(spec, any_of=[])
+    own_call = replace(spec, any_of=[])
     return [
-        own,
-        *(replace(own, args=call.args, device=call.device, secrets=[], tool=call.tool) for call in spec.any_of),
+        own_call,
+        *(replace(own_call, args=call.args, device=call.device, secrets=[], tool=call.tool) for call in spec.any_of),
     ]
 
 
@@ -240,82 +240,84 @@ def places_of(offer: ToolOffer, spec: TaskSpec) -> frozenset[str]:
 
     A place that another task's result decides is named by that result, since it is not known yet.
     """
-    found = {item.to for item in spec.files_out}
+    places = {item.to for item in spec.files_out}
     late = {item.name: f"{item.source}{item.output}" for item in spec.inputs}
-    if _narrowed(offer, spec.args, late.keys()) & CHANGING:
+    if _effects_with_args(offer, spec.args, late.keys()) & CHANGING:
         args = parse(spec.args)
-        found.update(place for name, value in args.items() if name in PLACES for place in _words(value))
-        found.update(f"the result of {source}" for name, source in late.items() if name in PLACES)
+        places.update(place for name, value in args.items() if name in PLACES for place in _place_texts(value))
+        places.update(f"the result of {source}" for name, source in late.items() if name in PLACES)
     if spec.undo is not None:
         args = parse(spec.undo.args)
-        found.update(place for name, value in args.items() if name in PLACES for place in _words(value))
-    return frozenset(found)
+        places.update(place for name, value in args.items() if name in PLACES for place in _place_texts(value))
+    return frozenset(places)
 
 
 def specs_by_rules(rules: Iterable[RuleRecord], specs: Iterable[TaskSpec]) -> list[TaskSpec]:
     """Return the tasks that rules may add, and those of `specs` as rules may change their work."""
-    found: list[TaskSpec] = []
+    specs_of_rules: list[TaskSpec] = []
     by_id: dict[str, TaskSpec] = {}
     for rule in rules:
         for operation in parse(rule.operations):
-            given = operation.get("spec") or operation.get("changes") or {}
-            if not any(given.get(name) for name in _DECIDING):
+            change = operation.get("spec") or operation.get("changes") or {}
+            if not any(change.get(name) for name in _DECIDING):
                 continue
             by_id = by_id or {spec.id: spec for spec in specs}
-            name = str(given.get("id") or operation.get("id"))
-            started = by_id.get(name) if "changes" in operation else None
-            made = _with(started or TaskSpec(changed_in=0, id=name), given)
-            if made.tool:
-                found.append(made)
-    return found
+            name = str(change.get("id") or operation.get("id"))
+            old_spec = by_id.get(name) if "changes" in operation else None
+            new_spec = _with(old_spec or TaskSpec(changed_in=0, id=name), change)
+            if new_spec.tool:
+                specs_of_rules.append(new_spec)
+    return specs_of_rules
 
 
-def _with(spec: TaskSpec, given: Mapping[str, Any]) -> TaskSpec:
+def _with(spec: TaskSpec, change: Mapping[str, Any]) -> TaskSpec:
     """Return a task with the work that a rule gives it; values that only the firing decides count as any value."""
     fields: dict[str, Any] = {}
     for name, kind in _DECIDING.items():
-        if name in given:
+        if name in change:
             try:
-                fields[name] = msgspec.convert(given[name], kind)
+                fields[name] = msgspec.convert(change[name], kind)
             except msgspec.ValidationError:
                 fields |= {"args": "{}"} if name == "args" else {"undo": UndoCall(tool="")}
-    if "device" in given:
-        fields["device"] = _selector(given["device"])
+    if "device" in change:
+        fields["device"] = _selector(change["device"])
     return replace(spec, **fields)
 
 
-def _selector(given: Any) -> Selector | None:
+def _selector(value: Any) -> Selector | None:
     """Return the devices that a rule names; any device where only the firing decides."""
     try:
-        return msgspec.convert(given, Selector | None)
+        return msgspec.convert(value, Selector | None)
     except msgspec.ValidationError:
         return None
 
 
-def _words(value: Any) -> Iterable[str]:
+def _place_texts(value: Any) -> Iterable[str]:
     if isinstance(value, list):
-        return [place for item in value for place in _words(item)]
+        return [place for item in value for place in _place_texts(item)]
     return [value if isinstance(value, str) else canonical(value)]
 
 
-def _added(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
-    found: frozenset[Effect] = frozenset({Effect.WRITE}) if spec.files_out else frozenset()
+def _added_effects(spec: TaskSpec, offers: Offers) -> frozenset[Effect]:
+    effects: frozenset[Effect] = frozenset({Effect.WRITE}) if spec.files_out else frozenset()
     for call in (spec.undo, spec.verify):
         if call is not None:
-            found |= _named(call, offers)
+            effects |= _call_effects(call, offers)
     for other in spec.any_of:
-        found |= _named(other, offers, {item.name for item in spec.inputs})
-    return found
+        effects |= _call_effects(other, offers, {item.name for item in spec.inputs})
+    return effects
 
 
-def _named(call: UndoCall | VerifyCall | OtherCall, offers: Offers, inputs: Iterable[str] = ()) -> frozenset[Effect]:
+def _call_effects(
+    call: UndoCall | VerifyCall | OtherCall, offers: Offers, inputs: Iterable[str] = ()
+) -> frozenset[Effect]:
     """Return the effects of a call that a task names; all effects for a tool that no device offers."""
     late = call.outputs.keys() if isinstance(call, UndoCall) else inputs
-    known = [_narrowed(offer, call.args, late) for offer in offers(call.tool)]
-    return frozenset[Effect]().union(*known) if known else EVERY
+    effects = [_effects_with_args(offer, call.args, late) for offer in offers(call.tool)]
+    return frozenset[Effect]().union(*effects) if effects else EVERY
 
 
-def _narrowed(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Effect]:
+def _effects_with_args(offer: ToolOffer, text: str, late: Iterable[str]) -> frozenset[Effect]:
     """Return a tool's effects with these arguments; all of them if the deciding argument is not known yet.
 
     A list decides alone: what else a call gives a program, such as its input or its folder, may do anything.
@@ -341,11 +343,11 @@ def wide_trash(
     `guided`: a model chose the words, so a single file counts, and one that is moved away counts as well.
     """
     most, leaving = (0, _LEAVING) if guided else (NAMED_FILES_MOST, _TRASHING)
-    listed = list(specs)
+    tasks = list(specs)
     # An edit is held against each task of its plan, so a task that trashes nothing costs no call here.
     calls = [
         spec
-        for spec in listed
+        for spec in tasks
         if spec.key is None
         and (
             spec.tool in leaving
@@ -356,26 +358,26 @@ def wide_trash(
     ]
     if not calls:
         return {}
-    by_id = {spec.id: spec for spec in reversed(listed)}
-    before: dict[str, list[Dependency]] = {}
+    by_id = {spec.id: spec for spec in reversed(tasks)}
+    incoming: dict[str, list[Dependency]] = {}
     for edge in dependencies:
-        before.setdefault(edge.target, []).append(edge)
-    found: dict[str, str] = {}
-    named: dict[str, int] = {}
+        incoming.setdefault(edge.target, []).append(edge)
+    reasons: dict[str, str] = {}
+    counts: dict[str, int] = {}
     for spec in calls:
-        reason = _why_wide(spec, by_id, before, most) or _why_undo_is_wide(spec, most)
+        reason = _why_wide(spec, by_id, incoming, most) or _why_undo_is_wide(spec, most)
         if guided and not reason and any(way.tool == MOVE for way in ways_of(spec)):
             reason = f"{spec.id} moves a file or folder away"
         if reason:
-            found.setdefault(spec.id, reason)
+            reasons.setdefault(spec.id, reason)
         paths = max((len(_trashed_paths(way.args)) for way in ways_of(spec) if way.tool == TRASH), default=0)
-        named[spec.id] = max(paths, named.get(spec.id, 0))
-    together = sum(named.values())
+        counts[spec.id] = max(paths, counts.get(spec.id, 0))
+    together = sum(counts.values())
     if together > most:
-        for task, paths in named.items():
+        for task, paths in counts.items():
             if paths:
-                found.setdefault(task, f"{task} and other tasks put {together} files into the trash")
-    return found
+                reasons.setdefault(task, f"{task} and other tasks put {together} files into the trash")
+    return reasons
 
 
 UNSEEN_TRASH = "move files that are not known yet to the trash"
@@ -396,8 +398,8 @@ def _leaving_words(spec: TaskSpec) -> str:
     if spec.tool == MOVE and not adds(spec):
         args = parse(spec.args)
         paths = _trashed_paths(spec.args) or [args.get("path")]
-        known = [quoted(_short(path)) for path in paths if isinstance(path, str) and path]
-        source = few(known, _WORDS_MOST) if known else "a place not known yet"
+        named = [quoted(_short(path)) for path in paths if isinstance(path, str) and path]
+        source = few(named, _WORDS_MOST) if named else "a place not known yet"
         to = quoted(_short(args["to"])) if isinstance(args.get("to"), str) else "a place not known yet"
         return f"move {'files that are not known yet' if _takes_paths(spec) else source} to {to}"
     if spec.tool not in _TRASHING:
@@ -428,23 +430,23 @@ def taking_away(
 
     A call counts that may put files into the trash or overwrite them, and each of the tasks `destroying`.
     """
-    after: dict[str, list[Dependency]] = {}
+    outgoing: dict[str, list[Dependency]] = {}
     for edge in dependencies:
-        after.setdefault(edge.source, []).append(edge)
+        outgoing.setdefault(edge.source, []).append(edge)
     choices = specs[question].choices if question in specs else []
-    taking = [one.value for one in choices if _takes_away(_run_after(one, question, after), specs, destroying)]
+    taking = [one.value for one in choices if _takes_away(_run_after(one, question, outgoing), specs, destroying)]
     return taking if len(taking) < len(choices) else []
 
 
-def _run_after(choice: Choice, question: str, after: Mapping[str, Sequence[Dependency]]) -> set[str]:
+def _run_after(choice: Choice, question: str, outgoing: Mapping[str, Sequence[Dependency]]) -> set[str]:
     """Return the tasks that may run after an answer."""
-    found = {edge.target for edge in after.get(question, ()) if _lets_on(edge, choice)}
-    ahead = list(found)
+    targets = {edge.target for edge in outgoing.get(question, ()) if _lets_on(edge, choice)}
+    ahead = list(targets)
     while ahead:
-        new = {edge.target for edge in after.get(ahead.pop(), ())} - found
-        found |= new
+        new = {edge.target for edge in outgoing.get(ahead.pop(), ())} - targets
+        targets |= new
         ahead += new
-    return found
+    return targets
 
 
 def _lets_on(edge: Dependency, choice: Choice) -> bool:
@@ -459,10 +461,10 @@ def _lets_on(edge: Dependency, choice: Choice) -> bool:
 
 
 def _takes_away(tasks: Iterable[str], specs: Mapping[str, TaskSpec], destroying: Container[str]) -> bool:
-    known = [specs[task] for task in tasks if task in specs]
+    known_specs = [specs[task] for task in tasks if task in specs]
     return any(
         spec.id in destroying or overwriting_words(spec) or any(way.tool in _TRASHING for way in ways_of(spec))
-        for spec in known
+        for spec in known_specs
     )
 
 
@@ -482,7 +484,7 @@ def overwriting_words(spec: TaskSpec) -> str:
 
 def stays_words(specs: Iterable[TaskSpec], offers: Offers) -> str:
     """Return, in words, which calls write files in a way that no undo takes back; empty if there is none."""
-    found = [
+    tasks = [
         spec.id
         for spec in specs
         if spec.key is None
@@ -494,16 +496,16 @@ def stays_words(specs: Iterable[TaskSpec], offers: Offers) -> str:
             )
         )
     ]
-    return f"An undo will not take back the files of {few(found, _WORDS_MOST)}." if found else ""
+    return f"An undo will not take back the files of {few(tasks, _WORDS_MOST)}." if tasks else ""
 
 
 def _written_place(args: str) -> str:
-    found = parse(args)
-    return next((place for name in ("to", "under", "path") if isinstance(place := found.get(name), str)), "")
+    values = parse(args)
+    return next((place for name in ("to", "under", "path") if isinstance(place := values.get(name), str)), "")
 
 
 def _why_wide(
-    spec: TaskSpec, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]], most: int
+    spec: TaskSpec, specs: Mapping[str, TaskSpec], incoming: Mapping[str, Sequence[Dependency]], most: int
 ) -> str:
     if spec.goal is not None:
         return f"{spec.id} may put into the trash what a model names"
@@ -513,9 +515,9 @@ def _why_wide(
         return f"{spec.id} may {_rotated_words(rotating.args)}"
     if not any(way.tool == TRASH for way in ways):
         return ""
-    named = list_of(spec, specs)
-    if _takes_paths(spec) or named is not None:
-        shown = named is not None and is_shown_before(spec.id, named, specs, before)
+    files = list_of(spec, specs)
+    if _takes_paths(spec) or files is not None:
+        shown = files is not None and is_shown_before(spec.id, files, specs, incoming)
         return "" if shown else f"{spec.id} puts files into the trash that the results of other tasks name"
     whys = (_why_args_are_wide(spec.id, way.args, most) for way in ways if way.tool == TRASH)
     return next((why for why in whys if why), "")
@@ -555,9 +557,9 @@ def _takes_paths(spec: TaskSpec) -> bool:
 
 def list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Shows | None:
     """Return the part of a result that names the files of a call to the trash; None if its own arguments name them."""
-    taken = next((item for item in spec.inputs if item.name == _PATHS), None)
-    if taken is not None:
-        return None if taken.topic else Shows(output=taken.output, source=taken.source)
+    of_paths = next((item for item in spec.inputs if item.name == _PATHS), None)
+    if of_paths is not None:
+        return None if of_paths.topic else Shows(output=of_paths.output, source=of_paths.source)
     each = specs.get(spec.family or spec.id, spec).for_each if spec.for_each is not None else None
     if each is None or each.source is None or each.devices is not None:
         return None
@@ -565,7 +567,7 @@ def list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Shows | None:
 
 
 def is_shown_before(
-    task: str, files: Shows, specs: Mapping[str, TaskSpec], before: Mapping[str, Sequence[Dependency]]
+    task: str, files: Shows, specs: Mapping[str, TaskSpec], incoming: Mapping[str, Sequence[Dependency]]
 ) -> bool:
     """Tell whether a person sees the files of a task, or what is made of them, and can keep it from running.
 
@@ -573,25 +575,25 @@ def is_shown_before(
     """
     ahead, seen = [task], {task}
     while ahead:
-        for edge in before.get(ahead.pop(), ()):
+        for edge in incoming.get(ahead.pop(), ()):
             if edge.source in seen or edge.optional or edge.topic or edge.gate not in _HOLDING_BACK:
                 continue
             source = specs.get(edge.source)
             shown = source.shows if source is not None and _can_be_refused(source, edge) else None
-            if shown is not None and _is_made_of(shown.source, files.source, before):
+            if shown is not None and _is_made_of(shown.source, files.source, incoming):
                 return True
             seen.add(edge.source)
             ahead.append(edge.source)
     return False
 
 
-def _is_made_of(part: str, source: str, before: Mapping[str, Sequence[Dependency]]) -> bool:
+def _is_made_of(part: str, source: str, incoming: Mapping[str, Sequence[Dependency]]) -> bool:
     """Tell whether a result is that of a task, or has values of it."""
     ahead, seen = [part], {part}
     while ahead and source not in seen:
-        known = [edge.source for edge in before.get(ahead.pop(), ()) if edge.gate is Gate.DATA]
-        ahead += [name for name in known if name not in seen]
-        seen.update(known)
+        sources = [edge.source for edge in incoming.get(ahead.pop(), ()) if edge.gate is Gate.DATA]
+        ahead += [name for name in sources if name not in seen]
+        seen.update(sources)
     return source in seen
 
 

@@ -28,20 +28,20 @@ FIRST: Final = "approve-plan"
 
 def is_unapproved(constellation: Constellation) -> bool:
     """Tell whether a plan was asked about and nobody has allowed it."""
-    asked = constellation.questions.values() if FIRST in constellation.questions else ()
-    return bool(asked) and not any(one.kind == APPROVAL and one.answer in (ALLOW, ALWAYS) for one in asked)
+    questions = constellation.questions.values() if FIRST in constellation.questions else ()
+    return bool(questions) and not any(one.kind == APPROVAL and one.answer in (ALLOW, ALWAYS) for one in questions)
 
 
 def consent_to(
     fleet: Fleet, specs: Iterable[TaskSpec], effects: Sequence[Effect], *, plan_hash: str, by: str, at_ms: int
 ) -> Consent:
     """Return the consent to a plan with its reach over the present fleet."""
-    known = list(specs)
-    by_id = {spec.id: spec for spec in known}
+    tasks = list(specs)
+    by_id = {spec.id: spec for spec in tasks}
     devices: dict[str, None] = {}
     grants: dict[str, None] = {}
-    touched: set[str] = set()
-    for way in (way for spec in known for way in ways_of(spec)):
+    affected: set[str] = set()
+    for way in (way for spec in tasks for way in ways_of(spec)):
         if way.tool is None or way.key is not None:
             continue
         for device in may_run_on(fleet, way, by_id):
@@ -50,11 +50,11 @@ def consent_to(
             if tool.grant is not None:
                 grants[tool.grant] = None
             if tool.effects or tool.grant is not None or tool.repeatability is not Repeatability.PURE:
-                touched.add(device)
+                affected.add(device)
     return Consent(
         at_ms=at_ms,
         by=by,
-        computing=sorted(devices.keys() - touched),
+        computing=sorted(devices.keys() - affected),
         devices=sorted(devices),
         effects=sorted(effects),
         grants=sorted(grants),
@@ -64,7 +64,7 @@ def consent_to(
 
 def may_run_on(fleet: Fleet, spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> list[str]:
     """Return the devices, connected or not, to which a call of a plan could be given."""
-    return within(fleet, spec.tool or "", selector_of(spec, specs))
+    return devices_for_tool(fleet, spec.tool or "", selector_of(spec, specs))
 
 
 def selector_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
@@ -78,7 +78,7 @@ def selector_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Selector:
     return ANY
 
 
-def within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
+def devices_for_tool(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
     """Return the devices, connected or not, that could be given this work, by the preference of placement."""
     devices = [
         device
@@ -93,14 +93,14 @@ def within(fleet: Fleet, tool: str, selector: Selector) -> list[str]:
 
 def named_devices(fleet: Fleet, specs: Iterable[TaskSpec]) -> dict[str, str]:
     """Return the ids of the devices that a plan names, by name; names that no device has are left out."""
-    known = list(specs)
-    by_id = {spec.id: spec for spec in known}
-    ways = (way for spec in known for way in ways_of(spec))
-    found = (one for way in ways for one in _named(fleet, selector_of(way, by_id)))
-    return {name: device.id for name, device in found}
+    tasks = list(specs)
+    by_id = {spec.id: spec for spec in tasks}
+    ways = (way for spec in tasks for way in ways_of(spec))
+    devices = (one for way in ways for one in _devices_by_name(fleet, selector_of(way, by_id)))
+    return {name: device.id for name, device in devices}
 
 
-def _named(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
+def _devices_by_name(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
     device = fleet.named(selector.name) if selector.name is not None else None
     if selector.name is not None and device is not None:
         yield selector.name, device
@@ -108,37 +108,37 @@ def _named(fleet: Fleet, selector: Selector) -> Iterator[tuple[str, Device]]:
     if by_id is not None:
         yield by_id.name, by_id
     for part in selector.any:
-        yield from _named(fleet, part)
+        yield from _devices_by_name(fleet, part)
 
 
 def moved_names(bound: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     """Return, in words, the names that mean other devices than those to which a schedule is bound."""
     names = sorted(name for name, device in now.items() if bound.get(name, device) != device)
-    return [_another(names)] if names else []
+    return [_another_device_words(names)] if names else []
 
 
-def _another(names: Sequence[str]) -> str:
+def _another_device_words(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"the name {names[0]} now belongs to another device than the one that was approved"
     return f"the names {listed(names)} now belong to other devices than those that were approved"
 
 
-def beyond(given: Consent, now: Consent, fleet: Fleet) -> list[str]:
+def beyond(consent: Consent, now: Consent, fleet: Fleet) -> list[str]:
     """Return, in words, the ways in which `now` goes beyond a consent; empty if it covers everything."""
     wider: list[str] = []
-    if now.hash != given.hash:
+    if now.hash != consent.hash:
         wider.append("the plan has changed")
-    devices = [device for device in now.devices if device not in given.devices]
+    devices = [device for device in now.devices if device not in consent.devices]
     names = [fleet.devices[device].name if device in fleet.devices else device for device in devices]
-    approved = {fleet.devices[device].name for device in given.devices if device in fleet.devices}
+    approved = {fleet.devices[device].name for device in consent.devices if device in fleet.devices}
     if others := [name for name in names if name in approved]:
-        wider.append(_another(others))
+        wider.append(_another_device_words(others))
     if new := [name for name in names if name not in approved]:
         wider.append(f"it may now use {', '.join(new)}")
-    grants = [grant for grant in now.grants if grant not in given.grants]
+    grants = [grant for grant in now.grants if grant not in consent.grants]
     if grants:
         wider.append(f"it now needs {', '.join(grants)}")
-    effects = [effect for effect in now.effects if effect not in given.effects]
+    effects = [effect for effect in now.effects if effect not in consent.effects]
     if effects:
         wider.append(f"it may now {', '.join(effects)}")
     return wider

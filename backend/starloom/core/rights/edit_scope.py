@@ -29,7 +29,7 @@ from starloom.core.rights.call_effects import (
     ways_of,
     work_of,
 )
-from starloom.core.rights.consent import may_run_on, selector_of, within
+from starloom.core.rights.consent import devices_for_tool, may_run_on, selector_of
 from starloom.core.rights.envelope import devices_of
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY
@@ -66,7 +66,7 @@ def wider_than_approved(
     `binds`: an approval binds the devices of a call, so no changed call that needs one follows labels of its own.
     """
     approved = constellation.approved
-    was, now = Scope(fleet, before, approved), Scope(fleet, constellation.specs, approved)
+    old_scope, new_scope = Scope(fleet, before, approved), Scope(fleet, constellation.specs, approved)
     changed: dict[str, TaskSpec] = {}
     for name, spec in constellation.specs.items():
         old = before.get(name)
@@ -74,20 +74,20 @@ def wider_than_approved(
             changed[name] = spec
     wider: list[str] = []
     if changed:
-        allowed = was.power()
+        powers = old_scope.power()
         calls = {work_of(way) for spec in before.values() if not spec.look for way in ways_of(spec)}
         for spec in changed.values():
             for way in ways_of(spec):
-                wider += _beyond(now, way, allowed, calls, binds=binds)
-    new = [
+                wider += _beyond(new_scope, way, powers, calls, binds=binds)
+    new_edges = [
         edge
         for key, edge in constellation.deps.items()
         if edge.gate is Gate.DATA and (key not in flows or edge.target in changed or edge.source in changed)
     ]
-    pairs = was.device_pairs(flows.values()) if new else set()
-    for edge in new:
-        beyond = sorted(now.device_pairs([edge]) - pairs)
-        wider += [f"values would go from {fleet.name_of(a)} to {fleet.name_of(b)}" for a, b in beyond if a != b]
+    pairs = old_scope.device_pairs(flows.values()) if new_edges else set()
+    for edge in new_edges:
+        new_pairs = sorted(new_scope.device_pairs([edge]) - pairs)
+        wider += [f"values would go from {fleet.name_of(a)} to {fleet.name_of(b)}" for a, b in new_pairs if a != b]
     return list(dict.fromkeys(wider))
 
 
@@ -118,7 +118,7 @@ class Scope:
 
     def power(self) -> dict[str, _Power]:
         """Return the power of the plan on each device."""
-        found: dict[str, _Power] = {}
+        powers: dict[str, _Power] = {}
         seen: set[tuple[Any, ...]] = set()
         for spec in self._specs.values():
             if spec.tool is None or spec.key is not None or spec.look:
@@ -131,12 +131,12 @@ class Scope:
                 seen.add(deciding)
                 for device in self._where[place]:
                     power = _power_on(self.fleet, device, way)
-                    found[device] = found[device] | power if device in found else power
-        return found
+                    powers[device] = powers[device] | power if device in powers else power
+        return powers
 
     def device_pairs(self, edges: Iterable[Dependency]) -> set[tuple[str, str]]:
         """Return every pair of devices between which values may pass along edges of the plan."""
-        found: set[tuple[str, str]] = set()
+        pairs: set[tuple[str, str]] = set()
         seen: set[tuple[tuple[str, ...], tuple[str, ...]]] = set()
         for edge in edges:
             if edge.gate is not Gate.DATA:
@@ -144,16 +144,16 @@ class Scope:
             ends = self._reach(edge.source), self._reach(edge.target)
             if ends not in seen:
                 seen.add(ends)
-                found.update(product(*ends))
-        return found
+                pairs.update(product(*ends))
+        return pairs
 
     def _place(self, way: TaskSpec) -> tuple[str, bytes]:
         selector = selector_of(way, self._specs)
         place = way.tool or "", b"" if selector is ANY else _encode(selector)
         if place not in self._where:
-            found = within(self.fleet, place[0], selector)
-            bound = self._approved.get((place[0], encode_entity(selector)))
-            self._where[place] = tuple(found if bound is None else (device for device in found if device in bound))
+            devices = devices_for_tool(self.fleet, place[0], selector)
+            approved = self._approved.get((place[0], encode_entity(selector)))
+            self._where[place] = tuple(one for one in devices if approved is None or one in approved)
         return place
 
     def is_bound(self, way: TaskSpec) -> bool:
@@ -175,12 +175,12 @@ class Scope:
         """Return the devices to which values of a task may go."""
         if task not in self._reached:
             spec = self._specs.get(task)
-            found: Iterable[str] = ()
+            devices: Iterable[str] = ()
             if spec is not None and spec.goal is not None:
-                found = devices_of(self.fleet, spec)
+                devices = devices_of(self.fleet, spec)
             elif spec is not None and spec.tool:
-                found = dict.fromkeys(device for way in ways_of(spec) for device in self.devices(way))
-            self._reached[task] = tuple(found)
+                devices = dict.fromkeys(device for way in ways_of(spec) for device in self.devices(way))
+            self._reached[task] = tuple(devices)
         return self._reached[task]
 
 
@@ -190,7 +190,7 @@ def same_work(old: TaskSpec, new: TaskSpec) -> bool:
 
 
 def _beyond(
-    scope: Scope, spec: TaskSpec, allowed: Mapping[str, _Power], calls: set[tuple[Any, ...]], *, binds: bool
+    scope: Scope, spec: TaskSpec, powers: Mapping[str, _Power], calls: set[tuple[Any, ...]], *, binds: bool
 ) -> list[str]:
     fleet = scope.fleet
     if spec.goal is not None:
@@ -208,14 +208,14 @@ def _beyond(
         wider.append(f"{spec.id} would call {spec.tool} up to {turns} times, and it does more than read")
     for device in devices:
         power, name = _power_on(fleet, device, spec), fleet.name_of(device)
-        given = allowed.get(device)
-        if given is None:
+        old_power = powers.get(device)
+        if old_power is None:
             wider.append(f"{spec.id} would use {name}")
             continue
-        new = sorted(str(kind) for kind in power.kinds - given.kinds)
-        places = sorted(place for place in power.places if not _covered(place, given.places))
-        if new:
-            wider.append(f"{spec.id} would {', '.join(new)} on {name}")
+        kinds = sorted(str(kind) for kind in power.kinds - old_power.kinds)
+        places = sorted(place for place in power.places if not _is_covered(place, old_power.places))
+        if kinds:
+            wider.append(f"{spec.id} would {', '.join(kinds)} on {name}")
         elif places:
             wider.append(f"{spec.id} would change {', '.join(places)} on {name}")
         elif power.kinds & ASKING and (work_of(spec) not in calls or spec.inputs):
@@ -225,12 +225,12 @@ def _beyond(
     return wider
 
 
-def _covered(place: str, given: frozenset[str]) -> bool:
+def _is_covered(place: str, places: frozenset[str]) -> bool:
     """Tell whether a place is one that the plan changed before, or is below one."""
-    if place in given:
+    if place in places:
         return True
     below = ".." not in place.replace("\\", "/").split("/")
-    return below and any(one and place.startswith(f"{one.rstrip('/')}/") for one in given)
+    return below and any(one and place.startswith(f"{one.rstrip('/')}/") for one in places)
 
 
 def _power_on(fleet: Fleet, device: str, spec: TaskSpec) -> _Power:
@@ -244,13 +244,13 @@ def needs_a_person(
     fleet: Fleet, constellation: Constellation, before: Mapping[str, TaskSpec], operations: Iterable[EditOperation]
 ) -> list[str]:
     """Return, in words, what of an applied edit a model may not say alone; `before` are the tasks before the edit."""
-    found: list[str] = []
+    reasons: list[str] = []
     for operation in operations:
         if isinstance(operation, Supersede):
-            found += _beyond_one_successor(fleet, constellation, before, operation)
+            reasons += _beyond_one_successor(fleet, constellation, before, operation)
     judged = (name for name, spec in before.items() if spec.judge is not None and name not in constellation.specs)
-    found += [f"{name} would go, and its result would not be judged" for name in judged]
-    return list(dict.fromkeys(found))
+    reasons += [f"{name} would go, and its result would not be judged" for name in judged]
+    return list(dict.fromkeys(reasons))
 
 
 def _beyond_one_successor(
@@ -267,17 +267,17 @@ def _beyond_one_successor(
         return [f"{task} was stopped by a decision, and {by} would do its work in spite of it"]
     if old.nested or new.nested or old.goal is not None or old.tool != new.tool or new.any_of:
         return [f"{by} would count for {task}, and is other work: {_work_words(new)} instead of {_work_words(old)}"]
-    found = []
+    reasons = []
     if _list_terms(old, before) != _list_terms(new, constellation.specs):
-        found.append(f"{by} would count for {task}, and is made for other items")
+        reasons.append(f"{by} would count for {task}, and is made for other items")
     offers = offers_in(fleet)
     changes = effects_of_task(old, offers) & CHANGING
     lacks = sorted(changes - effects_of_task(new, offers))
     if lacks:
-        found.append(f"{by} would count for {task}, and does not {', '.join(lacks)}")
+        reasons.append(f"{by} would count for {task}, and does not {', '.join(lacks)}")
     if changes and not set(may_run_on(fleet, new, constellation.specs)) <= set(may_run_on(fleet, old, before)):
-        found.append(f"{by} would count for {task}, and would change another device")
-    return found
+        reasons.append(f"{by} would count for {task}, and would change another device")
+    return reasons
 
 
 def _work_words(spec: TaskSpec) -> str:
@@ -290,5 +290,5 @@ def _list_terms(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> tuple[object, 
         return None
     root = specs.get(spec.family or spec.id, spec)
     items = root.for_each or spec.for_each
-    made = (items.source, items.output, items.devices, items.times, items.repeat, items.when_off)
-    return *made, spec.for_each.need, spec.for_each.need_count
+    terms = (items.source, items.output, items.devices, items.times, items.repeat, items.when_off)
+    return *terms, spec.for_each.need, spec.for_each.need_count

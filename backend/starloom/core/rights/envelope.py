@@ -62,24 +62,24 @@ class CallJudgement:
 def devices_of(fleet: Fleet, spec: TaskSpec) -> list[str]:
     """Return the devices to which the steps of a goal may go, connected or not."""
     where = spec.device or Selector()
-    found = [
+    matches = [
         device
         for device in fleet.devices.values()
         if not device.revoked
         and not is_kept_from(device, where)
         and selects(where, device, fleet.tools.get(device.id, {}))
     ]
-    real = [device for device in found if not device.demo]
-    return [device.id for device in (real if spec.device is None and real else found)]
+    real = [device for device in matches if not device.demo]
+    return [device.id for device in (real if spec.device is None and real else matches)]
 
 
 def tools_of(fleet: Fleet, spec: TaskSpec) -> list[str]:
     """Return the tools that the steps of a goal may use on some device."""
     goal = spec.goal or Goal(aim="")
-    offered = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
+    tool_sets = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
     if goal.tools:
-        return [name for name in goal.tools if any(name in tools for tools in offered)]
-    return sorted({name for tools in offered for name, offer in tools.items() if only_reads(offer)})
+        return [name for name in goal.tools if any(name in tools for tools in tool_sets)]
+    return sorted({name for tools in tool_sets for name, offer in tools.items() if only_reads(offer)})
 
 
 def only_reads(offer: ToolOffer) -> bool:
@@ -95,7 +95,7 @@ def only_reads(offer: ToolOffer) -> bool:
 def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger: str) -> CallJudgement:
     """Judge one call of a step of the goal `spec`; it would be the task `name`."""
     goal = spec.goal or Goal(aim="")
-    made = TaskSpec(
+    task = TaskSpec(
         args=call.args,
         changed_in=0,
         group=spec.id,
@@ -107,39 +107,40 @@ def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger
     )
     device, faults = _device(fleet, spec, call.device)
     if device is None:
-        return CallJudgement(made, faults, [], reads=True)
-    made = replace(made, device=Selector(id=device))
+        return CallJudgement(task, faults, [], reads=True)
+    task = replace(task, device=Selector(id=device))
     offer = fleet.tools.get(device, {}).get(call.tool)
-    known = fleet.devices[device].name
+    device_name = fleet.devices[device].name
     if offer is None or offer.unavailable is not None:
-        reason = f"{known} does not offer {call.tool[:64]}"
-        return CallJudgement(made, [fault(Code.UNKNOWN_TOOL, reason, "tool")], [], reads=True)
+        reason = f"{device_name} does not offer {call.tool[:64]}"
+        return CallJudgement(task, [fault(Code.UNKNOWN_TOOL, reason, "tool")], [], reads=True)
     if (goal.tools and call.tool not in goal.tools) or (not goal.tools and not only_reads(offer)):
         reason = f"{call.tool} is outside of what was approved for {spec.id}"
-        return CallJudgement(made, [fault(Code.FORBIDDEN, reason, "tool", OUTSIDE)], [], reads=True)
+        return CallJudgement(task, [fault(Code.FORBIDDEN, reason, "tool", OUTSIDE)], [], reads=True)
     args, faults = _args(call.args)
     if faults:
-        return CallJudgement(made, faults, [], reads=True)
+        return CallJudgement(task, faults, [], reads=True)
     faults = [*_against_paths(goal, offer, args, spec.id)]
-    effects = effects_of_call(offer, made, offers_in(fleet))
+    effects = effects_of_call(offer, task, offers_in(fleet))
     beyond = [*_beyond(goal, offer, effects, args)]
     if beyond and stranger:
         reason = f"{stranger} read what a stranger may have written, and this call would {', '.join(beyond)}"
         faults.append(fault(Code.FORBIDDEN, reason, "tool", OUTSIDE))
-    asking = beyond + [effect.value for effect in Effect if effect in effects & RISKY_EFFECTS]
-    asks = [f"{name} would {', '.join(dict.fromkeys(asking))} on {known} by {call.tool}"] if asking else []
-    return CallJudgement(made, faults, asks, reads=effects <= {Effect.READ})
+    effect_words = beyond + [effect.value for effect in Effect if effect in effects & RISKY_EFFECTS]
+    words = ", ".join(dict.fromkeys(effect_words))
+    asks = [f"{name} would {words} on {device_name} by {call.tool}"] if words else []
+    return CallJudgement(task, faults, asks, reads=effects <= {Effect.READ})
 
 
-def _device(fleet: Fleet, spec: TaskSpec, given: str) -> tuple[str | None, list[Fault]]:
+def _device(fleet: Fleet, spec: TaskSpec, name: str) -> tuple[str | None, list[Fault]]:
     allowed = devices_of(fleet, spec)
-    if not given and len(allowed) == 1:
+    if not name and len(allowed) == 1:
         return allowed[0], []
-    known = fleet.devices.get(given) or fleet.named(given)
-    if known is not None and known.id in allowed:
-        return known.id, []
+    match = fleet.devices.get(name) or fleet.named(name)
+    if match is not None and match.id in allowed:
+        return match.id, []
     names = ", ".join(fleet.devices[one].name for one in allowed[:10]) or "none"
-    reason = f"{given[:64] or 'no device'} is outside of the devices of {spec.id}: {names}"
+    reason = f"{name[:64] or 'no device'} is outside of the devices of {spec.id}: {names}"
     return None, [fault(Code.FORBIDDEN, reason, "device", OUTSIDE)]
 
 
@@ -185,7 +186,7 @@ def _against_paths(goal: Goal, offer: ToolOffer, args: Mapping[str, Any], name: 
     if not goal.paths:
         return
     for place in _places(offer, args):
-        if not within(place, goal.paths):
+        if not is_below(place, goal.paths):
             reason = f"{place[:100] or 'that place'} is outside of the folders of {name}: {', '.join(goal.paths[:10])}"
             yield fault(Code.FORBIDDEN, reason, "args", OUTSIDE)
     if _takes_places(offer) and not any(True for _ in _places(offer, args)):
@@ -195,11 +196,11 @@ def _against_paths(goal: Goal, offer: ToolOffer, args: Mapping[str, Any], name: 
 
 def _takes_places(offer: ToolOffer) -> bool:
     schema = parse(offer.args) if offer.args else {}
-    taken = schema.get("properties", {}) if isinstance(schema, dict) else {}
-    return isinstance(taken, dict) and any(name in _PLACED for name in taken)
+    properties = schema.get("properties", {}) if isinstance(schema, dict) else {}
+    return isinstance(properties, dict) and any(name in _PLACED for name in properties)
 
 
-def within(place: str, folders: list[str]) -> bool:
+def is_below(place: str, folders: list[str]) -> bool:
     """Tell whether a place is one of the folders or below one, as it is written; no `..` leads out."""
     clean = place.replace("\\", "/")
     parts = clean.split("/")
@@ -221,7 +222,7 @@ def _beyond(goal: Goal, offer: ToolOffer, effects: frozenset[Effect], args: Mapp
             yield f"reach {', '.join(unnamed) or 'any host'}"
     if Effect.WRITE in effects or (effects & CHANGING and _takes_places(offer)):
         places = [*_places(offer, args)]
-        outside = [place for place in places if not goal.paths or not within(place, goal.paths)]
+        outside = [place for place in places if not goal.paths or not is_below(place, goal.paths)]
         if outside or not places:
             yield f"write to {', '.join(place[:100] for place in outside) or 'places that it does not name'}"
 
@@ -251,7 +252,7 @@ def _host_of(value: str) -> str:
     return (host or value).lower()
 
 
-def by_a_stranger(offer: ToolOffer) -> bool:
+def may_hold_foreign_text(offer: ToolOffer) -> bool:
     """Tell whether a result of a tool may hold what a stranger wrote: pages, mails, other programs, other servers."""
     foreign = (offer.grant or "").startswith("mcp") or offer.name.startswith((*_STRANGERS, *_RUNS))
     return foreign or Effect.REACH in offer.effects
@@ -274,51 +275,52 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
         parts.append(_folder_words(goal, [fleet.devices[one] for one in devices_of(fleet, spec)], fleet))
     if goal.hosts:
         parts.append(f"with the hosts {few(goal.hosts, NAMED_MOST)}")
-    known = effects_of(spec, fleet)
-    asked = " and ".join(
+    effects = effects_of(spec, fleet)
+    asked_about = " and ".join(
         [
-            *([f"each call that would {_effect_words(known & RISKY_EFFECTS)}"] if known & RISKY_EFFECTS else []),
+            *([f"each call that would {_effect_words(effects & RISKY_EFFECTS)}"] if effects & RISKY_EFFECTS else []),
             *(
-                [f"each that would {_effect_words(known & _PLACED_EFFECTS)} outside of that"]
-                if known & _PLACED_EFFECTS
+                [f"each that would {_effect_words(effects & _PLACED_EFFECTS)} outside of that"]
+                if effects & _PLACED_EFFECTS
                 else []
             ),
         ]
     )
     bounds = f"At most {goal.steps} steps, {goal.tokens:,} tokens{_money(goal)} and {goal.within_s} s."
     gives = f"It gives {', '.join(parse(goal.gives))}."
-    each = f" You are asked about {asked}." if asked else ""
+    each = f" You are asked about {asked_about}." if asked_about else ""
     return f"{', '.join(parts)}.{each} {bounds} {gives}{_milestones(goal)}"
 
 
 def _folder_words(goal: Goal, devices: list[Device], fleet: Fleet) -> str:
     """Return the folders of a goal. Of `.` these are all that the owners of its devices granted."""
-    named = [path for path in goal.paths if not within(".", [path])]
-    if len(named) == len(goal.paths):
+    paths = [path for path in goal.paths if not is_below(".", [path])]
+    if len(paths) == len(goal.paths):
         return f"in the folders {few(goal.paths, NAMED_MOST)}"
-    told = [f"{device.name}: {few(granted, NAMED_MOST)}" for device in devices if (granted := _granted(fleet, device))]
+    granted = {device.name: _granted_folders(fleet, device) for device in devices}
+    grants = [f"{name}: {few(folders, NAMED_MOST)}" for name, folders in granted.items() if folders]
     words = "in all folders that the owner granted" if len(devices) == 1 else "in all folders that their owners granted"
-    also = f" and {few(named, NAMED_MOST)}" if named else ""
-    by_device = f" ({'; '.join(told[:NAMED_MOST])})" if told else ""
+    also = f" and {few(paths, NAMED_MOST)}" if paths else ""
+    by_device = f" ({'; '.join(grants[:NAMED_MOST])})" if grants else ""
     return f"{words}{also}{by_device}"
 
 
-def _granted(fleet: Fleet, device: Device) -> list[str]:
+def _granted_folders(fleet: Fleet, device: Device) -> list[str]:
     """Return the folders that a device says it grants for reading or writing."""
     offer = fleet.offers.get(device.id)
     if offer is None:
         return []
-    found = (offer.facts.get(fact, "").splitlines() for fact in _GRANTED)
+    lines_of = (offer.facts.get(fact, "").splitlines() for fact in _GRANTED)
     # A folder may have a quotation mark in its name, which would end the quotation.
     return [
         quoted(folder.replace("'", '"'))
-        for folder in dict.fromkeys(folder for lines in found for folder in lines if folder)
+        for folder in dict.fromkeys(folder for lines in lines_of for folder in lines if folder)
     ]
 
 
 def _milestones(goal: Goal) -> str:
-    told = "; ".join(milestone_words(one) for one in goal.milestones)
-    return f" Milestones: {told}." if told else ""
+    words = "; ".join(milestone_words(one) for one in goal.milestones)
+    return f" Milestones: {words}." if words else ""
 
 
 def milestone_words(milestone: Milestone) -> str:
@@ -335,8 +337,8 @@ def _effect_words(effects: frozenset[Effect]) -> str:
 def effects_of(spec: TaskSpec, fleet: Fleet) -> frozenset[Effect]:
     """Return the effects that the tools of an envelope may have on its devices."""
     names = set(tools_of(fleet, spec))
-    offered = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
-    effects = [offer.effects for tools in offered for name, offer in tools.items() if name in names]
+    tool_sets = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
+    effects = [offer.effects for tools in tool_sets for name, offer in tools.items() if name in names]
     return frozenset({Effect.READ}).union(*effects)
 
 

@@ -39,17 +39,17 @@ def first_folders(fleet: Fleet, spec: TaskSpec, devices: Iterable[str], note: st
     if args is None:
         return {}
     keep_theirs = args.get("name_by") in _KEEP_THEIRS
-    found: dict[str, str] = {}
+    words: dict[str, str] = {}
     for device in devices:
         tool = fleet.tools.get(device, {}).get(spec.tool or "")
-        told = fleet.offers[device].facts.get(_FACT, "") if tool is not None and tool.grant == _GRANT else ""
-        if told:
-            first, *others = told.splitlines()
+        folders = fleet.offers[device].facts.get(_FACT, "") if tool is not None and tool.grant == _GRANT else ""
+        if folders:
+            first, *others = folders.splitlines()
             # The agent's own workspace comes last; a folder of that name is one to make, not one that is there.
-            named = [quoted(one) for one in others if not one.endswith(_WORKSPACE)] if keep_theirs else []
-            elsewhere = f", or in {few(named, _NAMED_MOST)} where a file's own folder is there" if named else ""
-            found[device] = f"{quoted(first)}{note}{elsewhere}"
-    return found
+            other = [quoted(one) for one in others if not one.endswith(_WORKSPACE)] if keep_theirs else []
+            elsewhere = f", or in {few(other, _NAMED_MOST)} where a file's own folder is there" if other else ""
+            words[device] = f"{quoted(first)}{note}{elsewhere}"
+    return words
 
 
 def _args_that_mean_the_first(spec: TaskSpec) -> dict[str, Any] | None:

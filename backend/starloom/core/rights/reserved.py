@@ -37,10 +37,10 @@ def check_devices(fleet: Fleet, plan: LoweredPlan, *, words: str = "") -> None:
     Raises:
         Refusal: with a fault for each such device.
     """
-    found = _named_in(fleet, plan.specs, plan.rules)
+    places = _reserved_places(fleet, plan.specs, plan.rules)
     if plan.recipe is not None and not is_kept_by_model(fleet, plan.recipe):
-        found = {one: place for one, place in found.items() if _says(plan.params, fleet, one)}
-    if faults := _faults(fleet, found, words):
+        places = {one: place for one, place in places.items() if _names_device(plan.params, fleet, one)}
+    if faults := _faults(fleet, places, words):
         raise Refusal(*faults)
 
 
@@ -54,27 +54,28 @@ def check_planned(fleet: Fleet, constellation: Constellation, plan: LoweredPlan,
         check_devices(fleet, plan, words=persons_words(constellation))
 
 
-def edited(
+def reserved_faults(
     fleet: Fleet, constellation: Constellation, before: Mapping[str, TaskSpec], changed: Iterable[TaskSpec]
 ) -> list[Fault]:
     """Return a fault for each reserved device to which only an edit of a model brings work."""
-    now = _named_in(fleet, changed, (), constellation.specs)
-    if not now:
+    places = _reserved_places(fleet, changed, (), constellation.specs)
+    if not places:
         return []
-    was = _named_in(fleet, (spec for spec in before.values() if not spec.look), (), before)
-    return _faults(fleet, {one: at for one, at in now.items() if one not in was}, persons_words(constellation))
+    places_before = _reserved_places(fleet, (spec for spec in before.values() if not spec.look), (), before)
+    new = {device: place for device, place in places.items() if device not in places_before}
+    return _faults(fleet, new, persons_words(constellation))
 
 
-def looked_at(fleet: Fleet, constellation: Constellation, specs: Iterable[TaskSpec]) -> list[Fault]:
+def look_faults(fleet: Fleet, constellation: Constellation, specs: Iterable[TaskSpec]) -> list[Fault]:
     """Return a fault for each reserved device at which a model would look, and that no person sent work to."""
-    return edited(fleet, constellation, constellation.specs, specs)
+    return reserved_faults(fleet, constellation, constellation.specs, specs)
 
 
 def persons_words(constellation: Constellation) -> str:
     """Return what a person said in a request: its words, its values and the answers to questions about it."""
     head: Head = constellation.head
-    asked = constellation.questions.values()
-    answers = [one.answer for one in asked if one.answer and one.answered_by and not is_model(one.answered_by)]
+    questions = constellation.questions.values()
+    answers = [one.answer for one in questions if one.answer and one.answered_by and not is_model(one.answered_by)]
     return "\n".join(answers if is_model(head.author) else [head.request, head.params, *answers])
 
 
@@ -94,50 +95,50 @@ def is_kept_unapproved(fleet: Fleet, recipe: str) -> bool:
 
 
 def _writers(fleet: Fleet, recipe: str) -> list[RecipeVersion]:
-    kept = [one for one in fleet.recipes.values() if one.name == recipe]
-    newest = max(kept, key=lambda one: one.number, default=None)
+    versions = [one for one in fleet.recipes.values() if one.name == recipe]
+    newest = max(versions, key=lambda one: one.number, default=None)
     # Of a text that the hub took back, any of its writers may be the first.
-    return kept if newest is None or newest.author == ENGINE else [newest]
+    return versions if newest is None or newest.author == ENGINE else [newest]
 
 
-def _named_in(
+def _reserved_places(
     fleet: Fleet,
     specs: Iterable[TaskSpec],
     rules: Iterable[RuleRecord],
     all_specs: Mapping[str, TaskSpec] | None = None,
 ) -> dict[str, str]:
     """Return the ids of reserved devices to which tasks go, each with the first task or rule that says so."""
-    kept = [device for device in fleet.devices.values() if device.reserved and not device.revoked]
-    if not kept:
+    reserved = [device for device in fleet.devices.values() if device.reserved and not device.revoked]
+    if not reserved:
         return {}
-    listed = list(specs)
-    by_id = all_specs if all_specs is not None else {spec.id: spec for spec in listed}
-    found: dict[str, str] = {}
-    for spec in listed:
-        for device in kept:
-            if device.id not in found and _goes_to(fleet, spec, device, by_id):
-                found[device.id] = spec.id
+    tasks = list(specs)
+    by_id = all_specs if all_specs is not None else {spec.id: spec for spec in tasks}
+    places: dict[str, str] = {}
+    for spec in tasks:
+        for device in reserved:
+            if device.id not in places and _goes_to(fleet, spec, device, by_id):
+                places[device.id] = spec.id
     for rule in rules:
         for selector in _selectors(parse(rule.operations)):
-            for device in kept:
+            for device in reserved:
                 if is_named(selector, device):
-                    found.setdefault(device.id, rule.name)
-    return found
+                    places.setdefault(device.id, rule.name)
+    return places
 
 
 def _goes_to(fleet: Fleet, spec: TaskSpec, device: Device, by_id: Mapping[str, TaskSpec]) -> bool:
     each = spec.for_each.devices if spec.for_each is not None else None
-    named = [way.device for way in ways_of(spec)] + [each]
-    if any(is_named(one, device) for one in named if one is not None):
+    selectors = [way.device for way in ways_of(spec)] + [each]
+    if any(is_named(one, device) for one in selectors if one is not None):
         return True
     if spec.for_each is None or spec.for_each.source is not None or spec.device is not None:
         return False
     sources = (by_id.get(one.source) for one in spec.inputs)
     brings = any(source is None or not spec.family or source.family != spec.family for source in sources)
-    over = selector_of(spec, by_id)
+    selector = selector_of(spec, by_id)
     root = by_id.get(spec.family or spec.id, spec)
     is_over_devices = each is not None or (root.for_each is not None and root.for_each.devices is not None)
-    return brings and is_over_devices and selects(over, device, fleet.tools.get(device.id, {}))
+    return brings and is_over_devices and selects(selector, device, fleet.tools.get(device.id, {}))
 
 
 def _selectors(value: Any) -> Iterator[Selector]:
@@ -156,18 +157,18 @@ def _selectors(value: Any) -> Iterator[Selector]:
                     continue
 
 
-def _says(words: str, fleet: Fleet, device: str) -> bool:
-    known = fleet.devices[device]
-    return says(words, (known.id, known.name, *known.former_names))
+def _names_device(words: str, fleet: Fleet, device: str) -> bool:
+    record = fleet.devices[device]
+    return names_any(words, (record.id, record.name, *record.former_names))
 
 
-def says(words: str, names: Iterable[str]) -> bool:
+def names_any(words: str, names: Iterable[str]) -> bool:
     """Tell whether words have one of these names, not as a part of another word."""
-    said = words.casefold()
-    return any(re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", said) for name in names)
+    folded = words.casefold()
+    return any(re.search(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])", folded) for name in names)
 
 
-def _faults(fleet: Fleet, found: Mapping[str, str], words: str) -> list[Fault]:
+def _faults(fleet: Fleet, places: Mapping[str, str], words: str) -> list[Fault]:
     return [
         fault(
             Code.FORBIDDEN,
@@ -175,6 +176,6 @@ def _faults(fleet: Fleet, found: Mapping[str, str], words: str) -> list[Fault]:
             place,
             _HINT,
         )
-        for one, place in found.items()
-        if not _says(words, fleet, one)
+        for one, place in places.items()
+        if not _names_device(words, fleet, one)
     ]

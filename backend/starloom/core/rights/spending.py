@@ -45,7 +45,7 @@ def _hashed(text: str) -> str:
 def with_sample(row: Spending, tokens: int, micros: int, at_ms: int) -> Spending:
     """Return a row with one run more."""
     token, micro = log_of(tokens), log_of(micros)
-    row = _faded(row)
+    row = _with_half_weight(row)
     return Spending(
         count=row.count + 1,
         last_ms=at_ms,
@@ -57,18 +57,18 @@ def with_sample(row: Spending, tokens: int, micros: int, at_ms: int) -> Spending
     )
 
 
-def _faded(row: Spending) -> Spending:
+def _with_half_weight(row: Spending) -> Spending:
     """Return a row with half the weight once it has `COUNT_MOST` samples, so that newer runs count for more."""
     if row.count < COUNT_MOST:
         return row
-    kept = row.count // 2
+    count = row.count // 2
     return replace(
         row,
-        count=kept,
-        micro_logs=row.micro_logs * kept // row.count,
-        micro_squares=row.micro_squares * kept // row.count,
-        token_logs=row.token_logs * kept // row.count,
-        token_squares=row.token_squares * kept // row.count,
+        count=count,
+        micro_logs=row.micro_logs * count // row.count,
+        micro_squares=row.micro_squares * count // row.count,
+        token_logs=row.token_logs * count // row.count,
+        token_squares=row.token_squares * count // row.count,
     )
 
 
@@ -90,10 +90,10 @@ def learn_run(work: Work, constellation: Constellation) -> None:
 def teaches(constellation: Constellation) -> bool:
     """Tell whether a constellation has ended that nobody cancelled, and a model was asked or money was bounded."""
     head = constellation.head
-    bounded = head.budget is not None and head.budget.micros > 0
-    asked = any(job.calls for job in constellation.jobs.values())
+    is_bounded = head.budget is not None and head.budget.micros > 0
+    has_asked = any(job.calls for job in constellation.jobs.values())
     ended = head.ended_ms and head.state is not ConstellationState.CANCELLED and head.origin is None
-    return bool(ended and head.plan_hash and (asked or bounded))
+    return bool(ended and head.plan_hash and (has_asked or is_bounded))
 
 
 def _put(work: Work, name: str, tokens: int, micros: int) -> None:
@@ -102,10 +102,10 @@ def _put(work: Work, name: str, tokens: int, micros: int) -> None:
         return
     row = fleet.spendings.get(name) or Spending(last_ms=work.at_ms, of=name)
     put: Put = ("spending", name, with_sample(row, tokens, micros, work.at_ms))
-    gone: list[Put] = (
+    removals: list[Put] = (
         [] if name in fleet.spendings else [("spending", old, None) for old in _oldest(fleet.spendings, most)]
     )
-    work.emit(fleet, EventKind.SPENDING_LEARNED, name, [*gone, put], by=ENGINE)
+    work.emit(fleet, EventKind.SPENDING_LEARNED, name, [*removals, put], by=ENGINE)
 
 
 def _oldest(rows: Mapping[str, Spending], most: int) -> list[str]:

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Final
 
-from starloom.core.rights.envelope import by_a_stranger
+from starloom.core.rights.envelope import may_hold_foreign_text
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.tasks.findings import sources_of
 from starloom_protocol.vocabulary import AttemptEnd, TaskState
@@ -36,7 +36,7 @@ def stranger_in(fleet: Fleet, constellation: Constellation, tasks: Iterable[str]
         else:
             continue
         offer = fleet.tools.get(device, {}).get(spec.tool or "")
-        if offer is None or by_a_stranger(offer):
+        if offer is None or may_hold_foreign_text(offer):
             return task
     return ""
 
@@ -47,7 +47,7 @@ def stranger_behind(fleet: Fleet, constellation: Constellation, starts: Iterable
     ahead = deque(seen)
     while ahead:
         name = ahead.popleft()
-        for task in (name, *constellation.within(name)):
+        for task in (name, *constellation.contents_of(name)):
             spec = constellation.specs.get(task)
             if spec is None:
                 continue

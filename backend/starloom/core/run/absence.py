@@ -38,9 +38,10 @@ def on_lease_expired(work: Work, item: LeaseExpired) -> None:
     case = present(work, constellation, item.at.task)
     spec, attempt = case.spec, case.attempt
     after_ms, then = absence_of(work.shard.settings, spec, attempt, work.at_ms)
-    slept = device_conditions.stood_asleep(record, attempt, work.shard.fleet.devices.get(attempt.device), work.at_ms)
-    reason = slept.reason if slept.reason in TOLD_TO_STOP else Reason.ABSENT
-    absent = replace(slept, reason=reason, absent_since_ms=work.at_ms)
+    device = work.shard.fleet.devices.get(attempt.device)
+    awake = device_conditions.without_sleep(record, attempt, device, work.at_ms)
+    reason = awake.reason if awake.reason in TOLD_TO_STOP else Reason.ABSENT
+    absent = replace(awake, reason=reason, absent_since_ms=work.at_ms)
     change_task(
         work,
         constellation,
@@ -89,24 +90,24 @@ def _absence_words(spec: TaskSpec, after_ms: int, then: str) -> str:
     return f"the device does not answer; the work is {'moved' if then == 'reassign' else 'given up'} {after}"
 
 
-def heard(work: Work, constellation: Constellation, task: str) -> None:
+def end_absence(work: Work, constellation: Constellation, task: str) -> None:
     """End the absence of an attempt whose device has answered before the attempt was given away."""
     record = constellation.tasks[task]
     if record.absent_since_ms and look_up(record.state, Trigger.HEARD).verdict is Verdict.ACT:
         stood_ms = record.stood_ms + work.at_ms - record.absent_since_ms
         device = work.shard.fleet.devices.get(record.device or "")
-        asked = device_conditions.tap_reason(device, constellation.name, task, record.attempt)
-        reason = record.reason if record.reason in TOLD_TO_STOP else asked
+        tap = device_conditions.tap_reason(device, constellation.name, task, record.attempt)
+        reason = record.reason if record.reason in TOLD_TO_STOP else tap
         back = replace(record, reason=reason, absent_since_ms=0, stood_ms=stood_ms)
         change_task(work, constellation, task, EventKind.TASK_HEARD, back, by=ENGINE)
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Handle a timer of an attempt, judged against state; a stale one changes nothing."""
-    found = task_of_timer(work, item)
-    if found is None:
+    timed = task_of_timer(work, item)
+    if timed is None:
         return
-    constellation, record = found
+    constellation, record = timed
     spec = constellation.specs[item.entity]
     if item.kind == "backoff" and record.reason is Reason.BACKOFF:
         again = replace(record, reason=Reason.HELD if record.held else None, not_before_ms=0)
@@ -131,11 +132,11 @@ def on_timer(work: Work, item: TimerFired) -> None:
     elif item.kind == off_devices.TIMER:
         off_devices.on_due(work, constellation, spec, record)
     elif item.kind == "heard":
-        heard(work, constellation, spec.id)
+        end_absence(work, constellation, spec.id)
     else:
         work.ignore("the timer is stale")
 
 
 def _in_touch(work: Work, device: str) -> bool:
-    found = work.shard.fleet.devices.get(device)
-    return found is not None and found.link is DeviceLink.ONLINE
+    record = work.shard.fleet.devices.get(device)
+    return record is not None and record.link is DeviceLink.ONLINE

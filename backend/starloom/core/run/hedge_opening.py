@@ -59,15 +59,15 @@ def is_due(shard: Shard, constellation: Constellation, task: str, now_ms: int) -
 
 def _size(constellation: Constellation, spec: TaskSpec) -> int:
     """Return the size class of a task's inputs."""
-    lying = inputs_of(constellation, spec) if spec.inputs else {}
-    return size_of(sum(size for _count, size in lying.values()))
+    inputs = inputs_of(constellation, spec) if spec.inputs else {}
+    return size_of(sum(size for _count, size in inputs.values()))
 
 
 def on_timer(work: Work, item: TimerFired) -> None:
     """Open a hedge for a task that a sweep found, judged against state."""
-    found = task_of_timer(work, item)
-    if found is not None:
-        constellation, record = found
+    timed = task_of_timer(work, item)
+    if timed is not None:
+        constellation, record = timed
         _open(work, constellation, constellation.specs[item.entity], record)
 
 
@@ -112,7 +112,7 @@ def _open(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
         round=record.round,
         why=WHY,
     )
-    hedged = replace(record, hedge=number, started=record.started + 1)
+    new_record = replace(record, hedge=number, started=record.started + 1)
     also: Put = ("attempt", f"{spec.id}/{number}", hedge)
-    change_task(work, constellation, spec.id, EventKind.HEDGE_OPENED, hedged, also, note=hedge.why, by=ENGINE)
-    work.order(dispatch_of(Case(work, constellation, spec, hedged, number, hedge)))
+    change_task(work, constellation, spec.id, EventKind.HEDGE_OPENED, new_record, also, note=hedge.why, by=ENGINE)
+    work.order(dispatch_of(Case(work, constellation, spec, new_record, number, hedge)))

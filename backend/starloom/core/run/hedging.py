@@ -23,8 +23,8 @@ def open_hedge(constellation: Constellation, task: str, record: TaskRecord) -> A
     """Return the open hedge of a task."""
     if record.hedge <= record.attempt:
         return None
-    found = constellation.attempts.get(f"{task}/{record.hedge}")
-    return found if found is not None and found.end is None else None
+    attempt = constellation.attempts.get(f"{task}/{record.hedge}")
+    return attempt if attempt is not None and attempt.end is None else None
 
 
 def take_over(case: Case) -> bool:
@@ -34,9 +34,9 @@ def take_over(case: Case) -> bool:
     if hedge is None:
         return False
     state = record.state if record.state is TaskState.CANCELLING else _state_of(hedge)
-    now = case.moved(state, attempt=record.hedge, device=hedge.device)
-    counts: Put = ("attempt", f"{case.spec.id}/{record.hedge}", replace(hedge, hedge=False))
-    case.emit(EventKind.HEDGE_TOOK_OVER, now, counts, note=case.attempt.detail, by=ENGINE)
+    new_record = case.moved(state, attempt=record.hedge, device=hedge.device)
+    hedge_put: Put = ("attempt", f"{case.spec.id}/{record.hedge}", replace(hedge, hedge=False))
+    case.emit(EventKind.HEDGE_TOOK_OVER, new_record, hedge_put, note=case.attempt.detail, by=ENGINE)
     return True
 
 
@@ -50,26 +50,26 @@ def wins(work: Work, constellation: Constellation, task: str) -> None:
 
 def close(case: Case) -> None:
     """End the open hedge of a task whose first attempt has a result."""
-    hedged = _hedge_of(case)
-    if hedged is not None:
-        _emit_closed(hedged.with_attempt(end=AttemptEnd.REVOKED, ended_ms=case.work.at_ms, detail=_SLOWER))
-        case.work.order(SendCancel(at=hedged.at, device=hedged.attempt.device, reason=_SLOWER))
+    hedge = _hedge_of(case)
+    if hedge is not None:
+        _emit_closed(hedge.with_attempt(end=AttemptEnd.REVOKED, ended_ms=case.work.at_ms, detail=_SLOWER))
+        case.work.order(SendCancel(at=hedge.at, device=hedge.attempt.device, reason=_SLOWER))
 
 
-def ended_early(hedged: Case) -> None:
+def ended_early(hedge: Case) -> None:
     """Close a hedge that ended without a result; the first attempt continues alone."""
-    _emit_closed(hedged, note=hedged.attempt.detail)
+    _emit_closed(hedge, note=hedge.attempt.detail)
 
 
-def _emit_closed(hedged: Case, *, note: str = "") -> None:
-    hedged.work.emit(hedged.constellation, EventKind.HEDGE_CLOSED, hedged.spec.id, [hedged.put], note=note, by=ENGINE)
+def _emit_closed(hedge: Case, *, note: str = "") -> None:
+    hedge.work.emit(hedge.constellation, EventKind.HEDGE_CLOSED, hedge.spec.id, [hedge.put], note=note, by=ENGINE)
 
 
 def stop(case: Case, reason: str) -> None:
     """Ask an open hedge to stop too; its task is over only when both have confirmed."""
-    hedged = _hedge_of(case)
-    if hedged is not None:
-        case.work.order(SendCancel(at=hedged.at, device=hedged.attempt.device, reason=reason))
+    hedge = _hedge_of(case)
+    if hedge is not None:
+        case.work.order(SendCancel(at=hedge.at, device=hedge.attempt.device, reason=reason))
 
 
 def _hedge_of(case: Case) -> Case | None:
@@ -77,13 +77,13 @@ def _hedge_of(case: Case) -> Case | None:
     return None if hedge is None else replace(case, number=case.record.hedge, attempt=hedge)
 
 
-def revoked(work: Work, device: str) -> None:
+def end_hedges_of(work: Work, device: str) -> None:
     """End the hedges of a device that was revoked."""
     for name, task in list(work.shard.fleet.hedges.get(device, {})):
-        hedged = _hedge_of(present(work, work.shard.constellations[name], task))
-        if hedged is not None:
+        hedge = _hedge_of(present(work, work.shard.constellations[name], task))
+        if hedge is not None:
             detail = "its device was revoked"
-            ended_early(hedged.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail=detail))
+            ended_early(hedge.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail=detail))
 
 
 def _state_of(hedge: Attempt) -> TaskState:

@@ -27,7 +27,7 @@ from starloom.core.state.work import (
     Put,
     Refusal,
     Work,
-    answered,
+    answer_put,
     attend,
     change_task,
     check_claim,
@@ -64,7 +64,7 @@ HOLD_MS: Final = 90_000
 """Long enough for a small model on a laptop to read one result, and for a second worker where the first was killed."""
 ROUNDS_MOST: Final = 2
 """A result that its judge refused twice does not become right by a third attempt of the same work. A first no to the
-whole answer may be reviewed; the second one stands."""
+whole answer may be reviewed; the second one is final."""
 JUDGEMENTS_MOST: Final = 100
 """The most judgements of one constellation; each further result counts as unclear, so that a person sees it."""
 BECAUSE_CHARS_MOST: Final = 500
@@ -118,7 +118,7 @@ def choose(work: Work, constellation: Constellation, spec: TaskSpec) -> None:
     failed = moved(work, record, TaskState.FAILED, code=Code.NO_WINNER, checked=False)
     note = "no call of the vote gave a result"
     change_task(work, constellation, spec.id, EventKind.TASK_FAILED, failed, note=note, by=ENGINE)
-    work.rules_due.append((constellation.name, spec.id, "failed"))
+    work.fire_rules(constellation, spec.id, "failed")
 
 
 def branches(constellation: Constellation, spec: TaskSpec) -> list[str]:
@@ -131,8 +131,8 @@ def branches(constellation: Constellation, spec: TaskSpec) -> list[str]:
 def verdict_words(constellation: Constellation, task: str) -> str:
     """Return the newest verdict on a task in one sentence."""
     start = f"{task}/"
-    given = [job for job in _jobs(constellation) if job.tasks[0].startswith(start) and job.verdict is not None]
-    verdict = given[-1].verdict if given else None
+    judged = [job for job in _jobs(constellation) if job.tasks[0].startswith(start) and job.verdict is not None]
+    verdict = judged[-1].verdict if judged else None
     return words(constellation.specs[task].judge, verdict) if verdict is not None else "it was not judged"
 
 
@@ -203,9 +203,9 @@ def on_given(work: Work, item: VerdictGiven) -> None:
         raise Refusal(fault(Code.MODEL_ANSWER, "a yes cites the result that it rests on", "cites"))
     choice = constellation.specs.get(_waiting(constellation, job) or "")
     if item.holds == YES and choice is not None and choice.person is not None:
-        known = branches(constellation, choice)
-        if len(item.cites) != 1 or item.cites[0].task not in known:
-            raise Refusal(fault(Code.MODEL_ANSWER, f"a choice is one of {', '.join(known)}, or none", "cites"))
+        results = branches(constellation, choice)
+        if len(item.cites) != 1 or item.cites[0].task not in results:
+            raise Refusal(fault(Code.MODEL_ANSWER, f"a choice is one of {', '.join(results)}, or none", "cites"))
     by = MODEL if item.holds else ENGINE
     verdict = Verdict(because=item.because, by=by, cites=item.cites, holds=item.holds or UNCLEAR)
     _take(work, constellation, job, verdict)
@@ -224,7 +224,7 @@ def _take(work: Work, constellation: Constellation, job: Job, verdict: Verdict) 
     if verdict.holds == UNCLEAR and judge is not None and judge.unclear == "ask":
         _ask_person(work, constellation, constellation.jobs[job.id], task, judge)
     elif task:
-        _decided(work, constellation, task, verdict)
+        _apply(work, constellation, task, verdict)
     work.shard.settled[constellation.name] = None
 
 
@@ -242,7 +242,7 @@ def _waiting(constellation: Constellation, job: Job) -> str | None:
     """Return the task whose result waits for this judgement, "" for the whole answer, None if nothing waits for it."""
     (judged,) = job.tasks
     if judged.startswith(_WHOLE):
-        return "" if judged == _standing(constellation) else None
+        return "" if judged == _results_key(constellation) else None
     task = judged_task(judged)
     record = constellation.tasks.get(task)
     if record is None or record.state is not TaskState.READY or record.reason not in (Reason.JUDGE, Reason.PERSON):
@@ -250,19 +250,19 @@ def _waiting(constellation: Constellation, job: Job) -> str | None:
     return task if judged == _judged_name(task, record) else None
 
 
-def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdict) -> None:
+def _apply(work: Work, constellation: Constellation, task: str, verdict: Verdict) -> None:
     """Let a task succeed by a yes, or fail its check by anything else."""
     spec, record = constellation.specs[task], constellation.tasks[task]
     if spec.person is not None:
-        _chosen(work, constellation, spec, record, verdict)
+        _end_choice(work, constellation, spec, record, verdict)
         return
     if verdict.holds == YES:
         done = moved(work, record, TaskState.SUCCEEDED, judged=record.attempt)
         change_task(work, constellation, task, EventKind.TASK_SUCCEEDED, done, by=verdict.by)
-        work.rules_due.append((constellation.name, task, "succeeded"))
+        work.fire_rules(constellation, task, "succeeded")
         return
     if spec.tool is None:
-        # The answer of a goal: no device made it, and its goal decides how to go on.
+        # The answer of a goal: no device made it, and its goal decides how it continues.
         failed = moved(work, record, TaskState.FAILED, code=Code.CHECK_FAILED)
         note = words(spec.judge, verdict)[:2000]
         change_task(work, constellation, task, EventKind.TASK_FAILED, failed, note=note, by=verdict.by)
@@ -275,15 +275,15 @@ def _decided(work: Work, constellation: Constellation, task: str, verdict: Verdi
     recovery.broke(refused, last=last)
 
 
-def _chosen(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, verdict: Verdict) -> None:
+def _end_choice(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, verdict: Verdict) -> None:
     """End a choice with the result that its judge or a person took, as a question to a person ends; else it failed."""
-    taken = verdict.cites[0].task if verdict.holds == YES else NONE
-    value = canonical({"by": verdict.by, "text": verdict.because, "value": taken})
-    told = verdict.because.strip().rstrip(".") or "no reason was given"
+    choice = verdict.cites[0].task if verdict.holds == YES else NONE
+    value = canonical({"by": verdict.by, "text": verdict.because, "value": choice})
+    because = verdict.because.strip().rstrip(".") or "no reason was given"
     if verdict.holds == UNCLEAR:
         note = words(spec.judge, verdict)
     else:
-        note = f"{'The judge' if verdict.by == MODEL else 'A person'} chose {taken}: {told}."
+        note = f"{'The judge' if verdict.by == MODEL else 'A person'} chose {choice}: {because}."
     if verdict.holds == YES:
         ended = moved(work, record, TaskState.SUCCEEDED, marked=value)
         kind, outcome = EventKind.TASK_SUCCEEDED, "succeeded"
@@ -291,17 +291,17 @@ def _chosen(work: Work, constellation: Constellation, spec: TaskSpec, record: Ta
         ended = moved(work, record, TaskState.FAILED, code=Code.NO_WINNER, marked=value)
         kind, outcome = EventKind.TASK_FAILED, "failed"
     change_task(work, constellation, spec.id, kind, ended, note=note[:2000], by=verdict.by)
-    work.rules_due.append((constellation.name, spec.id, outcome))
+    work.fire_rules(constellation, spec.id, outcome)
 
 
 def words(judge: Judge | None, verdict: Verdict) -> str:
     """Return a verdict in one sentence."""
     question = judge.question if judge is not None else ""
-    told = verdict.because.strip().rstrip(".") or "no reason was given"
+    because = verdict.because.strip().rstrip(".") or "no reason was given"
     if verdict.holds == UNCLEAR:
-        return f"There is no clear verdict on \u201c{question}\u201d: {told}."
+        return f"There is no clear verdict on \u201c{question}\u201d: {because}."
     who = "The judge" if verdict.by == MODEL else "A person"
-    return f"{who} says {verdict.holds} to \u201c{question}\u201d: {told}."
+    return f"{who} says {verdict.holds} to \u201c{question}\u201d: {because}."
 
 
 def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, judge: Judge) -> None:
@@ -312,7 +312,7 @@ def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, j
     results = branches(constellation, spec) if spec is not None else []
     beside = shown_beside(constellation, spec.shows, results) if spec is not None and spec.shows is not None else None
     question = Question(
-        choices=_of_branches(work, constellation, results) if results else list(_CHOICES),
+        choices=_choices_between(work, constellation, results) if results else list(_CHOICES),
         id=f"{KIND}-question-{job.id.rpartition('-')[2]}",
         kind=KIND,
         opened_ms=work.at_ms,
@@ -331,50 +331,50 @@ def _ask_person(work: Work, constellation: Constellation, job: Job, task: str, j
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
-def _of_branches(work: Work, constellation: Constellation, results: list[str]) -> list[Choice]:
+def _choices_between(work: Work, constellation: Constellation, results: list[str]) -> list[Choice]:
     """Return the choices between results, each with the device that made it."""
     devices = work.shard.fleet.devices
-    made = []
+    choices = []
     for task in results:
         device = devices.get(constellation.tasks[task].device or "")
-        made.append(Choice(label=f"{task}, by {device.name}" if device is not None else task, value=task))
-    return [*made, Choice(fails=True, label="None of them", value=NONE)]
+        choices.append(Choice(label=f"{task}, by {device.name}" if device is not None else task, value=task))
+    return [*choices, Choice(fails=True, label="None of them", value=NONE)]
 
 
-def decide(work: Work, constellation: Constellation, question: Question, value: str, said: str) -> None:
+def decide(work: Work, constellation: Constellation, question: Question, value: str, reason: str) -> None:
     """Carry out a person's answer about a result whose verdict is unclear.
 
     Raises:
         Refusal: the answer is none of the choices, or the result does not wait for it any more.
     """
-    offered = [choice.value for choice in question.choices]
-    if value not in offered:
-        raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(offered)}", "value"))
+    values = [choice.value for choice in question.choices]
+    if value not in values:
+        raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}", "value"))
     job = constellation.jobs[f"{KIND}-{question.id.rpartition('-')[2]}"]
     task = _waiting(constellation, job)
     if task is None:
         raise Refusal(fault(Code.CONFLICT, "the result does not wait for an answer any more"))
-    if NONE in offered:
+    if NONE in values:
         holds, cites = (NO, []) if value == NONE else (YES, [Cite(task=value)])
     else:
         holds, cites = value, job.verdict.cites if job.verdict is not None else []
-    verdict = Verdict(because=said[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=holds)
-    puts: list[Put] = [answered(work, question, value), ("job", job.id, replace(job, verdict=verdict))]
-    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=said)
+    verdict = Verdict(because=reason[:BECAUSE_CHARS_MOST], by=work.by, cites=cites, holds=holds)
+    puts: list[Put] = [answer_put(work, question, value), ("job", job.id, replace(job, verdict=verdict))]
+    work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, puts, note=reason)
     if task:
-        _decided(work, constellation, task, verdict)
+        _apply(work, constellation, task, verdict)
     work.shard.settled[constellation.name] = None
 
 
-def _standing(constellation: Constellation) -> str:
+def _results_key(constellation: Constellation) -> str:
     """Return a name for the results that a verdict is about; it changes with the plan and with each further end.
 
     The looks of a review of the whole change no result.
     """
     reviews = (job for job in constellation.jobs.values() if job.looks and is_of_the_whole(job))
-    seen = sum(constellation.tasks[task].attempt for job in reviews for look in job.looks for task in look.tasks)
-    tried = len(constellation.attempts) - seen
-    return f"{_WHOLE}{constellation.head.version}/{tried}/{constellation.progress.ended}"
+    look_tasks = (task for job in reviews for look in job.looks for task in look.tasks)
+    attempts = len(constellation.attempts) - sum(constellation.tasks[task].attempt for task in look_tasks)
+    return f"{_WHOLE}{constellation.head.version}/{attempts}/{constellation.progress.ended}"
 
 
 def is_of_the_whole(job: Job) -> bool:
@@ -382,26 +382,26 @@ def is_of_the_whole(job: Job) -> bool:
     return bool(job.tasks) and job.tasks[0].startswith(_WHOLE)
 
 
-def refused(constellation: Constellation, state: ConstellationState) -> tuple[str, Verdict] | None:
+def reviewable_no(constellation: Constellation, state: ConstellationState) -> tuple[str, Verdict] | None:
     """Return the no of its judge to the whole, with a name for the results, where it may be asked once more."""
     verdict = current(constellation)
     if not _is_due(constellation, state) or verdict is None or (verdict.holds, verdict.by) != (NO, MODEL):
         return None
-    return (_standing(constellation), verdict) if len(_of_the_whole(constellation)) < ROUNDS_MOST else None
+    return (_results_key(constellation), verdict) if len(_of_the_whole(constellation)) < ROUNDS_MOST else None
 
 
 def _of_the_whole(constellation: Constellation) -> list[Job]:
     return [job for job in _jobs(constellation) if is_of_the_whole(job)]
 
 
-def hold(work: Work, constellation: Constellation, state: ConstellationState) -> bool:
+def hold_end(work: Work, constellation: Constellation, state: ConstellationState) -> bool:
     """Whether the end waits for the verdict on the whole: open its judgement if it is due, and say if one is open."""
     if not _is_due(constellation, state):
         return False
     jobs = _of_the_whole(constellation)
-    if not jobs or jobs[-1].tasks != [_standing(constellation)] or _was_dropped(constellation, jobs[-1]):
+    if not jobs or jobs[-1].tasks != [_results_key(constellation)] or _was_dropped(constellation, jobs[-1]):
         _void(work, constellation)
-        job = _job(work, constellation, _standing(constellation))
+        job = _job(work, constellation, _results_key(constellation))
         judge = constellation.head.policy.judge
         note = judge.question if judge is not None else ""
         work.emit(constellation, EventKind.JUDGE_ASKED, "", [("job", job.id, job)], note=note, by=ENGINE)
@@ -432,14 +432,14 @@ def _void(work: Work, constellation: Constellation) -> None:
         if job.state != "done":
             close(work, constellation, job, "the results changed")
     for question in list(_questions(constellation)):
-        put = answered(work, question, "", by=ENGINE)
+        put = answer_put(work, question, "", by=ENGINE)
         work.emit(constellation, EventKind.QUESTION_CLOSED, question.id, [put])
 
 
 def current(constellation: Constellation) -> Verdict | None:
     """Return the verdict on the present results as a whole, or None."""
     jobs = _of_the_whole(constellation)
-    return jobs[-1].verdict if jobs and jobs[-1].tasks == [_standing(constellation)] else None
+    return jobs[-1].verdict if jobs and jobs[-1].tasks == [_results_key(constellation)] else None
 
 
 def outcome(constellation: Constellation, state: ConstellationState) -> ConstellationState:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from starloom.core.state.inputs import FactsReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import SendFetch
-from starloom.core.state.tasks.gates import pointer_of, size_key, unanswered
+from starloom.core.state.tasks.gates import pointer_of, size_key, unread_tasks
 from starloom.core.state.work import Work
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import AttemptEnd
@@ -26,7 +26,7 @@ def ask(work: Work, constellation: Constellation, dependencies: Iterable[str], d
             continue
         dependency = constellation.deps[key]
         pointer = pointer_of(constellation, dependency)
-        for task in unanswered(constellation, dependency):
+        for task in unread_tasks(constellation, dependency):
             attempt = constellation.last_attempt(task)
             if attempt is None or pointer is None or device not in (None, attempt.device):
                 continue
@@ -51,14 +51,14 @@ def on_facts(work: Work, item: FactsReported) -> None:
     at = item.frame.at
     key = f"{at.task}/{at.attempt}"
     for name in work.shard.live:
-        forked = work.shard.constellations[name]
-        known = forked.attempts.get(key) if forked.awaiting_facts and forked.head.origin is not None else None
-        if known is not None and known.origin == at.constellation:
-            _told(work, forked, item, key)
-    _told(work, work.shard.constellations.get(at.constellation), item, key)
+        fork = work.shard.constellations[name]
+        attempt = fork.attempts.get(key) if fork.awaiting_facts and fork.head.origin is not None else None
+        if attempt is not None and attempt.origin == at.constellation:
+            _take(work, fork, item, key)
+    _take(work, work.shard.constellations.get(at.constellation), item, key)
 
 
-def _told(work: Work, constellation: Constellation | None, item: FactsReported, key: str) -> None:
+def _take(work: Work, constellation: Constellation | None, item: FactsReported, key: str) -> None:
     frame = item.frame
     attempt = constellation.attempts.get(key) if constellation else None
     if constellation is None or attempt is None or attempt.device != item.device or attempt.end is not AttemptEnd.OK:
@@ -70,7 +70,7 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
     facts = dict(attempt.facts)
     for dependency in (constellation.deps[name] for name in constellation.awaiting_facts):
         pointer = pointer_of(constellation, dependency)
-        if pointer is None or frame.at.task not in unanswered(constellation, dependency):
+        if pointer is None or frame.at.task not in unread_tasks(constellation, dependency):
             continue
         if pointer in frame.facts:
             facts[pointer] = frame.facts[pointer]
@@ -79,6 +79,6 @@ def _told(work: Work, constellation: Constellation | None, item: FactsReported, 
     if facts == attempt.facts:
         work.ignore("facts that were not asked for")
         return
-    told = replace(attempt, facts=dict(sorted(facts.items())))
+    with_facts = replace(attempt, facts=dict(sorted(facts.items())))
     note = "" if frame.kept else "the device does not have the value any more"
-    work.emit(constellation, EventKind.FACTS_TOLD, frame.at.task, [("attempt", key, told)], note=note)
+    work.emit(constellation, EventKind.FACTS_TOLD, frame.at.task, [("attempt", key, with_facts)], note=note)

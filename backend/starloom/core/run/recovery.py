@@ -30,7 +30,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.queues import ANY, queueable
 from starloom.core.state.task_needs import needs_in
 from starloom.core.state.tasks.roles import called
-from starloom.core.state.work import Case, Put, Refusal, Work, answered, attend, change_task, fault, moved, task_timer
+from starloom.core.state.work import Case, Put, Refusal, Work, answer_put, attend, change_task, fault, moved, task_timer
 from starloom_protocol.records.entities import Attempt, Choice, Question, Selector, TaskRecord, TaskSpec, Version
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
@@ -123,8 +123,8 @@ def broke(case: Case, *, last: bool = False) -> None:
         # Its device or the hub was away for longer than the lease, which says nothing of the work: no try is used up.
         _again(case.with_record(started=max(record.started - 1, 0), refusals=record.refusals + 1), at_once=True)
     elif may_again and harmless and _budget_is_spent(case.constellation, ended):
-        said = f"{ended.detail}; " if ended.detail else ""
-        _fail(case.with_attempt(detail=f"{said}not tried again: the retries of the whole constellation are used up"))
+        detail = f"{ended.detail}; " if ended.detail else ""
+        _fail(case.with_attempt(detail=f"{detail}not tried again: the retries of the whole constellation are used up"))
     elif may_again and harmless and record.started < attempts_most(spec, ended):
         _again(case, at_once=end in _AT_ONCE)
     else:
@@ -158,7 +158,7 @@ def _kills_agents(case: Case) -> bool:
     if not _died_over_it(case.attempt):
         return False
     devices = {case.attempt.device: None}
-    for earlier in _before(case):
+    for earlier in _earlier_attempts(case):
         # Given up after an absence, and later its device reported that the agent had died of it.
         died_silently = earlier.end is AttemptEnd.LOST and (earlier.late or "").startswith(AttemptEnd.INTERRUPTED)
         if _died_over_it(earlier) or died_silently:
@@ -166,7 +166,7 @@ def _kills_agents(case: Case) -> bool:
     return len(devices) >= 2
 
 
-def _before(case: Case) -> Iterator[Attempt]:
+def _earlier_attempts(case: Case) -> Iterator[Attempt]:
     """Return the earlier attempts of the same round, the newest first."""
     return case.constellation.tried(case.spec.id, case.number - 1, case.record.round)
 
@@ -190,11 +190,11 @@ def not_begun(case: Case) -> None:
     if hedging.take_over(case):
         return
     # While a person decides, repeated refusals do not count.
-    counted = record.refusals if code is Code.NEEDS_APPROVAL else refusals
-    case = case.with_record(started=max(record.started - 1, 0), refusals=counted)
-    if counted >= work.shard.settings.refusals_most and code is not Code.NEEDS_APPROVAL:
+    refusals_counted = record.refusals if code is Code.NEEDS_APPROVAL else refusals
+    case = case.with_record(started=max(record.started - 1, 0), refusals=refusals_counted)
+    if refusals_counted >= work.shard.settings.refusals_most and code is not Code.NEEDS_APPROVAL:
         _end(case)
-    elif code is Code.MISSING_GRANT and _took_other_call(case):
+    elif code is Code.MISSING_GRANT and _try_other_call(case):
         return
     elif code in _WAITS_FOR_OWNER:
         reason, attention = _WAITS_FOR_OWNER[code]
@@ -210,7 +210,8 @@ def not_begun(case: Case) -> None:
 def _all_refused(case: Case) -> bool:
     """Tell whether every device that could be given this task has refused it in this round."""
     spec, shard = case.spec, case.work.shard
-    refused = {case.attempt.device, *(item.device for item in _before(case) if item.end is AttemptEnd.REFUSED)}
+    attempts = [case.attempt, *(item for item in _earlier_attempts(case) if item.end is AttemptEnd.REFUSED)]
+    refused = {item.device for item in attempts}
     needs = needs_in(shard.access, case.constellation, spec)
     return all(device in refused for device in able(shard.fleet, spec.tool or "", spec.device or ANY, needs))
 
@@ -280,8 +281,8 @@ def _again(case: Case, *, at_once: bool) -> None:
     if at_once:
         ready = case.moved(TaskState.READY)
     else:
-        due = work.at_ms + backoff_ms(work, record.started + record.refusals)
-        ready = case.moved(TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due)
+        due_ms = work.at_ms + backoff_ms(work, record.started + record.refusals)
+        ready = case.moved(TaskState.READY, reason=Reason.BACKOFF, not_before_ms=due_ms)
     case.emit(EventKind.TASK_RETRIED, ready, note=case.attempt.detail)
     if not at_once:
         work.order(task_timer(case.constellation, case.spec.id, "backoff", record, ready.not_before_ms))
@@ -290,19 +291,19 @@ def _again(case: Case, *, at_once: bool) -> None:
 
 def _end(case: Case, why_not_again: str = "") -> None:
     """Take another call that is as good, or fail and say why nothing else was tried."""
-    if _took_other_call(case):
+    if _try_other_call(case):
         return
-    told = [case.attempt.detail, why_not_again]
+    reasons = [case.attempt.detail, why_not_again]
     if case.spec.any_of and case.record.state is not TaskState.CANCELLING:
         safe = _may_be_followed(case)
-        told.append(f"no other call was taken: {'no device can do one now' if safe else _UNSAFE}")
-    detail = "; ".join(part.removesuffix(".") for part in told if part)
+        reasons.append(f"no other call was taken: {'no device can do one now' if safe else _UNSAFE}")
+    detail = "; ".join(part.removesuffix(".") for part in reasons if part)
     _fail(case if detail == case.attempt.detail.removesuffix(".") else case.with_attempt(detail=detail))
 
 
 def _may_be_followed(case: Case) -> bool:
     """Tell whether no attempt of the round can have had an effect that another call would repeat."""
-    return all(map(_harmless, [case.attempt, *_earlier(case.constellation, case.spec.id, case.record)]))
+    return all(map(_is_harmless, [case.attempt, *_ended_attempts(case.constellation, case.spec.id, case.record)]))
 
 
 def _fail(case: Case) -> None:
@@ -316,7 +317,7 @@ def _fail(case: Case) -> None:
     case.due("failed")
 
 
-def _took_other_call(case: Case) -> bool:
+def _try_other_call(case: Case) -> bool:
     """Take the next call that a device could do now, in place of one that did not succeed; False if there is none."""
     work, spec, ended = case.work, case.spec, case.attempt
     if not spec.any_of or case.record.state in (TaskState.CANCELLING, TaskState.UNKNOWN):
@@ -329,9 +330,9 @@ def _took_other_call(case: Case) -> bool:
     device = work.shard.fleet.devices.get(ended.device)
     where = f" on {device.name}" if device is not None else ""
     title = CODES[ended.code].title.lower() if ended.code else "it did not succeed"
-    said = f"{title}{f': {ended.detail.splitlines()[0]}' if ended.detail else ''}"
-    why = f"{spec.tool}{where} did not succeed: {said}"
-    _take_other_call(work, case.constellation, spec, case.record, at, why, case.put)
+    cause = f"{title}{f': {ended.detail.splitlines()[0]}' if ended.detail else ''}"
+    why = f"{spec.tool}{where} did not succeed: {cause}"
+    _change_call(work, case.constellation, spec, case.record, at, why, case.put)
     case.due("attempt_ended")
     return True
 
@@ -342,24 +343,24 @@ def take_other_calls(work: Work) -> bool:
     Looks at the tasks that joined a queue in this step, and at all where the fleet has changed.
     """
     shard = work.shard
-    due: dict[tuple[str, str], None] = {}
+    candidates: dict[tuple[str, str], None] = {}
     for at, may_go in shard.queued_now.items():
         if may_go and _may_choose(shard.constellations.get(at[0]), at[1]):
-            due[at] = None
+            candidates[at] = None
     if shard.fleet.revision != shard.other_calls_revision:
         shard.other_calls_revision = shard.fleet.revision
-        due.update(((name, task), None) for name in shard.live for task in shard.constellations[name].choosing)
-    went = False
-    for name, task in due:
-        went |= _took_call_in_queue(work, name, task)
-    return went
+        candidates.update(((name, task), None) for name in shard.live for task in shard.constellations[name].choosing)
+    any_taken = False
+    for name, task in candidates:
+        any_taken |= _try_other_call_in_queue(work, name, task)
+    return any_taken
 
 
 def on_other_call_timer(work: Work, item: TimerFired) -> None:
     """Judge a task again whose device was away; the same rules as when it joined its queue."""
     if not _may_choose(work.shard.constellations.get(item.constellation), item.entity):
         work.ignore("the timer is stale")
-    elif not _took_call_in_queue(work, item.constellation, item.entity):
+    elif not _try_other_call_in_queue(work, item.constellation, item.entity):
         work.ignore("the task has its device, or no other call can be taken")
 
 
@@ -367,44 +368,44 @@ def _may_choose(constellation: Constellation | None, task: str) -> bool:
     return constellation is not None and task in constellation.choosing and task in constellation.tasks
 
 
-def _took_call_in_queue(work: Work, name: str, task: str) -> bool:
+def _try_other_call_in_queue(work: Work, name: str, task: str) -> bool:
     """Take another call for a ready task whose own call no device can do now; False if it keeps its call."""
     shard, constellation = work.shard, work.shard.constellations[name]
     spec, record = constellation.specs[task], constellation.tasks[task]
     if constellation.head.state is not ConstellationState.ACTIVE or not queueable(record):
         return False
-    if not all(map(_harmless, _earlier(constellation, task, record))):
+    if not all(map(_is_harmless, _ended_attempts(constellation, task, record))):
         return False
     at = None if is_able(shard, constellation, spec) else _first_able(work, constellation, spec)
     if at is None:
         return False
     fleet, selector = shard.fleet, spec.device or ANY
     needs = needs_in(shard.access, constellation, spec)
-    here = [
+    judgements = [
         judge_device(fleet, device, spec.tool or "", selector, needs) for device in offering(fleet, spec.tool or "")
     ]
-    obstacle = nearest({item.reason for item in here})
+    obstacle = nearest({item.reason for item in judgements})
     if obstacle is Reason.DEVICE_AWAY:
-        away = (fleet.devices[item.device] for item in here if item.reason is obstacle)
-        since_ms = max(record.since_ms, max(device.link_since_ms for device in away))
+        devices_away = (fleet.devices[item.device] for item in judgements if item.reason is obstacle)
+        since_ms = max(record.since_ms, max(device.link_since_ms for device in devices_away))
         if work.at_ms < since_ms + AWAY_MS:
             work.order(task_timer(constellation, task, OTHER_CALL_TIMER, record, since_ms + AWAY_MS))
             return False
     # Waiting looks at the devices with the tool; the words name any device, in the order of the fleet.
     judged = (judge_device(fleet, device, spec.tool or "", selector, needs) for device in fleet.devices.values())
-    near = list(islice((item for item in judged if item.reason is obstacle), _NAMED_MOST))
-    said = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in near)
-    why = f"no device can do {spec.tool} now: {said}" if near else f"no device offers {spec.tool} now"
-    _take_other_call(work, constellation, spec, record, at, why)
+    obstacles = list(islice((item for item in judged if item.reason is obstacle), _NAMED_MOST))
+    obstacle_words = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in obstacles)
+    why = f"no device can do {spec.tool} now: {obstacle_words}" if obstacles else f"no device offers {spec.tool} now"
+    _change_call(work, constellation, spec, record, at, why)
     return True
 
 
-def _harmless(attempt: Attempt) -> bool:
+def _is_harmless(attempt: Attempt) -> bool:
     """Tell whether nothing is done twice if another call follows an attempt."""
     return attempt.repeatability in REPEATABLE or attempt.end in _NOT_BEGUN or attempt.effect is EffectSeen.NONE
 
 
-def _earlier(constellation: Constellation, task: str, record: TaskRecord) -> list[Attempt]:
+def _ended_attempts(constellation: Constellation, task: str, record: TaskRecord) -> list[Attempt]:
     """Return the ended attempts of the present round."""
     return [item for item in constellation.tried(task, record.attempt, record.round) if item.end is not None]
 
@@ -418,7 +419,7 @@ def _first_able(work: Work, constellation: Constellation, spec: TaskSpec) -> int
     return None
 
 
-def _take_other_call(
+def _change_call(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, at: int, why: str, *also: Put
 ) -> None:
     """Make a call of `any_of` the call of its task, in a version of the plan by the engine."""
@@ -448,7 +449,7 @@ def _take_other_call(
         trigger=spec.id,
     )
     head = replace(constellation.head, version=number)
-    # A round of its own: what befell the call before says nothing of devices, tries and times of this one.
+    # A round of its own: how the call before ended says nothing of devices, tries and times of this one.
     again = moved(work, record, TaskState.READY, code=None, refusals=0, round=record.round + 1, started=0, stood_ms=0)
     if record.held:
         again = replace(again, reason=Reason.HELD)
@@ -459,8 +460,8 @@ def _take_other_call(
 def _on_device(fleet: Fleet, selector: Selector | None) -> str:
     if selector is None:
         return ""
-    known = fleet.devices.get(selector.id or "")
-    name = known.name if known is not None else selector.name
+    device = fleet.devices.get(selector.id or "")
+    name = device.name if device is not None else selector.name
     return f" on {name}" if name else ""
 
 
@@ -503,7 +504,7 @@ def _ask_a_person(case: Case) -> None:
     attend(work, constellation, Attention.QUESTION_OPEN, note=question.text)
 
 
-def decide_answer(work: Work, constellation: Constellation, question: Question, value: str, said: str) -> None:
+def decide_answer(work: Work, constellation: Constellation, question: Question, value: str, reason: str) -> None:
     """Carry out a person's answer about a failed task.
 
     Raises:
@@ -513,17 +514,17 @@ def decide_answer(work: Work, constellation: Constellation, question: Question, 
     record = constellation.tasks.get(task)
     if record is None or record.reason is not Reason.PERSON:
         raise Refusal(fault(Code.CONFLICT, f"{task} does not wait for an answer any more"))
-    put = answered(work, question, value, reason=said)
+    put = answer_put(work, question, value, reason=reason)
     if value == RETRY:
         # The person has seen that the task may have had its effect.
-        now = moved(work, record, TaskState.READY, started=0, refusals=0, code=None, confirmed=True)
-        now = replace(now, reason=Reason.HELD if record.held else None)
+        new_record = moved(work, record, TaskState.READY, started=0, refusals=0, code=None, confirmed=True)
+        new_record = replace(new_record, reason=Reason.HELD if record.held else None)
     elif value == SKIP:
         skipped = Reason.SKIPPED_BY_PERSON
-        now = moved(work, record, TaskState.SKIPPED, reason=skipped, cause="not_chosen", code=None)
+        new_record = moved(work, record, TaskState.SKIPPED, reason=skipped, cause="not_chosen", code=None)
     elif value == FAIL:
-        now = moved(work, record, TaskState.FAILED)
-        work.rules_due.append((constellation.name, task, "failed"))
+        new_record = moved(work, record, TaskState.FAILED)
+        work.fire_rules(constellation, task, "failed")
     else:
         raise Refusal(fault(Code.BAD_REQUEST, f"{value} is not one of the choices: retry, skip, fail", "value"))
-    change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, now, put, note=said)
+    change_task(work, constellation, task, EventKind.RECOVERY_ANSWERED, new_record, put, note=reason)

@@ -42,7 +42,7 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
     """Yield a timer for each passed timeout that was not acted on yet; O(open leases + live constellations)."""
     slow: dict[str, None] = {}
     for device, holders in shard.fleet.holders.items():
-        found = shard.fleet.devices.get(device)
+        device_record = shard.fleet.devices.get(device)
         for name, task in holders:
             constellation = shard.constellations[name]
             record = constellation.tasks[task]
@@ -51,10 +51,10 @@ def passed(shard: Shard, now_ms: int) -> Iterator[ArmTimer]:
             spec, attempt = constellation.specs[task], constellation.attempt(task, record.attempt)
             if not record.hedge and hedge_opening.is_due(shard, constellation, task, now_ms):
                 yield task_timer(constellation, task, hedge_opening.KIND, record, now_ms)
-            if _is_late(shard, found, spec, record, attempt, now_ms):
+            if _is_late(shard, device_record, spec, record, attempt, now_ms):
                 kind = STOP if record.reason is Reason.OVERDUE else CLOSE
                 yield task_timer(constellation, task, kind, record, now_ms)
-            asleep = found is not None and found.link is DeviceLink.SUSPENDED
+            asleep = device_record is not None and device_record.link is DeviceLink.SUSPENDED
             if not asleep and _takes_long(constellation, task, now_ms):
                 slow[name] = None
                 if Attention.TAKES_LONG not in constellation.head.attention:
@@ -89,21 +89,21 @@ def taken_ms(constellation: Constellation, task: str, record: TaskRecord, now_ms
     The time between attempts (back-off, a busy device, a hold, an approval), pauses of the constellation and absences
     of a device for which the policy waits are excluded.
     """
-    taken = -record.stood_ms
+    total_ms = -record.stood_ms
     for attempt in constellation.tried(task, record.attempt, record.round):
-        taken += (attempt.ended_ms or now_ms) - attempt.leased_ms
+        total_ms += (attempt.ended_ms or now_ms) - attempt.leased_ms
     if record.absent_since_ms:
-        return taken - (now_ms - record.absent_since_ms)
+        return total_ms - (now_ms - record.absent_since_ms)
     if constellation.head.state is ConstellationState.PAUSED:
-        return taken - _paused_ms(constellation, task, record, now_ms)
-    return taken
+        return total_ms - _paused_ms(constellation, task, record, now_ms)
+    return total_ms
 
 
 def _paused_ms(constellation: Constellation, task: str, record: TaskRecord, now_ms: int) -> int:
     return now_ms - max(constellation.head.paused_since_ms, constellation.attempt(task, record.attempt).leased_ms)
 
 
-def stood_still(constellation: Constellation, now_ms: int) -> list[Put]:
+def without_pause(constellation: Constellation, now_ms: int) -> list[Put]:
     """Return the records of tasks that ran during a pause that ends now, with the pause excluded."""
     puts: list[Put] = []
     for key in constellation.open_attempts:
@@ -124,10 +124,10 @@ def on_timer(work: Work, item: TimerFired) -> None:
         ):
             unattend(work, constellation, Attention.TAKES_LONG)
         return
-    found = task_of_timer(work, item)
-    if found is None:
+    timed = task_of_timer(work, item)
+    if timed is None:
         return
-    constellation, record = found
+    constellation, record = timed
     spec = constellation.specs[item.entity]
     if item.kind == UNNAMED:
         _ask_after(work, constellation, spec.id)

@@ -41,8 +41,8 @@ def on_begun(work: Work, item: LedgerReported) -> None:
         work.ignore("a device remembers work of a constellation that is not live")
         return
     spec, record = constellation.specs.get(at.task), constellation.tasks.get(at.task)
-    known = constellation.attempts.get(f"{at.task}/{at.attempt}")
-    if spec is None or record is None or (known is not None and _same(known, device, at)):
+    logged = constellation.attempts.get(f"{at.task}/{at.attempt}")
+    if spec is None or record is None or (logged is not None and _same(logged, device, at)):
         work.ignore("what a device has begun is known")
         return
     if record.attempt > at.attempt or not _could_have_had(work, constellation, spec, device):
@@ -57,9 +57,9 @@ def on_begun(work: Work, item: LedgerReported) -> None:
         _take_up(work, constellation, spec, record, device, at)
     elif record.state is TaskState.LEASED and attempt is not None and attempt.device == device.id:
         if record.attempt < at.attempt:
-            never = replace(attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE)
+            unstarted = replace(attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE)
             work.emit(
-                constellation, EventKind.ATTEMPT_ENDED, spec.id, [("attempt", f"{spec.id}/{record.attempt}", never)]
+                constellation, EventKind.ATTEMPT_ENDED, spec.id, [("attempt", f"{spec.id}/{record.attempt}", unstarted)]
             )
         record = replace(record, started=max(record.started - 1, 0))
         _take_up(work, constellation, spec, record, device, at)
@@ -71,8 +71,8 @@ def on_begun(work: Work, item: LedgerReported) -> None:
         change_task(work, constellation, spec.id, EventKind.TASK_HELD, replace(record, held=True), note=note, by=ENGINE)
 
 
-def _same(known: Attempt, device: Device, at: LeaseRef) -> bool:
-    return known.device == device.id and known.incarnation == at.incarnation
+def _same(logged: Attempt, device: Device, at: LeaseRef) -> bool:
+    return logged.device == device.id and logged.incarnation == at.incarnation
 
 
 def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, device: Device) -> bool:
@@ -82,8 +82,8 @@ def _could_have_had(work: Work, constellation: Constellation, spec: TaskSpec, de
         return False
     needs = needs_in(work.shard.access, constellation, spec)
     shared = replace(device, reserved=False)
-    found = judge_device(work.shard.fleet, shared, spec.tool or "", spec.device or ANY, needs)
-    return found.reason in (None, Reason.BUSY)
+    judgement = judge_device(work.shard.fleet, shared, spec.tool or "", spec.device or ANY, needs)
+    return judgement.reason in (None, Reason.BUSY)
 
 
 def _tell_owner(work: Work, constellation: Constellation, device: Device, at: LeaseRef) -> None:
@@ -95,9 +95,9 @@ def _tell_owner(work: Work, constellation: Constellation, device: Device, at: Le
         f"{constellation.head.name or constellation.name}, attempt {at.attempt}, in life {at.incarnation}. "
         "Work that may not be repeated is taken up as it is known there, or waits for you"
     )
-    told = replace(device, remembers=words)
+    new_device = replace(device, remembers=words)
     work.emit(
-        work.shard.fleet, EventKind.HISTORY_OLDER, device.id, [("device", device.id, told)], note=words, by=ENGINE
+        work.shard.fleet, EventKind.HISTORY_OLDER, device.id, [("device", device.id, new_device)], note=words, by=ENGINE
     )
 
 

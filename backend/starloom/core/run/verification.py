@@ -39,67 +39,67 @@ def of(constellation: Constellation, task: str) -> str | None:
     """Return the verify task for the attempt that counts, None if there is none."""
     number = constellation.tasks[task].attempt
     name = name_of(task, number)
-    found = constellation.specs.get(name)
-    return name if found is not None and found.verifies == f"{task}/{number}" else None
+    spec = constellation.specs.get(name)
+    return name if spec is not None and spec.verifies == f"{task}/{number}" else None
 
 
-def verdict(constellation: Constellation, look: str) -> bool | None:
+def verdict(constellation: Constellation, verify_task: str) -> bool | None:
     """Return whether the attempt had its effect by a verify task's result; None if that is not known (yet)."""
-    if constellation.tasks[look].state is not TaskState.SUCCEEDED:
+    if constellation.tasks[verify_task].state is not TaskState.SUCCEEDED:
         return None
-    verified = constellation.specs.get((constellation.specs[look].verifies or "").rpartition("/")[0])
+    verified = constellation.specs.get((constellation.specs[verify_task].verifies or "").rpartition("/")[0])
     if verified is None or verified.verify is None:
         return None
     met = True
     for check in verified.verify.expect:
-        found = fact(constellation, look, check.output)
-        if not is_known(constellation, look, check.output) or (found is MISSING and check.op is not Op.EXISTS):
+        value = fact(constellation, verify_task, check.output)
+        if not is_known(constellation, verify_task, check.output) or (value is MISSING and check.op is not Op.EXISTS):
             return None
-        wanted = parse(check.value) if check.value is not None else None
-        met = met and holds(check.op, found, wanted)
+        expected = parse(check.value) if check.value is not None else None
+        met = met and holds(check.op, value, expected)
     return met
 
 
-def told(work: Work, constellation: Constellation, look: str, *, tries_most: int) -> None:
+def told(work: Work, constellation: Constellation, verify_task: str, *, tries_most: int) -> None:
     """Apply the result of a verify task: its task is done, runs again, fails, or stays with a person."""
-    task, _, number = (constellation.specs[look].verifies or "").rpartition("/")
+    task, _, number = (constellation.specs[verify_task].verifies or "").rpartition("/")
     record = constellation.tasks.get(task)
     if record is None or record.state is not TaskState.UNKNOWN or str(record.attempt) != number:
-        work.ignore("what was looked for is decided")
+        work.ignore("the task in doubt is decided already")
         return
-    happened = verdict(constellation, look)
-    if happened is None:
-        work.ignore("a look could not say whether it happened")
+    had_effect = verdict(constellation, verify_task)
+    if had_effect is None:
+        work.ignore("the verify task could not say whether it happened")
         return
     attempt = replace(constellation.attempt(task, record.attempt), end=AttemptEnd.INTERRUPTED, ended_ms=work.at_ms)
     key = f"{task}/{number}"
-    if happened:
-        seen = constellation.last_attempt(look)
-        value = seen.value if seen is not None and seen.value is not None else "null"
+    if had_effect:
+        found_by = constellation.last_attempt(verify_task)
+        value = found_by.value if found_by is not None and found_by.value is not None else "null"
         done = moved(work, record, TaskState.SUCCEEDED, checked=True, code=None, cause=None, marked=value)
-        note = f"{look} found that it had happened"
+        note = f"{verify_task} found that it had happened"
         change_task(work, constellation, task, EventKind.TASK_VERIFIED, done, ("attempt", key, attempt), note=note)
-        work.rules_due.append((constellation.name, task, "succeeded"))
+        work.fire_rules(constellation, task, "succeeded")
     else:
         unharmed = replace(attempt, effect=EffectSeen.NONE, code=Code.INTERRUPTED)
-        note = f"{look} found that it had not happened"
+        note = f"{verify_task} found that it had not happened"
         if record.started < tries_most:
             ready = moved(work, record, TaskState.READY)
             change_task(work, constellation, task, EventKind.TASK_RETRIED, ready, ("attempt", key, unharmed), note=note)
         else:
             failed = moved(work, record, TaskState.FAILED, code=Code.INTERRUPTED, checked=False)
             change_task(work, constellation, task, EventKind.TASK_FAILED, failed, ("attempt", key, unharmed), note=note)
-            work.rules_due.append((constellation.name, task, "failed"))
-        work.rules_due.append((constellation.name, task, "attempt_ended"))
+            work.fire_rules(constellation, task, "failed")
+        work.fire_rules(constellation, task, "attempt_ended")
     if not constellation.unknown:
         unattend(work, constellation, Attention.TASK_UNKNOWN)
 
 
 def sentence(constellation: Constellation, task: str, where: str) -> str:
     """Return a sentence on the verify task of a task in doubt; empty if there is none."""
-    look = of(constellation, task)
-    if look is None:
+    verify_task = of(constellation, task)
+    if verify_task is None:
         return ""
-    if constellation.tasks[look].state in FINAL_TASK_STATES:
-        return f"{look} could not say whether it did."
-    return f"{look} looks on {where} whether it did."
+    if constellation.tasks[verify_task].state in FINAL_TASK_STATES:
+        return f"{verify_task} could not say whether it did."
+    return f"{verify_task} looks on {where} whether it did."

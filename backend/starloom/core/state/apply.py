@@ -24,7 +24,7 @@ from starloom.core.state.model import (
 )
 from starloom.core.state.queues import dequeue, enqueue, moved, queueable
 from starloom.core.state.task_needs import approved_for
-from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, stale
+from starloom.core.state.tasks.gates import ITEMS, READ_BY_CORE, decide, decide_success, is_stale
 from starloom.core.state.tasks.graph import set_ranks
 from starloom_protocol.records.entities import (
     Attempt,
@@ -121,13 +121,13 @@ def _index_head(shard: Shard, constellation: Constellation, _key: str, old: Head
     if new is not None:
         constellation.head = new
         constellation.tool_ms = new.tool_ms
-    was = old is not None and old.state not in FINAL_CONSTELLATION_STATES
-    now = new is not None and new.state not in FINAL_CONSTELLATION_STATES
-    if now and not was:
+    was_live = old is not None and old.state not in FINAL_CONSTELLATION_STATES
+    is_live = new is not None and new.state not in FINAL_CONSTELLATION_STATES
+    if is_live and not was_live:
         shard.live[constellation.name] = None
-    elif was and not now:
+    elif was_live and not is_live:
         shard.live.pop(constellation.name, None)
-    if now and new is not None and new.policy.review_at:
+    if is_live and new is not None and new.policy.review_at:
         shard.pointed[constellation.name] = None
     elif shard.pointed:
         shard.pointed.pop(constellation.name, None)
@@ -214,13 +214,13 @@ def _index_task(
     if was.hedge != now.hedge:
         constellation.progress.hedges += (now.hedge > 0) - (was.hedge > 0)
     if either & _SLOT:
-        held = was.device if was_is & _SLOT else None
-        holds = now.device if now_is & _SLOT else None
-        if held != holds:
-            if held is not None:
-                _free_slot(shard, constellation, key, held)
-            if holds is not None:
-                _take_slot(shard, constellation, f"{key}/{now.attempt}", key, holds)
+        device_before = was.device if was_is & _SLOT else None
+        device_now = now.device if now_is & _SLOT else None
+        if device_before != device_now:
+            if device_before is not None:
+                _free_slot(shard, constellation, key, device_before)
+            if device_now is not None:
+                _take_slot(shard, constellation, f"{key}/{now.attempt}", key, device_now)
         if was.reason is _TAP:
             constellation.tapped.pop(key, None)
         if now.reason is _TAP:  # a running task alone
@@ -319,10 +319,10 @@ def _take_slot(shard: Shard, constellation: Constellation, at: str, key: str, de
 def _index_group(
     shard: Shard, constellation: Constellation, key: str, old: GroupRecord | None, new: GroupRecord | None
 ) -> None:
-    was = old is not None and old.state not in FINAL_GROUP_STATES
-    now = new is not None and new.state not in FINAL_GROUP_STATES
-    constellation.unfinished_top += now - was
-    if was != now or new is None or old is None:
+    was_live = old is not None and old.state not in FINAL_GROUP_STATES
+    is_live = new is not None and new.state not in FINAL_GROUP_STATES
+    constellation.unfinished_top += is_live - was_live
+    if was_live != is_live or new is None or old is None:
         shard.settled[constellation.name] = None
     if new is not None and new.until_ms and new.state is GroupState.WAITING:
         constellation.returning[key] = None
@@ -352,7 +352,7 @@ def _relist_after(shard: Shard, constellation: Constellation, source: str) -> No
 
 def _relist(shard: Shard, constellation: Constellation, root: str) -> None:
     """Note whether a family's list is being made again; the gates from its old children are decided again."""
-    now = stale(constellation, root)
+    now = is_stale(constellation, root)
     if now == (root in constellation.relisting):
         return
     if now:
@@ -474,8 +474,8 @@ def _index_question(
 def _index_approved(
     shard: Shard, constellation: Constellation, _key: str, _old: Approved | None, new: Approved | None
 ) -> None:
-    found = new.reaches if new is not None else []
-    constellation.approved = {(one.tool, encode_entity(one.selector)): frozenset(one.devices) for one in found}
+    reaches = new.reaches if new is not None else []
+    constellation.approved = {(one.tool, encode_entity(one.selector)): frozenset(one.devices) for one in reaches}
     constellation.approved_keys = {
         devices: blake2b("\0".join(sorted(devices)).encode(), digest_size=16).digest()
         for devices in constellation.approved.values()
@@ -596,11 +596,11 @@ def _index_offer(_shard: Shard, fleet: Fleet, key: str, _old: Offer | None, new:
 
 def _count_look(fleet: Fleet, name: str, step: int) -> None:
     look = look_of(name)
-    count = fleet.looks.get(look, 0) + step
+    count = fleet.look_counts.get(look, 0) + step
     if count:
-        fleet.looks[look] = count
+        fleet.look_counts[look] = count
     else:
-        del fleet.looks[look]
+        del fleet.look_counts[look]
 
 
 def _index_enrollment(_shard: Shard, fleet: Fleet, key: str, old: Enrollment | None, new: Enrollment | None) -> None:

@@ -11,32 +11,32 @@ from starloom_protocol.records.entities import Idempotency
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code
 
-Asked = tuple[str, str]
-"""A key and the hash of the body that came with it."""
+KeyUse = tuple[str, str]
+"""A key and the hash of the body that it came with."""
 
 
-def made_before(work: Work, caller: str, scope: str, asked: Asked | None) -> str | None:
+def earlier_result(work: Work, caller: str, scope: str, key_use: KeyUse | None) -> str | None:
     """Return the id of what a key has made already, None if it is new.
 
     Raises:
         Refusal: `idempotency_mismatch`, if it came with another body before.
     """
-    if asked is None:
+    if key_use is None:
         return None
-    used = work.shard.access.idempotency.get(_name(caller, scope, asked))
-    if used is None:
+    entry = work.shard.access.idempotency.get(_name(caller, scope, key_use))
+    if entry is None:
         return None
-    if used.body_hash != asked[1]:
-        raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {asked[0]} was used here with another body"))
-    return used.made
+    if entry.body_hash != key_use[1]:
+        raise Refusal(fault(Code.IDEMPOTENCY_MISMATCH, f"the key {key_use[0]} was used here with another body"))
+    return entry.made
 
 
-def note_made(work: Work, caller: str, scope: str, asked: Asked | None, made: str) -> None:
+def note_made(work: Work, caller: str, scope: str, key_use: KeyUse | None, name: str) -> None:
     """Keep the id of what a key has made."""
-    if asked is not None:
-        entry = Idempotency(at_ms=work.at_ms, body_hash=asked[1], made=made)
-        work.emit(work.shard.access, EventKind.KEY_USED, made, [("idem", _name(caller, scope, asked), entry)])
+    if key_use is not None:
+        entry = Idempotency(at_ms=work.at_ms, body_hash=key_use[1], made=name)
+        work.emit(work.shard.access, EventKind.KEY_USED, name, [("idem", _name(caller, scope, key_use), entry)])
 
 
-def _name(caller: str, scope: str, asked: Asked) -> str:
-    return f"{caller}/{scope}/{asked[0]}"
+def _name(caller: str, scope: str, key_use: KeyUse) -> str:
+    return f"{caller}/{scope}/{key_use[0]}"

@@ -257,16 +257,16 @@ def check_successors(constellation: Constellation) -> None:
     for task, spec in constellation.specs.items():
         if spec.superseded_by is None:
             continue
-        seen, following = {task}, constellation.specs.get(spec.superseded_by)
+        visited, following = {task}, constellation.specs.get(spec.superseded_by)
         while following is not None:
-            if following.id in seen:
+            if following.id in visited:
                 raise _violated("I10", f"{constellation.name}: {task} is superseded in a ring")
-            seen.add(following.id)
+            visited.add(following.id)
             following = constellation.specs.get(following.superseded_by or "")
         if constellation.head.state is ConstellationState.SUCCEEDED and spec.group is None and not spec.optional:
-            stands = constellation.record(successor(constellation, task)).state
-            if stands != "succeeded":
-                raise _violated("I10", f"{constellation.name} succeeded, the successor of {task} is {stands}")
+            end = constellation.record(successor(constellation, task)).state
+            if end != "succeeded":
+                raise _violated("I10", f"{constellation.name} succeeded, the successor of {task} is {end}")
 
 
 def check_verdict(constellation: Constellation) -> None:

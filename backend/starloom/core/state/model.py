@@ -278,19 +278,19 @@ class Constellation(Stream):
         """Return the record of a task or a group."""
         return self.tasks.get(name) or self.groups[name]
 
-    def within(self, group: str) -> list[str]:
+    def contents_of(self, group: str) -> list[str]:
         """Return all tasks and groups inside a group in order, each group before its content."""
-        found: list[str] = []
+        names: list[str] = []
         stack = list(reversed(self.children.get(group, {})))
         while stack:
             name = stack.pop()
-            found.append(name)
+            names.append(name)
             stack.extend(reversed(self.children.get(name, {})))
-        return found
+        return names
 
     def leaves(self, group: str) -> list[str]:
         """Return the tasks of a group in order, including those of nested groups."""
-        return [name for name in self.within(group) if name in self.tasks]
+        return [name for name in self.contents_of(group) if name in self.tasks]
 
     def attempt(self, task: str, number: int) -> Attempt:
         """Return attempt `number` of a task."""
@@ -332,7 +332,7 @@ class Fleet(Stream):
     revision        the number of changes of a device or its offer
     changed         by device, the revision of its last change, in the order of the changes
     reordered       the revision of the last change that may have moved a device among the others
-    looks           how many names in `by_name` look like this (`look_of`)
+    look_counts     how many names in `by_name` look like this (`look_of`)
     asking          by the code that several devices share and the device: the enrollment that waits for a person
     expected        the devices that were connected when their hub ended, and have not connected since
     """
@@ -354,7 +354,7 @@ class Fleet(Stream):
         "hedges",
         "holders",
         "lab_faults",
-        "looks",
+        "look_counts",
         "offers",
         "pace_changed",
         "pace_index",
@@ -412,7 +412,7 @@ class Fleet(Stream):
         self.revision = 0
         self.changed: dict[str, int] = {}
         self.reordered = 0
-        self.looks: dict[str, int] = {}
+        self.look_counts: dict[str, int] = {}
         self.asking: dict[tuple[str, str], str] = {}
         self.expected: dict[str, None] = {}
 
@@ -422,8 +422,8 @@ class Fleet(Stream):
 
     def name_of(self, device: str | None) -> str:
         """Return the name of a device, its id if it is not known here, and nothing for none."""
-        known = self.devices.get(device or "")
-        return known.name if known is not None else device or ""
+        record = self.devices.get(device or "")
+        return record.name if record is not None else device or ""
 
 
 class Access(Stream):
@@ -452,32 +452,32 @@ class Access(Stream):
         children: dict[str, list[Token]] = {}
         for one in self.tokens.values():
             children.setdefault(one.parent, []).append(one)
-        found: list[Token] = []
+        descendants: list[Token] = []
         ahead = [token]
         while ahead:
             below = children.pop(ahead.pop(), [])
-            found += below
+            descendants += below
             ahead += [one.id for one in below]
-        return found
+        return descendants
 
     def right_was_taken(self, holder: Principal | None, token: str) -> bool:
-        """Tell whether somebody may run work no more, or not with this token.
+        """Tell whether somebody may no longer run work, or not with this token.
 
         A session, which has its time, does not bind what was done in it; the invitation of that session does.
         """
-        used = self.tokens.get(token)
-        if used is not None and used.kind == "session":
-            used = self.tokens.get(used.parent)
+        bound_by = self.tokens.get(token)
+        if bound_by is not None and bound_by.kind == "session":
+            bound_by = self.tokens.get(bound_by.parent)
         low = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
-        return low or (used is not None and used.revoked_ms > 0)
+        return low or (bound_by is not None and bound_by.revoked_ms > 0)
 
     def right_was_taken_from(self, author: str) -> bool:
-        """Tell whether an author may run work no more; a part of the hub always may."""
-        used = self.tokens.get(token_of(author))
-        holder = self.principals.get(used.principal) if used is not None else None
+        """Tell whether an author may no longer run work; a part of the hub always may."""
+        sign_in = self.tokens.get(token_of(author))
+        holder = self.principals.get(sign_in.principal) if sign_in is not None else None
         if holder is None:
-            named = (one for one in self.principals.values() if author_of(one.kind, one.name) == who(author))
-            holder = next(named, None)
+            principals = (one for one in self.principals.values() if author_of(one.kind, one.name) == who(author))
+            holder = next(principals, None)
         return self.right_was_taken(holder, token_of(author))
 
 
@@ -641,10 +641,10 @@ class Shard:
             return self.fleet
         if name == "access":
             return self.access
-        found = self.constellations.get(name)
-        if found is None:
-            found = self.constellations[name] = Constellation(name)
-        return found
+        constellation = self.constellations.get(name)
+        if constellation is None:
+            constellation = self.constellations[name] = Constellation(name)
+        return constellation
 
 
 _encode_tool = msgspec.json.Encoder(order="deterministic").encode
@@ -691,23 +691,23 @@ class ToolSets:
 
     def take(self, device: str, tools: list[ToolOffer]) -> Mapping[str, ToolOffer]:
         """Note that a device offers these tools, and none of those that it offered before; return them by name."""
-        offered = self._by_id.get(id(tools))
-        if offered is None:
+        tool_set = self._by_id.get(id(tools))
+        if tool_set is None:
             digests = _digests(tools)
-            offered = self._sets.get(digests) or self._add(digests, tools)
-        before = self._by_device.get(device)
-        if before is not offered:
-            offered.devices[device] = None
-            self._by_device[device] = offered
-            if before is not None:
-                self._leave(before, device)
-        return offered.by_name
+            tool_set = self._sets.get(digests) or self._add(digests, tools)
+        previous = self._by_device.get(device)
+        if previous is not tool_set:
+            tool_set.devices[device] = None
+            self._by_device[device] = tool_set
+            if previous is not None:
+                self._leave(previous, device)
+        return tool_set.by_name
 
     def leave(self, device: str) -> None:
         """Note that a device offers nothing any more."""
-        offered = self._by_device.pop(device, None)
-        if offered is not None:
-            self._leave(offered, device)
+        tool_set = self._by_device.pop(device, None)
+        if tool_set is not None:
+            self._leave(tool_set, device)
 
     def _leave(self, tool_set: _ToolSet, device: str) -> None:
         """Take a device from a set; a set that no device offers is dropped."""
@@ -737,8 +737,8 @@ class ToolSets:
     def _add(self, digests: Digests, tools: list[ToolOffer]) -> _ToolSet:
         shared = []
         for digest, tool in zip(digests, tools, strict=True):
-            held, same, sets = self._tools.get(digest, (tool, digest, 0))
-            self._tools[digest] = (held, same, sets + 1)
+            first, same, sets = self._tools.get(digest, (tool, digest, 0))
+            self._tools[digest] = (first, same, sets + 1)
             shared.append(same)
         # A list that is held here stays alive, so its identity is a valid key.
         added = self._sets[tuple(shared)] = self._by_id[id(tools)] = _ToolSet(tuple(shared), tools)

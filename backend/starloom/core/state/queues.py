@@ -137,11 +137,11 @@ def _push(demand: Demand, key: UsualKey) -> None:
 
 
 def _build(shard: Shard, demand: Demand) -> None:
-    known = [found for name in demand.lines if (found := shard.constellations.get(name)) is not None]
-    demand.usual = [usual_key(one) for one in known]
+    waiting = [constellation for name in demand.lines if (constellation := shard.constellations.get(name)) is not None]
+    demand.usual = [usual_key(one) for one in waiting]
     demand.pushed = {key[4]: key for key in demand.usual}
-    demand.aged = {one.name for one in known}
-    demand.longest = [(one.served, one.name) for one in known]
+    demand.aged = {one.name for one in waiting}
+    demand.longest = [(one.served, one.name) for one in waiting]
     heapify(demand.usual)
     heapify(demand.longest)
 
@@ -169,7 +169,7 @@ class Turns:
         self._shard = shard
         self._owner = owner
         self._demands = demands
-        self._asked: dict[str, None] = {}
+        self._tried: dict[str, None] = {}
         self._aside: list[tuple[list[UsualKey], UsualKey]] = []
         self._without_aside: list[tuple[list[tuple[int, str]], tuple[int, str]]] = []
         self._late = shard.in_a_row.get(owner, 0) >= IN_A_ROW_MOST
@@ -182,7 +182,7 @@ class Turns:
             first = self._usual()
         if first is None:
             return None
-        self._asked[first] = None
+        self._tried[first] = None
         return self._shard.constellations[first], [demand for demand in self._demands if first in demand.lines]
 
     def served(self, constellation: Constellation) -> None:
@@ -223,7 +223,7 @@ class Turns:
             if now != key:
                 heappop(demand.usual)
                 _push(demand, now)
-            elif key[4] in self._asked:
+            elif key[4] in self._tried:
                 self._aside.append((demand.usual, heappop(demand.usual)))
             else:
                 return key
@@ -251,7 +251,7 @@ class Turns:
             elif constellation.served != entry[0]:
                 heappop(heap)
                 heappush(heap, (constellation.served, constellation.name))
-            elif constellation.held or constellation.name in self._asked:
+            elif constellation.held or constellation.name in self._tried:
                 self._without_aside.append((heap, heappop(heap)))
             else:
                 return entry
@@ -261,13 +261,13 @@ class Turns:
         """Return the heap by age of a demand for which several wait, rebuilt if most of its entries are stale."""
         if len(demand.lines) < 2:
             return None
-        if len(demand.usual) > 2 * len(demand.lines) + STALE_MOST and not self._asked:
+        if len(demand.usual) > 2 * len(demand.lines) + STALE_MOST and not self._tried:
             _build(self._shard, demand)
         return demand.longest
 
     def _alone(self, demand: Demand) -> Constellation | None:
         name = next(iter(demand.lines), None)
-        return self._waiting(demand, name) if name is not None and name not in self._asked else None
+        return self._waiting(demand, name) if name is not None and name not in self._tried else None
 
     def _waiting(self, demand: Demand, name: str) -> Constellation | None:
         """Return a constellation if it waits for a demand; one that left the shard does not."""

@@ -61,32 +61,35 @@ def withheld(needs: Needs, device: Device, tool: str) -> tuple[Reason, str] | No
     if needs.approved is not None and device.id not in needs.approved:
         return Reason.NO_CAPABLE_DEVICE, "is none of the devices that were approved for it"
     for name in needs.names:
-        kept = needs.access.secrets.get(name)
-        if kept is None:
+        secret = needs.access.secrets.get(name)
+        if secret is None:
             return Reason.MISSING_SECRET, f"would need the secret {name}, which is not set: {set_line(name)}"
-        if kept.devices and device.id not in kept.devices:
+        if secret.devices and device.id not in secret.devices:
             return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name}; it is kept for other devices"
-        if kept.tools and tool not in kept.tools:
-            return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name} for {tool}: {_listed(kept.tools)}"
-        if kept.recipes and needs.recipe not in kept.recipes:
+        if secret.tools and tool not in secret.tools:
+            return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name} for {tool}: {_only_for(secret.tools)}"
+        if secret.recipes and needs.recipe not in secret.recipes:
             asking = f"the recipe {needs.recipe}" if needs.recipe else "a plan of its own"
-            return Reason.NO_CAPABLE_DEVICE, f"may not receive the secret {name} for {asking}: {_listed(kept.recipes)}"
+            return (
+                Reason.NO_CAPABLE_DEVICE,
+                f"may not receive the secret {name} for {asking}: {_only_for(secret.recipes)}",
+            )
     return None
 
 
 def allow_line(needs: Needs, device: Device, tool: str, devices: Mapping[str, Device]) -> str | None:
     """Return the line that lets this device have the secret that is withheld from it; None if none is."""
     for name in needs.names:
-        kept = needs.access.secrets.get(name)
-        if kept is None:
+        secret = needs.access.secrets.get(name)
+        if secret is None:
             continue
-        if kept.devices and device.id not in kept.devices:
-            known = [devices[key].name for key in kept.devices if key in devices and not devices[key].revoked]
-            return _limited(name, "--for-device", [*known, device.name])
-        if kept.tools and tool not in kept.tools:
-            return _limited(name, "--for-tool", [*kept.tools, tool])
-        if kept.recipes and needs.recipe not in kept.recipes:
-            return _limited(name, "--for-recipe", [*kept.recipes, needs.recipe]) if needs.recipe else _unlimited(name)
+        if secret.devices and device.id not in secret.devices:
+            names = [devices[key].name for key in secret.devices if key in devices and not devices[key].revoked]
+            return _limited(name, "--for-device", [*names, device.name])
+        if secret.tools and tool not in secret.tools:
+            return _limited(name, "--for-tool", [*secret.tools, tool])
+        if secret.recipes and needs.recipe not in secret.recipes:
+            return _limited(name, "--for-recipe", [*secret.recipes, needs.recipe]) if needs.recipe else _unlimited(name)
     return None
 
 
@@ -103,5 +106,5 @@ def missing(needs: Needs | None) -> list[str]:
     return [] if needs is None else [name for name in needs.names if name not in needs.access.secrets]
 
 
-def _listed(names: Sequence[str]) -> str:
+def _only_for(names: Sequence[str]) -> str:
     return f"only for {', '.join(names)}"

@@ -10,7 +10,7 @@ changes the task or the attempt passes on a case with the change; the shard has 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -80,23 +80,23 @@ def named_constellation(work: Work, name: str) -> Constellation:
     Raises:
         Refusal: there is none.
     """
-    found = work.shard.constellations.get(name)
-    if found is None:
+    constellation = work.shard.constellations.get(name)
+    if constellation is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no constellation {name}"))
-    return found
+    return constellation
 
 
-def named_job(work: Work, constellation: str, job: str, *kinds: str, called: str = "job") -> tuple[Constellation, Job]:
+def named_job(work: Work, name: str, job_id: str, *kinds: str, called: str = "job") -> tuple[Constellation, Job]:
     """Return the job that a worker names, with its constellation; of one of the kinds, if any are given.
 
     Raises:
         Refusal: there is no such job, and it is `called` so.
     """
-    there = work.shard.constellations.get(constellation)
-    found = there.jobs.get(job) if there is not None else None
-    if there is None or found is None or (kinds and found.kind not in kinds):
-        raise Refusal(fault(Code.NOT_FOUND, f"there is no {called} {job}"))
-    return there, found
+    constellation = work.shard.constellations.get(name)
+    job = constellation.jobs.get(job_id) if constellation is not None else None
+    if constellation is None or job is None or (kinds and job.kind not in kinds):
+        raise Refusal(fault(Code.NOT_FOUND, f"there is no {called} {job_id}"))
+    return constellation, job
 
 
 def check_reader(author: str) -> None:
@@ -110,7 +110,7 @@ def check_reader(author: str) -> None:
         raise Refusal(fault(Code.FORBIDDEN, reason, hint="Ask a person to look at it."))
 
 
-class Drafted(msgspec.Struct, frozen=True, gc=False):
+class PendingEvent(msgspec.Struct, frozen=True, gc=False):
     """An event decided in this batch, not yet encoded."""
 
     stream: str
@@ -146,12 +146,20 @@ class Drafted(msgspec.Struct, frozen=True, gc=False):
         return event, encode_event(event), puts
 
 
+class Marks(NamedTuple):
+    """A moment of a batch: the lengths of its journal, its events and its orders."""
+
+    journal: int
+    events: int
+    orders: int
+
+
 class Work:
     """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
     __slots__ = (
-        "answered",
         "answers",
+        "answers_before",
         "at_ms",
         "begun",
         "by",
@@ -170,7 +178,7 @@ class Work:
     def __init__(self, shard: Shard) -> None:
         self.shard = shard
         self.undone = 0
-        self.events: list[Drafted] = []
+        self.events: list[PendingEvent] = []
         self.orders: list[AnyOrder] = []
         self.answers: list[Answer] = []
         self.ignored: dict[str, int] = {}
@@ -181,13 +189,13 @@ class Work:
         self.at_ms = 0
         self.roll = 0
         self.by = ENGINE
-        self.begun = (0, 0, 0)
-        self.answered = 0
+        self.begun = Marks(0, 0, 0)
+        self.answers_before = 0
 
     def begin(self, item: AnyInput) -> None:
         """Make an input the current one, and mark where its decisions begin."""
-        self.begun = len(self.shard.journal), len(self.events), len(self.orders)
-        self.answered = len(self.answers)
+        self.begun = Marks(len(self.shard.journal), len(self.events), len(self.orders))
+        self.answers_before = len(self.answers)
         self.item = item
         self.at_ms = item.at_ms
         self.roll = item.roll
@@ -199,7 +207,7 @@ class Work:
         """Decide one event: number it, apply its puts, keep it for the commit."""
         put_all(self.shard, stream, puts)
         stream.seq = seq = stream.seq + 1
-        self.events.append(Drafted(stream.name, seq, kind, about, by or self.by, note, self.at_ms, puts))
+        self.events.append(PendingEvent(stream.name, seq, kind, about, by or self.by, note, self.at_ms, puts))
 
     def quietly(self, stream: Stream, kind: str, key: str, record: Record | None) -> None:
         """Apply a put whose event follows at the end of this step (see `ready` and `announce`)."""
@@ -208,7 +216,7 @@ class Work:
     def announce(self, stream: Stream, kind: EventKind, about: str, puts: list[Put]) -> None:
         """Decide the event of puts that were applied `quietly` in this step; an undo of them takes its number back."""
         stream.seq = seq = stream.seq + 1
-        self.events.append(Drafted(stream.name, seq, kind, about, ENGINE, "", self.at_ms, puts))
+        self.events.append(PendingEvent(stream.name, seq, kind, about, ENGINE, "", self.at_ms, puts))
 
     def order(self, order: AnyOrder) -> None:
         """Keep an order until its events are committed."""
@@ -227,15 +235,19 @@ class Work:
         """Keep the refusal of a device's report for the log of refusals, which bounds it; it decides nothing."""
         self.refused.append((device, door, reason))
 
-    def back_to(self, marks: tuple[int, int, int]) -> None:
-        """Undo the batch back to `marks`, the begin of a step.
+    def fire_rules(self, constellation: Constellation, task: str, event: str) -> None:
+        """Let the rules of the plan that wait for this event of a task fire at the end of the step."""
+        self.rules_due.append((constellation.name, task, event))
+
+    def back_to(self, marks: Marks) -> None:
+        """Undo the batch back to `marks`, the beginning of a step.
 
         `undone` counts the undos of any put, because queues keep traces of them.
         """
-        self.undone += len(self.shard.journal) > marks[0]
-        undo(self.shard, marks[0])
-        del self.events[marks[1] :]
-        del self.orders[marks[2] :]
+        self.undone += len(self.shard.journal) > marks.journal
+        undo(self.shard, marks.journal)
+        del self.events[marks.events :]
+        del self.orders[marks.orders :]
         self.rules_due.clear()
         self.ready.clear()
         self.shard.touched.clear()
@@ -246,17 +258,13 @@ class Work:
     def undo_input(self) -> None:
         """Undo all that the current input has decided, its answer included."""
         self.back_to(self.begun)
-        del self.answers[self.answered :]
-
-    def marks(self) -> tuple[int, int, int]:
-        """Return the present marks of the batch, for `back_to`."""
-        return len(self.shard.journal), len(self.events), len(self.orders)
+        del self.answers[self.answers_before :]
 
     def part(self) -> Part:
         """Begin a part of a step that may be undone alone, by `undo_part`."""
         shard = self.shard
         return Part(
-            marks=self.marks(),
+            marks=Marks(len(shard.journal), len(self.events), len(self.orders)),
             rules_due=list(self.rules_due),
             ready=dict(self.ready),
             touched=dict(shard.touched),
@@ -279,9 +287,9 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The begin of a part of a step: the marks of the batch, and what its earlier part left to settle."""
+    """The beginning of a part of a step: the marks of the batch, and what its earlier part left to settle."""
 
-    marks: tuple[int, int, int]
+    marks: Marks
     rules_due: list[tuple[str, str, str]]
     ready: dict[tuple[str, str], None]
     touched: dict[tuple[str, str], None]
@@ -333,7 +341,7 @@ def is_at_a_moment(record: TaskRecord) -> bool:
     return record.state is TaskState.READY and record.reason is Reason.MOMENT
 
 
-def begins(work: Work, record: TaskRecord) -> TaskRecord:
+def without_moment(work: Work, record: TaskRecord) -> TaskRecord:
     """Return the record of a ready task whose moment has come: free, or held by a review or a person."""
     free = Reason.REVIEW if record.review is not None else Reason.HELD if record.held else None
     return replace(record, reason=free, not_before_ms=0, since_ms=work.at_ms)
@@ -357,19 +365,19 @@ def attend(work: Work, constellation: Constellation, reason: Attention, *, note:
         work.emit(constellation, EventKind.ATTENTION_RAISED, reason, [("head", "", changed)], note=note, by=ENGINE)
 
 
-def answered(work: Work, question: Question, value: str, *, reason: str | None = None, by: str | None = None) -> Put:
+def answer_put(work: Work, question: Question, value: str, *, reason: str | None = None, by: str | None = None) -> Put:
     """Return the put of a question with its answer, which is empty where it is closed without one."""
-    said = question.reason if reason is None else reason
-    answer = replace(question, answer=value, answered_by=by or work.by, answered_ms=work.at_ms, reason=said)
+    because = question.reason if reason is None else reason
+    answer = replace(question, answer=value, answered_by=by or work.by, answered_ms=work.at_ms, reason=because)
     return ("question", question.id, answer)
 
 
 def close_question(work: Work, constellation: Constellation, task: str) -> bool:
     """Close the open question of a task that no longer waits for its answer; True if there was one."""
     for key in constellation.open_questions:
-        asked = constellation.questions[key]
-        if asked.task == task:
-            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [answered(work, asked, "")])
+        question = constellation.questions[key]
+        if question.task == task:
+            work.emit(constellation, EventKind.QUESTION_CLOSED, key, [answer_put(work, question, "")])
             if not constellation.open_questions:
                 unattend(work, constellation, Attention.QUESTION_OPEN)
             return True
@@ -379,12 +387,12 @@ def close_question(work: Work, constellation: Constellation, task: str) -> bool:
 def close_questions(work: Work, constellation: Constellation) -> None:
     """Close every open question of a constellation that no longer waits for an answer."""
     for key in list(constellation.open_questions):
-        put = answered(work, constellation.questions[key], "")
+        put = answer_put(work, constellation.questions[key], "")
         work.emit(constellation, EventKind.QUESTION_CLOSED, key, [put])
 
 
 def withdraw_proposals(work: Work, constellation: Constellation) -> None:
-    """Remove the open proposal of a plan that goes on after its end, to be undone or edited; its next end decides."""
+    """Remove the open proposal of a plan that continues after its end, to be undone or edited; its next end decides."""
     puts: list[Put] = [
         ("proposal", one.id, None)
         for one in work.shard.access.proposals.values()

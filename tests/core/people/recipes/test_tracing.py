@@ -121,18 +121,18 @@ def test_a_list_of_one_has_a_place_and_a_longer_one_has_none() -> None:
         if place:
             assert kept(found).specs[1].inputs[0].output == place
         else:
-            assert why(found) == "“may.txt” stands in a list of a result, whose order may change"
+            assert why(found) == "“may.txt” is in a list of a result, whose order may change"
 
 
 @pytest.mark.parametrize(
     ("value", "args", "because"),
     [
-        ({"a": "x.txt", "b": "x.txt"}, {"path": "x.txt"}, "“x.txt” stands in 2 places of the results"),
+        ({"a": "x.txt", "b": "x.txt"}, {"path": "x.txt"}, "“x.txt” occurs in 2 places of the results"),
         ({"a": "x.txt"}, {"path": "Reports/x.txt"}, "“Reports/x.txt” is a part of a result, or was made of one"),
         ({"head": "Region;Sum"}, {"by": ";"}, "“;” is a part of a result, or was made of one"),
-        ({"a": "x.txt"}, {"paths": ["x.txt"]}, "“x.txt” stands within paths, and only a whole argument"),
-        ({"a": "x.txt"}, {"word": "quiet"}, "no value of the plan stands in the result of t.pure on one"),
-        ({"n": 7}, {"limit": 7}, "no value of the plan stands in the result of t.pure on one"),
+        ({"a": "x.txt"}, {"paths": ["x.txt"]}, "“x.txt” is a part of paths, and only a whole argument"),
+        ({"a": "x.txt"}, {"word": "quiet"}, "no value of the plan occurs in the result of t.pure on one"),
+        ({"n": 7}, {"limit": 7}, "no value of the plan occurs in the result of t.pure on one"),
     ],
     ids=["twice", "joined", "part", "within", "none", "small"],
 )
@@ -168,7 +168,7 @@ def test_a_value_of_a_look_in_a_check_is_left() -> None:
     driver.look({"newest": "may.txt", "sum": "abcdef"})
     check = Check(output="", op=Op.NE, value='"abcdef"')
     made = task("a", args=canonical({"path": "may.txt"}), device="one", checks=[check])
-    assert why(driver.end(made)) == "“abcdef” of a check stands in a result"
+    assert why(driver.end(made)) == "“abcdef” of a check occurs in a result"
 
 
 def test_a_result_of_many_values_is_not_searched(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from starloom.core.clock.expiry import due_moment
 from starloom.core.state.apply import put_all
 from starloom.core.state.inputs import QuestionAnswered
 from starloom.core.state.settings import ShardSettings
-from starloom.core.state.work import Work
+from starloom.core.state.work import Marks, Work
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.entities import Check, Policy, Reuse
 from starloom_protocol.stream.events import EventKind
@@ -234,5 +234,5 @@ def test_one_change_undone_takes_its_kept_result_back() -> None:
     before = dict(driver.shard.access.kept)
     work = Work(driver.shard)
     put_all(driver.shard, driver.shard.access, [("kept", key, None) for key in before])
-    work.back_to((0, 0, 0))
+    work.back_to(Marks(0, 0, 0))
     assert driver.shard.access.kept == before

@@ -24,7 +24,7 @@ from starloom.core.rights.call_effects import (
     ways_of,
     wide_trash,
 )
-from starloom.core.rights.consent import may_run_on, named_devices, selector_of, within
+from starloom.core.rights.consent import devices_for_tool, may_run_on, named_devices, selector_of
 from starloom.core.rights.envelope import devices_of
 from starloom.core.rights.first_folders import first_folders
 from starloom.core.rights.reserved import is_kept_unapproved, words_by
@@ -221,7 +221,7 @@ def _approved(fleet: Fleet, bound: Iterable[TaskSpec], by_id: Mapping[str, TaskS
         if key in reaches or selector.id or selector.name or tool in HUB_TOOLS:
             continue
         named_ids = (device.id for device in fleet.devices.values() if is_named(selector, device))
-        devices = {*(within(fleet, tool, selector) if tool else devices_of(fleet, way)), *named_ids}
+        devices = {*(devices_for_tool(fleet, tool, selector) if tool else devices_of(fleet, way)), *named_ids}
         reaches[key] = Reach(devices=sorted(devices), selector=selector, tool=tool)
     return Approved(reaches=[reaches[key] for key in sorted(reaches)])
 
@@ -342,14 +342,15 @@ def changing_calls(
     plan writes. A group stands for its calls. Their devices are those that they were `approved` for, or else asked for.
     """
     by_id = {spec.id: spec for spec in specs}
-    known = _known_effects(fleet, by_id)
-    held = {(one.tool, encode_entity(one.selector)): one.devices for one in (approved or Approved()).reaches}
+    known_effects = _known_effects(fleet, by_id)
+    reaches = (approved or Approved()).reaches
+    devices_of = {(one.tool, encode_entity(one.selector)): one.devices for one in reaches}
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
-        _call(fleet, way, by_id, effects, held.get((way.tool or "", encode_entity(selector_of(way, by_id)))))
+        _call(fleet, way, by_id, effects, devices_of.get((way.tool or "", encode_entity(selector_of(way, by_id)))))
         for spec in [*all_specs, *specs_by_rules(rules, specs)]
         for way in (*ways_of(spec), *_written_undo(spec))
-        if (effects := known.of(way)) - {Effect.READ}
+        if (effects := known_effects.of(way)) - {Effect.READ}
     ]
     return sorted(calls, key=lambda call: not ASKING.intersection(call.effects))
 

@@ -41,7 +41,7 @@ from starloom.core.rights.reserved import words_by
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation, Demand, Fleet
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Put, Refusal, Work, answered, attend, fault, unattend
+from starloom.core.state.work import Put, Refusal, Work, answer_put, attend, fault, unattend
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Question, TaskSpec, encode_entity
 from starloom_protocol.stream.authors import ENGINE, is_model
@@ -64,7 +64,9 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
         question = constellation.questions[key]
         if question.kind == KIND:
             why = "the plan was changed since"
-            work.emit(constellation, EventKind.APPROVAL_VOID, key, [answered(work, question, "", reason=why)], note=why)
+            work.emit(
+                constellation, EventKind.APPROVAL_VOID, key, [answer_put(work, question, "", reason=why)], note=why
+            )
     _ask_as_it_is(work, constellation, hash_of(constellation), " The plan was changed since.")
 
 
@@ -213,7 +215,7 @@ def _check_devices_are_here(work: Work, constellation: Constellation) -> None:
 def _answered(
     work: Work, constellation: Constellation, question: Question, value: str, reason: str, *, by: str
 ) -> None:
-    put = answered(work, question, value, reason=reason, by=by)
+    put = answer_put(work, question, value, reason=reason, by=by)
     work.emit(constellation, EventKind.APPROVAL_ANSWERED, question.id, [put], note=reason, by=by)
 
 

@@ -54,7 +54,7 @@ def slot_type(name: str, value: Any, answers: Collection[str] = ()) -> str | Non
 
 
 def is_said(value: Any, texts: Iterable[str]) -> bool:
-    """Return whether a value stands as words of its own in one of these texts."""
+    """Tell whether a value occurs as words of its own in one of these texts."""
     text = str(value).strip()
     pattern = re.compile(rf"(?<!\w){re.escape(text)}(?!\w)", re.IGNORECASE)
     return not text or any(pattern.search(one) is not None for one in texts)

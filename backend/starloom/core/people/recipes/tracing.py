@@ -25,9 +25,9 @@ ANSWERS_CHARS_MOST: Final = 600
 LEAVES_MOST: Final = 5_000
 """Looks with more values than that are not searched: the search is a part of one step."""
 _TEXT_LEAST: Final = 3
-"""A shorter text stands in a result by chance."""
+"""A shorter text occurs in a result by chance."""
 _NUMBER_LEAST: Final = 1_000
-"""A smaller whole number stands in a result by chance."""
+"""A smaller whole number occurs in a result by chance."""
 _SHOWN_CHARS: Final = 60
 
 
@@ -45,7 +45,7 @@ class Traced:
 
 @dataclass(frozen=True)
 class _Place:
-    """A value in the result of a look; `listed`: it stands in a list with others, whose order may change."""
+    """A value in the result of a look; `listed`: it is in a list with others, whose order may change."""
 
     look: str
     pointer: str
@@ -79,7 +79,7 @@ def trace(
     traced_specs = [_with_inputs(spec, places, texts) for spec in specs]
     look_ids = {one.source for spec in traced_specs for one in spec.inputs} & {look.id for look in looks}
     if not look_ids:
-        raise Untraced(f"no value of the plan stands in the result of {_called(looks[0], names)}, at which it looked")
+        raise Untraced(f"no value of the plan occurs in the result of {_called(looks[0], names)}, at which it looked")
     offers = offers_in(fleet)
     for spec in traced_specs:
         if any(one.source in look_ids for one in spec.inputs) and effects_of_task(spec, offers) - {Effect.READ}:
@@ -181,12 +181,12 @@ def _with_inputs(spec: TaskSpec, places: list[_Place], texts: list[str]) -> Task
         else:
             for leaf in _leaves(value):
                 if _place_of(leaf, places, texts) is not None:
-                    raise Untraced(f"{_short(leaf)} stands within {name}, and only a whole argument can be read again")
+                    raise Untraced(f"{_short(leaf)} is a part of {name}, and only a whole argument can be read again")
     for one in (*spec.checks, *(spec.verify.expect if spec.verify else ())):
         if one.value is not None:
             for leaf in _leaves(parse(one.value)):
                 if _place_of(leaf, places, texts) is not None:
-                    raise Untraced(f"{_short(leaf)} of a check stands in a result")
+                    raise Untraced(f"{_short(leaf)} of a check occurs in a result")
     if not inputs:
         return spec
     constants = {name: value for name, value in args.items() if name not in {one.name for one in inputs}}
@@ -194,10 +194,10 @@ def _with_inputs(spec: TaskSpec, places: list[_Place], texts: list[str]) -> Task
 
 
 def _place_of(value: Any, places: list[_Place], texts: list[str]) -> _Place | None:
-    """Return the one place of a value in the results; None for one that the words say, or that stands in none.
+    """Return the one place of a value in the results; None for one that the words say, or that occurs in none.
 
     Raises:
-        Untraced: it stands in several places, in a list with others, or is a part of a result or made of one.
+        Untraced: it occurs in several places, in a list with others, or is a part of a result or made of one.
     """
     if is_said(value, texts) or not _is_telling(value):
         return None
@@ -205,16 +205,16 @@ def _place_of(value: Any, places: list[_Place], texts: list[str]) -> _Place | No
     if len(equal) == 1 and not equal[0].listed:
         return equal[0]
     if len(equal) == 1:
-        raise Untraced(f"{_short(value)} stands in a list of a result, whose order may change")
+        raise Untraced(f"{_short(value)} is in a list of a result, whose order may change")
     if equal:
-        raise Untraced(f"{_short(value)} stands in {len(equal)} places of the results")
+        raise Untraced(f"{_short(value)} occurs in {len(equal)} places of the results")
     if isinstance(value, str) and any(_is_part(value, place.value) for place in places):
         raise Untraced(f"{_short(value)} is a part of a result, or was made of one")
     return None
 
 
 def _is_telling(value: Any) -> bool:
-    """Return whether a value is none that stands in a result by chance; a short text is looked for as a part."""
+    """Tell whether a value does not occur in a result by chance; a short text is looked for as a part."""
     return isinstance(value, str | float) or abs(value) >= _NUMBER_LEAST
 
 

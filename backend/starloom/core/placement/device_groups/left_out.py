@@ -38,35 +38,35 @@ def clause(constellation: Constellation, fleet: Fleet, now_ms: int) -> str:
     by_why: dict[str, dict[str, None]] = {}
     done = (record.device for record in constellation.tasks.values() if record.state == "succeeded")
     busy = {device for device in done if device is not None}
-    worked = {fleet.devices[device].name for device in busy if device in fleet.devices}
+    names_at_work = {fleet.devices[device].name for device in busy if device in fleet.devices}
     for name, why in _not_asked(constellation, fleet, now_ms):
         # A demonstration device that a list passed over may have done another task.
-        if why != DEMONSTRATION or name not in worked:
+        if why != DEMONSTRATION or name not in names_at_work:
             by_why.setdefault(why, {})[name] = None
-    told = [f"{_listed(list(names))} ({why})" for why, names in by_why.items()]
-    return f"; not asked: {', '.join(told)}" if told else ""
+    clauses = [f"{_listed(list(names))} ({why})" for why, names in by_why.items()]
+    return f"; not asked: {', '.join(clauses)}" if clauses else ""
 
 
 def nobody_asked(constellation: Constellation) -> bool:
     """Whether each device of each list over devices was off, so that the answer knows nothing."""
-    asked = _lists_over_devices(constellation)
-    return bool(asked) and all(
+    lists = _lists_over_devices(constellation)
+    return bool(lists) and all(
         constellation.children.get(root) and len(reported(constellation, root)) == len(constellation.children[root])
-        for root in asked
+        for root in lists
     )
 
 
 def _lists_over_devices(constellation: Constellation) -> dict[str, Selector]:
     """Return the groups that make a task for each device, with the devices that they ask."""
-    found: dict[str, Selector] = {}
+    selectors: dict[str, Selector] = {}
     for root in constellation.families:
         spec = constellation.specs.get(root)
         if spec is not None and spec.for_each is not None and spec.for_each.devices is not None:
-            found[root] = asked_for(spec, spec.for_each.devices)
-    return found
+            selectors[root] = asked_for(spec, spec.for_each.devices)
+    return selectors
 
 
-def looks(constellation: Constellation, fleet: Fleet) -> tuple[list[str], set[str]]:
+def seen_and_unseen(constellation: Constellation, fleet: Fleet) -> tuple[list[str], set[str]]:
     """Return which groups have a result of which device, and which have none of a device that fits, as GROUP/DEVICE."""
     seen: list[str] = []
     unseen: set[str] = set()
@@ -114,8 +114,8 @@ def _not_asked(constellation: Constellation, fleet: Fleet, now_ms: int) -> Itera
 
 
 def _expanded_ms(constellation: Constellation, root: str) -> int | None:
-    made = (version.at_ms for version in constellation.versions.values() if version.trigger == root)
-    return next(made, None)
+    moments = (version.at_ms for version in constellation.versions.values() if version.trigger == root)
+    return next(moments, None)
 
 
 def _items(constellation: Constellation, root: str) -> set[str]:
@@ -157,11 +157,11 @@ def _with_reason(
 
 
 def _lacking(fleet: Fleet, selector: Selector, device: Device) -> str:
-    offered = fleet.tools.get(device.id, {})
+    tools = fleet.tools.get(device.id, {})
     grants = fleet.offers[device.id].grants if device.id in fleet.offers else ()
-    wanted = [*selector.tools, *(tool for part in selector.any for tool in part.tools)]
-    for name in wanted:
-        tool = offered.get(name)
+    tool_names = [*selector.tools, *(tool for part in selector.any for tool in part.tools)]
+    for name in tool_names:
+        tool = tools.get(name)
         if tool is not None and tool.grant is not None and tool.grant not in grants:
             return f"has not granted {tool.grant}"
-    return next((f"cannot do {name} now" for name in wanted if name in offered and offered[name].unavailable), "")
+    return next((f"cannot do {name} now" for name in tool_names if name in tools and tools[name].unavailable), "")

@@ -78,12 +78,12 @@ def on_due(work: Work, constellation: Constellation, spec: TaskSpec, record: Tas
 def reported(constellation: Constellation, group: str) -> list[Item]:
     """Return the items of a group whose child ended because its device is off, in the order of the list."""
     family = constellation.specs[group].family or group
-    found = []
+    items = []
     for child in constellation.children.get(group, {}):
         record = constellation.tasks.get(child)
         if record is not None and record.state is TaskState.SKIPPED and record.reason is Reason.DEVICE_AWAY:
-            found.append(constellation.items[f"{family}/{constellation.specs[child].key}"])
-    return found
+            items.append(constellation.items[f"{family}/{constellation.specs[child].key}"])
+    return items
 
 
 def row(fleet: Fleet, item: Item) -> str:

@@ -43,8 +43,8 @@ def defer(work: Work, constellation: Constellation, root: str, selector: Selecto
     until_ms = max(_until_ms(device, dropped_ms) for device in away)
     work.order(_timer(constellation, root, until_ms))
     if record.until_ms != until_ms:
-        waits = replace(record, until_ms=until_ms)
-        work.emit(constellation, EventKind.GROUP_WAITS, root, [("group", root, waits)], by=ENGINE, note=waits_for(away))
+        after = replace(record, until_ms=until_ms)
+        work.emit(constellation, EventKind.GROUP_WAITS, root, [("group", root, after)], by=ENGINE, note=waits_for(away))
     return True
 
 

@@ -154,7 +154,7 @@ def started(constellation: Constellation, task: str) -> bool:
     """Tell whether a task counts as started: not waiting, and not ready without an attempt in this round."""
     group = constellation.groups.get(task)
     if group is not None and constellation.specs[task].nested:
-        return any(started(constellation, name) for name in constellation.within(task))
+        return any(started(constellation, name) for name in constellation.contents_of(task))
     if group is not None:
         return group.state is not GroupState.WAITING
     record = constellation.tasks.get(task)

@@ -61,11 +61,11 @@ def _note_faults(batch: EditBatch, spec: TaskSpec, by: str, place: str) -> None:
         hint = "Add a question that asks again, and let what comes next wait for it."
         batch.refuse(Code.ILLEGAL_CONTROL, f"{task} is a person's answer, not work", f"{place}.task", hint)
     for name, field in ((task, "task"), (by, "by")):
-        named = batch.spec(name)
-        if named is not None and named.look:
+        part = batch.spec(name)
+        if part is not None and part.look:
             batch.refuse(Code.BAD_REQUEST, f"{name} is a look before the plan, and no part of it", f"{place}.{field}")
-        if named is not None and named.group is not None:
-            batch.refuse(Code.BAD_REQUEST, f"{name} is part of {named.group}: name the whole group", f"{place}.{field}")
+        if part is not None and part.group is not None:
+            batch.refuse(Code.BAD_REQUEST, f"{name} is part of {part.group}: name the whole group", f"{place}.{field}")
     if _leads_to(batch, by, task):
         batch.refuse(Code.PLAN_CYCLE, f"{by} is superseded by {task} itself", f"{place}.by")
     unjudged = [question for question in _questions(batch, task) if question not in _questions(batch, by)]
@@ -91,7 +91,7 @@ def _questions(batch: EditBatch, task: str) -> list[str]:
 
 def _demanding(batch: EditBatch, task: str) -> Iterator[TaskSpec]:
     """Yield the specs whose demands count for a task or group: its own and, for a plan within the plan, its tasks'."""
-    for name in (task, *batch.constellation.within(task), *batch.added):
+    for name in (task, *batch.constellation.contents_of(task), *batch.added):
         spec = batch.spec(name)
         if spec is None or spec.key is not None:
             continue

@@ -28,7 +28,7 @@ from starloom.core.plan.goals.conversation import (
 from starloom.core.state.inputs import QuestionAnswered, TimerFired
 from starloom.core.state.model import Constellation
 from starloom.core.state.orders import ArmTimer
-from starloom.core.state.work import Refusal, Work, answered, attend, fault
+from starloom.core.state.work import Refusal, Work, answer_put, attend, fault
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, Question
 from starloom_protocol.stream.authors import ENGINE, MODEL, may_decide
@@ -41,9 +41,9 @@ ALLOW, DENY, GO_ON, STOP = "allow", "deny", "go_on", "stop"
 WAIT_MS: Final = 3_600_000
 """An hour: a goal whose person is away ends with what it has found."""
 HINT_CHARS_MOST: Final = 1000
-"""A hint stands in every later prompt of the goal."""
+"""Every later prompt of the goal has the hint."""
 TURNS_MOST: Final = 200
-"""Turns of all kinds, in case a person lets a goal go on again and again: its job is written with each of them."""
+"""Turns of all kinds, in case a person continues a goal again and again: its job is written with each of them."""
 _PAUSED_MS: Final = 60_000
 """A paused goal is looked at so often; its time stands still meanwhile."""
 _CALLS: Final = (Choice(label="Make the call", value=ALLOW), Choice(fails=True, label="Do not", value=DENY))
@@ -74,7 +74,7 @@ def spent(case: GoalCase) -> bool:
 
 
 def exhausted(case: GoalCase, why: str) -> None:
-    """Ask a person at once whether a goal goes on that has used up a part of its budget; no other tier has more."""
+    """Ask a person at once whether a goal continues that has used up a part of its budget; no other tier has more."""
     if not _ends_by_turns(case, why):
         _ask_to_continue(case, why)
 
@@ -89,7 +89,7 @@ def judged(case: GoalCase) -> bool:
 
 
 def stalled(case: GoalCase, why: str) -> None:
-    """Go one rung up: tell the model, have the next tier go on, or ask a person; a goal with too many turns ends."""
+    """Go one rung up: tell the model, have the next tier continue, or ask a person; a goal with too many turns ends."""
     if _ends_by_turns(case, why):
         return
     if case.run.level and not tiers.next_of(case.run):
@@ -113,19 +113,19 @@ def _ends_by_turns(case: GoalCase, why: str) -> bool:
 
 
 def _ask_to_continue(case: GoalCase, why: str) -> None:
-    text = f"The goal {case.group} gets nowhere: {why}. {_made(case)} Go on?"
+    text = f"The goal {case.group} gets nowhere: {why}. {_steps_words(case)} Go on?"
     _ask(case, _question(case, choices=list(_ON), text=text), EventKind.GOAL_STALLED, why)
 
 
 def ask_for_model(case: GoalCase, why: str) -> None:
-    """Ask a person whether a goal goes on whose model hands over to them."""
+    """Ask a person whether a goal continues whose model hands over to them."""
     case = case.with_turn(monitors.HANDED, why).with_run(handed=case.run.tier or tiers.TIERS[-1])
     ends = "" if why.endswith(("?", "!", ".")) else "."
-    text = f"The model of the goal {case.group} hands over to you. It says: {why}{ends} {_made(case)} Go on?"
+    text = f"The model of the goal {case.group} hands over to you. It says: {why}{ends} {_steps_words(case)} Go on?"
     _ask(case, _question(case, choices=list(_ON), text=text), EventKind.QUESTION_ASKED, why)
 
 
-def _made(case: GoalCase) -> str:
+def _steps_words(case: GoalCase) -> str:
     return f"It has made {counted(monitors.used(case.run), 'step')}."
 
 
@@ -193,9 +193,9 @@ def _asking(work: Work, constellation: Constellation, question: Question) -> Goa
 
 
 def _answered(case: GoalCase, question: Question, value: str, reason: str, *, by: str) -> None:
-    """Note an answer and go on as it says; the time of the goal did not run while a person was asked."""
+    """Note an answer and do as it says; the time of the goal did not run while a person was asked."""
     work, constellation = case.work, case.constellation
-    put = answered(work, question, value, by=by)
+    put = answer_put(work, question, value, by=by)
     work.emit(constellation, EventKind.QUESTION_ANSWERED, question.id, [put], note=reason, by=by)
     run = case.run
     case = case.with_run(due_ms=run.due_ms + work.at_ms - run.asked_ms, asked_ms=0)

@@ -61,8 +61,8 @@ def jobs_of(constellation: Constellation) -> Iterator[Job]:
 
 def job_of(constellation: Constellation, group: str) -> Job | None:
     """Return the job of the present round of a goal."""
-    named = f"{group}/{constellation.groups[group].round}"
-    return next((job for job in constellation.jobs.values() if job.kind == KIND and job.tasks == [named]), None)
+    name = f"{group}/{constellation.groups[group].round}"
+    return next((job for job in constellation.jobs.values() if job.kind == KIND and job.tasks == [name]), None)
 
 
 def group_of(job: Job) -> str:
@@ -222,7 +222,7 @@ def stop(work: Work, constellation: Constellation, group: str, state: GroupState
 
 
 def look_again(work: Work, constellation: Constellation) -> None:
-    """Have each goal that is carried out decided again, since its constellation is stopped or goes on."""
+    """Have each goal that is carried out decided again, since its constellation is stopped or continues."""
     for group, record in constellation.groups.items():
         if record.state not in FINAL_GROUP_STATES and goal_of(constellation, group) is not None:
             work.shard.touched[(constellation.name, group)] = None

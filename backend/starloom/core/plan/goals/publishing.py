@@ -59,7 +59,7 @@ def _against_part(fleet: Fleet, constellation: Constellation, group: str, one: F
         return ""
     if is_known(constellation, one.task, one.pointer):
         return f"{one.task} has nothing at {one.pointer[:100]}"
-    return f"the result of {one.task} lies in a file, and no part of it at {one.pointer[:100]} is known here"
+    return f"the result of {one.task} is in a file, and no part of it at {one.pointer[:100]} is known here"
 
 
 def publish(case: GoalCase, finds: Sequence[FoundPart]) -> None:

@@ -35,7 +35,7 @@ from starloom.core.run import judgement
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
 from starloom.core.state.tasks.gates import shut_cause
-from starloom.core.state.tasks.graph import redone
+from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.work import Work
 from starloom_protocol.records.entities import Goal, GoalRun, GoalTurn, GroupRecord, Job, TaskRecord
 from starloom_protocol.records.goals import goal_answer
@@ -119,7 +119,11 @@ def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list
     A fork that does the goal again, or work before it, uses none: they may rest on other inputs.
     """
     origin = constellation.head.origin
-    if origin is not None and origin.task in constellation.specs and group in redone(constellation, [origin.task])[0]:
+    if (
+        origin is not None
+        and origin.task in constellation.specs
+        and group in tasks_of_new_round(constellation, [origin.task])[0]
+    ):
         return []
     children = constellation.children.get(group, {})
     ended = [
@@ -129,7 +133,7 @@ def _earlier_steps(work: Work, constellation: Constellation, group: str) -> list
 
 
 def _steps_before_fork(work: Work, constellation: Constellation, group: str) -> list[GoalTurn] | None:
-    """Return the steps before the one from which a fork goes on, as the model made them; None for any other goal.
+    """Return the steps before the one from which a fork continues, as the model made them; None for any other goal.
 
     A later round in the fork begins with a conversation of its own, as everywhere.
     """
@@ -162,7 +166,7 @@ def _continue(case: GoalCase) -> None:
 
 
 def _step_ended(case: GoalCase) -> None:
-    """Let the model go on with the results of its step, or let the ladder decide."""
+    """Let the model continue with the results of its step, or let the ladder decide."""
     stranger = read_of_a_stranger(case)
     continued = case.with_job(state="open", resumed_ms=case.work.at_ms).with_run(stranger=stranger)
     continued.emit(EventKind.GOAL_STEPPED, by=ENGINE)
@@ -188,7 +192,7 @@ def _answer_ended(case: GoalCase) -> None:
 
 
 def _answer_refused(case: GoalCase, record: TaskRecord) -> None:
-    """Send an answer that its judge refused back once; then the next tier goes on, or the goal ends."""
+    """Send an answer that its judge refused back once; then the next tier continues, or the goal ends."""
     why = judgement.verdict_words(case.constellation, goal_answer(case.group))
     is_last = record.round - case.run.answered >= ANSWERS_MOST
     if is_last and not tiers.next_of(case.run):

@@ -24,9 +24,9 @@ class NoSpread(Exception):
 
 
 def spread(
-    constellation: Constellation, sources: list[str], calls: list[LookCall], over: EachOf, left: int
+    constellation: Constellation, sources: list[str], calls: list[LookCall], over: EachOf, steps_left: int
 ) -> list[LookCall]:
-    """Return the call of a step once for each entry; `sources` are the results of the goal, `left` its steps left.
+    """Return the call of a step once for each entry; `sources` are the results of the goal.
 
     Raises:
         NoSpread: there is not one call, or no list of entries that fit.
@@ -42,7 +42,7 @@ def spread(
     where = f"{over.pointer[:100] or 'the result'} of {over.task}"
     if not isinstance(entries, list) or not entries:
         raise NoSpread(f"{where} is no list with entries" if entries is not MISSING else f"{where} is not known here")
-    most = min(ENTRIES_MOST, left)
+    most = min(ENTRIES_MOST, steps_left)
     if len(entries) > most:
         raise NoSpread(f"{where} has {len(entries)} entries, and a step may take {most}: narrow the list first")
     try:

@@ -28,7 +28,7 @@ from starloom.core.run import judgement
 from starloom.core.state.inputs import GoalProposed, LookCall
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.task_needs import approved_for
-from starloom.core.state.tasks.findings import stands
+from starloom.core.state.tasks.findings import is_valid
 from starloom.core.state.work import Refusal, Work, change_task, check_claim, fault, moved, named_job
 from starloom_protocol.plan.types.gives import misfit_of
 from starloom_protocol.records.edits import AddTask
@@ -170,10 +170,10 @@ def _not_approved(
     ]
 
 
-def _calls(constellation: Constellation, group: str, item: GoalProposed, left: int) -> list[LookCall]:
+def _calls(constellation: Constellation, group: str, item: GoalProposed, steps_left: int) -> list[LookCall]:
     if item.each_of is None:
         return item.calls
-    return spreading.spread(constellation, _evidence(constellation, group), item.calls, item.each_of, left)
+    return spreading.spread(constellation, _evidence(constellation, group), item.calls, item.each_of, steps_left)
 
 
 def _names(constellation: Constellation, group: str, count: int) -> list[str]:
@@ -294,13 +294,13 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
         for item in constellation.specs[group].inputs
         for task in (constellation.leaves(item.source) if item.source in constellation.groups else [item.source])
     ]
-    seen = [one.task for one in constellation.findings.values() if one.by != group and stands(constellation, one)]
-    named, tasks = dict.fromkeys([*calls, *inputs, *seen]), constellation.tasks
-    return [name for name in named if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
+    findings = (one for one in constellation.findings.values() if one.by != group and is_valid(constellation, one))
+    names, tasks = dict.fromkeys([*calls, *inputs, *(one.task for one in findings)]), constellation.tasks
+    return [name for name in names if name in tasks and tasks[name].state is TaskState.SUCCEEDED]
 
 
 def _hand_over(case: GoalCase, item: GoalProposed) -> None:
-    """Have the next tier go on, or ask a person: where no tier is left, and where the model wants it, once a tier."""
+    """Have the next tier continue, or ask a person: where no tier is left, and where the model wants it, once a tier."""
     why = item.note[:NOTE_CHARS_MOST].strip()
     if item.to not in tiers.TO or not why:
         _refuse(case, item, f"a model hands over to {' or '.join(tiers.TO)}, and says why")

@@ -76,7 +76,7 @@ def handed_over(run: GoalRun) -> bool:
 
 
 def escalate(case: GoalCase, why: str, *, by: str) -> None:
-    """Have the next tier go on with a goal; the monitors begin at this turn, and nothing that was used is forgotten."""
+    """Have the next tier continue a goal; the monitors begin at this turn, and what was used still counts."""
     tier = next_of(case.run)
     escalated = case.with_turn(monitors.ESCALATED, why, by=by, tier=tier)
     answered = answers_made(case.constellation, case.group)

@@ -48,7 +48,7 @@ def keep(work: Work, constellation: Constellation, task: str) -> None:
     if spec is None or spec.reuse is None or record is None or not most:
         return
     ended = constellation.last_attempt(task)
-    if ended is None or not _is_keepable(record, ended) or not _stands(work.shard.fleet, spec, ended.device):
+    if ended is None or not _is_keepable(record, ended) or not _is_valid(work.shard.fleet, spec, ended.device):
         return
     try:
         key = key_of(constellation, spec)
@@ -87,7 +87,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     if result is None or work.at_ms - result.at_ms > spec.reuse.fresh_s * 1000:
         return False
     fleet = work.shard.fleet
-    if not _stands(fleet, spec, result.device) or result.terms != _terms(fleet, result.device, spec.tool or ""):
+    if not _is_valid(fleet, spec, result.device) or result.terms != _terms(fleet, result.device, spec.tool or ""):
         return False
     if not _may_tell(fleet, constellation, spec, result) or not _meets_checks(spec, result.value):
         return False
@@ -113,7 +113,7 @@ def take_over(work: Work, constellation: Constellation, spec: TaskSpec, record: 
     note = f"from {result.task.rpartition('/')[0]} of {result.constellation}"
     also: Put = ("attempt", f"{spec.id}/1", attempt)
     change_task(work, constellation, spec.id, EventKind.TASK_REUSED, done, also, note=note, by=ENGINE)
-    work.rules_due.append((constellation.name, spec.id, "succeeded"))
+    work.fire_rules(constellation, spec.id, "succeeded")
     return True
 
 
@@ -127,15 +127,15 @@ def _is_keepable(record: TaskRecord, ended: Attempt) -> bool:
     return not _NAMES_FILE.search(value)
 
 
-def _stands(fleet: Fleet, spec: TaskSpec, device: str) -> bool:
+def _is_valid(fleet: Fleet, spec: TaskSpec, device: str) -> bool:
     """Tell whether a device would be given this work today, now or once it is free, and whether it may be reused."""
-    known, offer = fleet.devices.get(device), fleet.tools.get(device, {}).get(spec.tool or "")
-    if known is None or offer is None or known.quarantined or device in fleet.health or not _is_reusable(spec, offer):
+    record, offer = fleet.devices.get(device), fleet.tools.get(device, {}).get(spec.tool or "")
+    if record is None or offer is None or record.quarantined or device in fleet.health or not _is_reusable(spec, offer):
         return False
     selector = spec.device or ANY
-    if known.demo and selector == ANY:
+    if record.demo and selector == ANY:
         return False
-    return judge_device(fleet, known, offer.name, selector).reason in _LATER
+    return judge_device(fleet, record, offer.name, selector).reason in _LATER
 
 
 def _is_reusable(spec: TaskSpec, offer: ToolOffer) -> bool:

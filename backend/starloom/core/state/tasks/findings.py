@@ -15,7 +15,7 @@ from starloom_protocol.vocabulary import GateState, TaskState
 _FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
 
 
-def stands(constellation: Constellation, finding: Finding) -> bool:
+def is_valid(constellation: Constellation, finding: Finding) -> bool:
     """Tell whether the result that a finding is a part of still counts."""
     record = constellation.tasks.get(finding.task)
     if record is None or record.state is not TaskState.SUCCEEDED or record.attempt != finding.attempt:
@@ -24,20 +24,20 @@ def stands(constellation: Constellation, finding: Finding) -> bool:
     return of.round == finding.round
 
 
-def standing(constellation: Constellation, topic: str) -> Iterator[tuple[str, Finding]]:
+def valid_findings(constellation: Constellation, topic: str) -> Iterator[tuple[str, Finding]]:
     """Yield the findings of a topic that stand, the newest first."""
     for number in reversed(constellation.findings):
         finding = constellation.findings[number]
-        if finding.topic == topic and stands(constellation, finding):
+        if finding.topic == topic and is_valid(constellation, finding):
             yield number, finding
 
 
 def newest(constellation: Constellation, topic: str) -> tuple[str, Finding] | None:
     """Return the finding of a topic that counts, with its number: that of the newest result, then the last."""
-    return max(standing(constellation, topic), key=lambda one: (one[1].at_ms, int(one[0])), default=None)
+    return max(valid_findings(constellation, topic), key=lambda one: (one[1].at_ms, int(one[0])), default=None)
 
 
-def taken(constellation: Constellation, task: str) -> Iterator[tuple[str, str, Finding | None]]:
+def decided_topics(constellation: Constellation, task: str) -> Iterator[tuple[str, str, Finding | None]]:
     """Yield (input, topic, finding) for each input by topic that was decided; None stands for the value instead."""
     spec, record = constellation.specs.get(task), constellation.tasks.get(task)
     if spec is None or record is None or not record.took:
@@ -49,13 +49,14 @@ def taken(constellation: Constellation, task: str) -> Iterator[tuple[str, str, F
 
 def sources_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the tasks and groups that the inputs of a task read or may read, those by topic included."""
-    found = dict.fromkeys(item.source for item in spec.inputs if not item.topic)
-    if len(found) < len(spec.inputs):
+    sources = dict.fromkeys(item.source for item in spec.inputs if not item.topic)
+    if len(sources) < len(spec.inputs):
         for gate in constellation.incoming.get(spec.id, {}).values():
             if gate.topic:
-                found[gate.source] = None
-        found.update((finding.task, None) for _, _, finding in taken(constellation, spec.id) if finding is not None)
-    return list(found)
+                sources[gate.source] = None
+        findings = (finding for _, _, finding in decided_topics(constellation, spec.id) if finding is not None)
+        sources.update((finding.task, None) for finding in findings)
+    return list(sources)
 
 
 def gate_by_topic(constellation: Constellation, dependency: Dependency) -> GateState:

@@ -56,85 +56,85 @@ _MOVED: Final = ("/count", "/missing")
 
 def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the pointers that decisions and the answer name of this task, sorted."""
-    found = deciding(constellation, spec)
+    pointers = deciding(constellation, spec)
     if spec.finds is not None:
-        found[spec.finds.output] = None
+        pointers[spec.finds.output] = None
     if spec.undoes is not None and spec.tool in _MOVING:
         # The answer tells how many files an undo moved, also where its report is too large to be brought.
-        found.update(dict.fromkeys(_MOVED, None))
+        pointers.update(dict.fromkeys(_MOVED, None))
     if spec.files_out:
         # The answer and an undo name the files that a task saved, also where its result is too large to be brought.
-        found[ADDED] = None
+        pointers[ADDED] = None
     head = constellation.head
     for result in head.results:
         if result.output and result.source in (spec.id, spec.group):
-            found[result.output] = None
+            pointers[result.output] = None
     for sentence in head.sentences:
-        found.update(dict.fromkeys(_of_sentence(sentence, spec), None))
+        pointers.update(dict.fromkeys(_parts_of_sentence(sentence, spec), None))
     of_group = constellation.specs.get(spec.group) if spec.group is not None else None
     if of_group is not None and of_group.goal is not None:
         # A part that is too large reaches no milestone, and is no fault of the step.
         for milestone in of_group.goal.milestones:
             if milestone.condition is not None:
-                found[milestone.condition.output] = None
+                pointers[milestone.condition.output] = None
     for source in (spec.id, spec.group) if constellation.read else ():
         # A part that is too large to be shown is no fault of the task that made it.
         for dependency in constellation.read.get(source, {}).values() if source is not None else ():
             pointer = pointer_of(constellation, dependency) if dependency.input == SHOWN else None
             if pointer is not None:
-                found[pointer] = None
-    return sorted(found) if found else []
+                pointers[pointer] = None
+    return sorted(pointers) if pointers else []
 
 
-def _of_sentence(sentence: SentenceSpec, spec: TaskSpec) -> Iterator[str]:
+def _parts_of_sentence(sentence: SentenceSpec, spec: TaskSpec) -> Iterator[str]:
     """Yield the parts of the result of a task that a sentence of the answer names."""
-    named = [(value.source, value.output) for value in sentence.values.values() if value.show != "device"]
+    parts = [(value.source, value.output) for value in sentence.values.values() if value.show != "device"]
     if sentence.condition is not None and sentence.source is not None:
-        named.append((sentence.source, sentence.condition.output))
-    yield from (output for source, output in named if output and source in (spec.id, spec.group))
+        parts.append((sentence.source, sentence.condition.output))
+    yield from (output for source, output in parts if output and source in (spec.id, spec.group))
 
 
 def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
-    found: dict[str, None] = {}
+    pointers: dict[str, None] = {}
     by_others = constellation.read or constellation.rules_by_task or spec.group is not None
     if not (by_others or spec.checks or spec.verifies is not None):
-        return found
+        return pointers
     for dependency in constellation.read.get(spec.id, {}).values():
         if dependency.condition is None and dependency.input not in DECIDED_ON:
             continue
         pointer = pointer_of(constellation, dependency)
         if pointer is not None:
-            found[pointer] = None
+            pointers[pointer] = None
     of_group = constellation.specs.get(spec.group) if spec.group is not None else None
     if of_group is not None:
         for pointer in _of_group(constellation, of_group):
-            found[pointer] = None
+            pointers[pointer] = None
     group = spec.group if constellation.lists else None
     while group is not None:
         # A list over a group's output is read from each of its children.
         for dependency in constellation.lists.get(group, {}).values():
             pointer = pointer_of(constellation, dependency)
             if pointer is not None:
-                found[pointer] = None
+                pointers[pointer] = None
         group = constellation.specs[group].group
     for check in spec.checks:
-        found[check.output] = None
+        pointers[check.output] = None
     if spec.verifies is not None:
-        looked_at = constellation.specs.get(spec.verifies.rpartition("/")[0])
-        if looked_at is not None and looked_at.verify is not None:
-            for check in looked_at.verify.expect:
-                found[check.output] = None
+        verified = constellation.specs.get(spec.verifies.rpartition("/")[0])
+        if verified is not None and verified.verify is not None:
+            for check in verified.verify.expect:
+                pointers[check.output] = None
     if not constellation.rules_by_task:
-        return found
+        return pointers
     for owner in (spec.id, spec.group):
         for name in constellation.rules_by_task.get(owner, ()) if owner else ():
             rule = constellation.rules[name]
             if rule.condition is not None:
-                found[rule.condition.output] = None
+                pointers[rule.condition.output] = None
             for pointer in output_nodes(parse(rule.operations)):
-                found[pointer] = None
-    return found
+                pointers[pointer] = None
+    return pointers
 
 
 def _of_group(constellation: Constellation, group: TaskSpec) -> Iterator[str]:
@@ -155,13 +155,13 @@ def output_nodes(value: Any) -> list[str]:
 
     A node is a map with that key only, so the `output` of a condition or a result is no node.
     """
-    found: list[str] = []
+    pointers: list[str] = []
     stack = [value]
     while stack:
         item = stack.pop()
         if isinstance(item, dict):
             if item.keys() == {"output"} and isinstance(item["output"], str):
-                found.append(item["output"])
+                pointers.append(item["output"])
             else:
                 stack.extend(item.values())
         elif isinstance(item, list):
@@ -169,7 +169,7 @@ def output_nodes(value: Any) -> list[str]:
         elif isinstance(item, str) and item.startswith('{"output":'):
             # Canonical text inside a lowered operation (arguments, keys).
             stack.append(parse(item))
-    return found
+    return pointers
 
 
 _FINAL = frozenset({"succeeded", "failed", "cancelled", "skipped"})
@@ -177,7 +177,7 @@ _SUCCESS: Final = Gate.SUCCESS
 _OPEN, _SHUT, _UNDECIDED = GateState.OPEN, GateState.SHUT, GateState.UNDECIDED
 
 
-def excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
+def is_excused(constellation: Constellation, task: str, record: TaskRecord | GroupRecord) -> bool:
     """Tell whether an end without success counts as not chosen downstream: by choice, or of an optional task."""
     if record.state == "skipped" and record.reason in EXCUSED_SKIPS:
         return True
@@ -187,7 +187,7 @@ def excused(constellation: Constellation, task: str, record: TaskRecord | GroupR
     return spec is not None and spec.optional and record.state in ("failed", "skipped")
 
 
-def stale(constellation: Constellation, root: str) -> bool:
+def is_stale(constellation: Constellation, root: str) -> bool:
     """Tell whether a family was expanded over a list of an earlier round than its source's present one."""
     spec = constellation.specs.get(root)
     if spec is None or spec.for_each is None or spec.for_each.source is None:
@@ -232,13 +232,13 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
         case Gate.FAILURE:
             return GateState.OPEN if state == "failed" else GateState.SHUT
         case Gate.UNLESS_FAILED:
-            is_open = state == "succeeded" or excused(constellation, source, record)
+            is_open = state == "succeeded" or is_excused(constellation, source, record)
             return GateState.OPEN if is_open else GateState.SHUT
         case Gate.DATA:
             if state == "succeeded":
-                unknown_list = dependency.input in READ_BY_CORE and any(unanswered(constellation, dependency))
+                unknown_list = dependency.input in READ_BY_CORE and any(unread_tasks(constellation, dependency))
                 return GateState.UNDECIDED if unknown_list else GateState.OPEN
-            by_choice = dependency.optional and excused(constellation, source, record)
+            by_choice = dependency.optional and is_excused(constellation, source, record)
             return GateState.OPEN if by_choice else GateState.SHUT
         case Gate.OUTPUT:
             if state != "succeeded" or dependency.condition is None:
@@ -312,7 +312,7 @@ def _key_order(constellation: Constellation, child: str) -> tuple[int, str]:
     return (int(key), "") if key.isdecimal() else (0, key)
 
 
-def unanswered(constellation: Constellation, dependency: Dependency) -> Iterator[str]:
+def unread_tasks(constellation: Constellation, dependency: Dependency) -> Iterator[str]:
     """Yield the finished tasks whose devices must still read a gate's pointer in their results."""
     pointer = pointer_of(constellation, dependency)
     if pointer is None:
@@ -329,11 +329,11 @@ def condition_met(constellation: Constellation, task: str, condition: Condition)
         each = spec.for_each if spec is not None else None
         if spec is None or not (spec.goal is not None or (each is not None and counts_as_one(each))):
             return False
-        made = successes(constellation, task)
-        if not made or (len(made) != 1 and not (each is not None and each.repeat is not None)):
+        results = successes(constellation, task)
+        if not results or (len(results) != 1 and not (each is not None and each.repeat is not None)):
             return False
         # The group of one call, and a goal, count as what they give, turns as the last of them.
-        task = made[-1]
+        task = results[-1]
     if not is_known(constellation, task, condition.output):
         return None
     value = parse(condition.value) if condition.value is not None else None
@@ -345,7 +345,7 @@ def shut_cause(constellation: Constellation, task: str) -> tuple[Reason, str]:
 
     A failure takes precedence over a task that was merely not chosen.
     """
-    found: tuple[Reason, str] | None = None
+    cancelled: tuple[Reason, str] | None = None
     for key, dependency in constellation.incoming.get(task, {}).items():
         if constellation.gate[key] is not GateState.SHUT:
             continue
@@ -353,15 +353,15 @@ def shut_cause(constellation: Constellation, task: str) -> tuple[Reason, str]:
         record = constellation.tasks.get(source) or constellation.groups[source]
         if record.state == TaskState.SUCCEEDED or dependency.gate is Gate.FAILURE:
             continue
-        if excused(constellation, source, record):
+        if is_excused(constellation, source, record):
             continue
         if record.state == "skipped" and record.cause:
             return record.reason or Reason.UPSTREAM_FAILED, record.cause
         if record.state == "failed":
             return Reason.UPSTREAM_FAILED, source
         if record.state == "cancelled":
-            found = found or (Reason.UPSTREAM_CANCELLED, source)
-    return found or (Reason.NOT_CHOSEN, "not_chosen")
+            cancelled = cancelled or (Reason.UPSTREAM_CANCELLED, source)
+    return cancelled or (Reason.NOT_CHOSEN, "not_chosen")
 
 
 _SOUGHT_MOST: Final = 64

@@ -9,6 +9,8 @@ zero, so that tasks put behind them find room below and change the rank of no ot
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from graphlib import CycleError, TopologicalSorter
 from heapq import heappop, heappush
 from typing import Final
 
@@ -41,20 +43,20 @@ def downstream(constellation: Constellation, starts: Iterable[str]) -> dict[str,
     return reached
 
 
-def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
+def tasks_of_new_round(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[str, None], dict[str, None]]:
     """Return the tasks that a new round of `starts` opens, and the reached children that may keep their round.
 
     The latter are children of a family whose list is made again. The new list decides whether they keep their round, so
     the tasks after them are among the former.
     """
     opened: dict[str, None] = {}
-    kept: dict[str, None] = {}
+    undecided: dict[str, None] = {}
     stack: list[str] = []
 
     def open_now(task: str) -> None:
         if task not in opened:
             opened[task] = None
-            kept.pop(task, None)
+            undecided.pop(task, None)
             stack.append(task)
 
     for start in starts:
@@ -62,7 +64,7 @@ def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[st
     while stack:
         task = stack.pop()
         spec = constellation.specs[task]
-        family = spec.family if task in kept else None
+        family = spec.family if task in undecided else None
         for dependency in constellation.outgoing.get(task, {}).values():
             target = constellation.specs[dependency.target]
             if target.undoes is not None and spec.undoes is None:
@@ -75,26 +77,26 @@ def redone(constellation: Constellation, starts: Iterable[str]) -> tuple[dict[st
             for member in constellation.families.get(dependency.target, {}):
                 open_now(member)
                 for child in constellation.children.get(member, {}):
-                    if child not in opened and child not in kept:
-                        kept[child] = None
+                    if child not in opened and child not in undecided:
+                        undecided[child] = None
                         stack.append(child)
         if spec.group:
             open_now(spec.group)
-    return opened, kept
+    return opened, undecided
 
 
 def _following(constellation: Constellation, task: str) -> list[str]:
-    after = []
+    followers = []
     for dependency in constellation.outgoing.get(task, {}).values():
-        after.append(dependency.target)
+        followers.append(dependency.target)
         if dependency.input == ITEMS:
             # A list precedes all tasks that are made from it.
             for member in constellation.families.get(dependency.target, ()):
-                after.extend(constellation.children.get(member, ()))
+                followers.extend(constellation.children.get(member, ()))
     spec = constellation.specs.get(task)
     if spec is not None and spec.group:
-        after.append(spec.group)
-    return after
+        followers.append(spec.group)
+    return followers
 
 
 def find_cycle(
@@ -106,18 +108,22 @@ def find_cycle(
     the tasks between them are examined.
     """
     # A list precedes the tasks made from it, which ranks do not show.
-    known = sources is not None and not constellation.families
-    part = _between(constellation, list(targets), list(sources or ())) if known else downstream(constellation, targets)
-    after = {task: [item for item in _following(constellation, task) if item in part] for task in part}
-    waiting = dict.fromkeys(part, 0)
-    for followers in after.values():
+    has_ranks = sources is not None and not constellation.families
+    candidates = (
+        _between(constellation, list(targets), list(sources or ())) if has_ranks else downstream(constellation, targets)
+    )
+    followers_of = {
+        task: [item for item in _following(constellation, task) if item in candidates] for task in candidates
+    }
+    waiting = dict.fromkeys(candidates, 0)
+    for followers in followers_of.values():
         for following in followers:
             waiting[following] += 1
     free = [task for task, count in waiting.items() if count == 0]
     while free:
         task = free.pop()
         del waiting[task]
-        for following in after[task]:
+        for following in followers_of[task]:
             waiting[following] -= 1
             if waiting[following] == 0:
                 free.append(following)
@@ -126,10 +132,10 @@ def find_cycle(
     path: dict[str, None] = {}
     task = next(iter(waiting))
     # Every task left has a predecessor that is left, so walking back must find the cycle.
-    before = {follower: task for task in waiting for follower in after[task] if follower in waiting}
+    predecessor = {follower: task for task in waiting for follower in followers_of[task] if follower in waiting}
     while task not in path:
         path[task] = None
-        task = before[task]
+        task = predecessor[task]
     names = list(path)
     return list(reversed(names[names.index(task) :]))
 
@@ -145,18 +151,18 @@ def _between(constellation: Constellation, targets: list[str], sources: list[str
     low = min((rank[task] for task in sources if task in rank), default=1)
     high = max((rank[task] for task in targets if task in rank), default=0)
 
-    def may_be(task: str) -> bool:
-        found = rank.get(task)
-        return found is None or low <= found <= high
+    def is_between(task: str) -> bool:
+        rank_of_task = rank.get(task)
+        return rank_of_task is None or low <= rank_of_task <= high
 
-    reached = dict.fromkeys(task for task in targets if may_be(task))
-    reaching = dict.fromkeys(task for task in sources if may_be(task))
+    reached = dict.fromkeys(task for task in targets if is_between(task))
+    reaching = dict.fromkeys(task for task in sources if is_between(task))
     ahead, behind = list(reached), list(reaching)
     while ahead and behind:
-        for found, stack, step in ((reached, ahead, _following), (reaching, behind, _preceding)):
+        for tasks, stack, step in ((reached, ahead, _following), (reaching, behind, _preceding)):
             for item in step(constellation, stack.pop()):
-                if item not in found and may_be(item):
-                    found[item] = None
+                if item not in tasks and is_between(item):
+                    tasks[item] = None
                     stack.append(item)
     return reaching if ahead else reached
 
@@ -168,23 +174,25 @@ def set_ranks(constellation: Constellation) -> bool:
     and its own.
     """
     outgoing, rank = constellation.outgoing, constellation.rank
-    left = {task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()}
-    own = {task: _own_ms(constellation, task) for task in left} if constellation.tool_ms else {}
-    farthest = {task: END_RANK + time_ms for task, time_ms in own.items()} or dict.fromkeys(left, END_RANK)
-    free = [task for task, count in left.items() if count == 0]
-    ranked = 0
+    remaining = {
+        task: len(outgoing.get(task, ())) + (1 if spec.group else 0) for task, spec in constellation.specs.items()
+    }
+    own_ms = {task: _own_ms(constellation, task) for task in remaining} if constellation.tool_ms else {}
+    farthest = {task: END_RANK + time_ms for task, time_ms in own_ms.items()} or dict.fromkeys(remaining, END_RANK)
+    free = [task for task, count in remaining.items() if count == 0]
+    count_ranked = 0
     while free:
         task = free.pop()
-        ranked += 1
+        count_ranked += 1
         rank[task] = below = farthest[task]
         for earlier in _preceding(constellation, task):
-            above = below + 1 + (own[earlier] if own else 0)
+            above = below + 1 + (own_ms[earlier] if own_ms else 0)
             if farthest[earlier] < above:
                 farthest[earlier] = above
-            left[earlier] = waits = left[earlier] - 1
+            remaining[earlier] = waits = remaining[earlier] - 1
             if not waits:
                 free.append(earlier)
-    return ranked == len(left)
+    return count_ranked == len(remaining)
 
 
 def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
@@ -197,20 +205,20 @@ def raise_ranks(constellation: Constellation, changed: Iterable[str]) -> None:
     """
     rank, tool_ms = constellation.rank, constellation.tool_ms
     raised = _Raised()
-    known = [task for task in changed if task in constellation.specs]
-    for task, found in _ranks_of_new(constellation, known).items():
-        raised.put(rank, task, found)
-    for task in known:
+    tasks = [task for task in changed if task in constellation.specs]
+    for task, new_rank in _ranks_of_new(constellation, tasks).items():
+        raised.put(rank, task, new_rank)
+    for task in tasks:
         raised.put(rank, task, _rank_of(constellation, task))
     # A list also precedes the tasks made from it: there one raised task does not determine the rank of its list.
     lists = bool(constellation.families)
     own_most_ms = max(tool_ms.values(), default=0)
-    left = _STEPS_A_PART * (len(constellation.specs) + len(constellation.deps))
+    steps_left = _STEPS_A_PART * (len(constellation.specs) + len(constellation.deps))
     for task in raised:
         above = rank[task] + 1
         for earlier in _preceding(constellation, task):
-            left -= 1 + (len(constellation.outgoing.get(earlier, ())) if lists else 0)
-            if left < 0:
+            steps_left -= 1 + (len(constellation.outgoing.get(earlier, ())) if lists else 0)
+            if steps_left < 0:
                 set_ranks(constellation)
                 return
             if lists:
@@ -226,26 +234,26 @@ def _ranks_of_new(constellation: Constellation, changed: list[str]) -> dict[str,
     """
     rank = constellation.rank
     fresh = _last_first(constellation, [task for task in changed if task not in rank])
-    made = _ranked(constellation, fresh, END_RANK)
-    over = max(
+    ranks = _new_ranks(constellation, fresh, END_RANK)
+    excess = max(
         (
-            made[task] + 1 + _own_ms(constellation, earlier) - rank[earlier]
+            ranks[task] + 1 + _own_ms(constellation, earlier) - rank[earlier]
             for task in fresh
             for earlier in _preceding(constellation, task)
             if earlier in rank
         ),
         default=0,
     )
-    return _ranked(constellation, fresh, END_RANK - over) if 0 < over <= END_RANK else made
+    return _new_ranks(constellation, fresh, END_RANK - excess) if 0 < excess <= END_RANK else ranks
 
 
-def _ranked(constellation: Constellation, fresh: list[str], end: int) -> dict[str, int]:
+def _new_ranks(constellation: Constellation, fresh: list[str], end: int) -> dict[str, int]:
     """Return the ranks of new tasks; `end` is that of one without followers."""
-    rank, made = constellation.rank, dict[str, int]()
+    rank, ranks = constellation.rank, dict[str, int]()
     for task in fresh:
-        below = [made.get(item, rank.get(item, 0)) for item in _following(constellation, task)]
-        made[task] = (1 + max(below) if below else end) + _own_ms(constellation, task)
-    return made
+        below = [ranks.get(item, rank.get(item, 0)) for item in _following(constellation, task)]
+        ranks[task] = (1 + max(below) if below else end) + _own_ms(constellation, task)
+    return ranks
 
 
 def _last_first(constellation: Constellation, fresh: list[str]) -> list[str]:
@@ -253,21 +261,18 @@ def _last_first(constellation: Constellation, fresh: list[str]) -> list[str]:
 
     New tasks that precede each other in a circle are returned in no order that means anything.
     """
-    left = dict.fromkeys(fresh, 0)
+    precedes: dict[str, list[str]] = {task: [] for task in fresh}
     for task in fresh:
         for earlier in _preceding(constellation, task):
-            if earlier in left:
-                left[earlier] += 1
-    free = [task for task, count in left.items() if not count]
-    ordered: dict[str, None] = {}
-    while free:
-        task = free.pop()
-        ordered[task] = None
-        for earlier in _preceding(constellation, task):
-            if earlier in left:
-                left[earlier] -= 1
-                if not left[earlier]:
-                    free.append(earlier)
+            if earlier in precedes:
+                precedes[earlier].append(task)
+    sorter = TopologicalSorter(precedes)
+    ordered: list[str] = []
+    with suppress(CycleError):
+        sorter.prepare()
+    while ready := sorter.get_ready():
+        ordered += ready
+        sorter.done(*ready)
     return list(dict.fromkeys([*ordered, *fresh]))
 
 
@@ -305,8 +310,8 @@ class _Raised:
 def _rank_of(constellation: Constellation, task: str) -> int:
     """Return the least rank that a task needs by the tasks after it and its own time."""
     rank = constellation.rank
-    after = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
-    return after + _own_ms(constellation, task)
+    rank_below = 1 + max((rank.get(item, 0) for item in _following(constellation, task)), default=-1)
+    return rank_below + _own_ms(constellation, task)
 
 
 def _own_ms(constellation: Constellation, task: str) -> int:
@@ -318,12 +323,12 @@ def _own_ms(constellation: Constellation, task: str) -> int:
     spec = constellation.specs[task]
     if not tool_ms or spec.tool is None or spec.key is not None:
         return 0
-    found = tool_ms.get(spec.tool)
-    return found if found is not None else sum(tool_ms.values()) // len(tool_ms)
+    expected_ms = tool_ms.get(spec.tool)
+    return expected_ms if expected_ms is not None else sum(tool_ms.values()) // len(tool_ms)
 
 
 def _preceding(constellation: Constellation, task: str) -> list[str]:
-    before = [dependency.source for dependency in constellation.incoming.get(task, {}).values()]
+    predecessors = [dependency.source for dependency in constellation.incoming.get(task, {}).values()]
     if constellation.children:
-        before.extend(constellation.children.get(task, ()))
-    return before
+        predecessors.extend(constellation.children.get(task, ()))
+    return predecessors

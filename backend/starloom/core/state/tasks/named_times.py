@@ -31,36 +31,36 @@ def named_ms(constellation: Constellation, moment: Moment, now_ms: int) -> int:
         NoMoment: it names none, one later than allowed, or a past one where that fails.
     """
     if moment.at:
-        found: object = moment.at
+        value: object = moment.at
         where = "the time of the plan"
     else:
-        made = successes(constellation, moment.source)
-        found = fact(constellation, made[-1], moment.output) if made else MISSING
+        tasks = successes(constellation, moment.source)
+        value = fact(constellation, tasks[-1], moment.output) if tasks else MISSING
         where = f"{moment.output or 'the result'} of {moment.source}"
-    at_ms = _read(found, moment, where)
+    at_ms = _read(value, moment, where)
     if at_ms > now_ms + moment.within_s * 1000:
-        raise NoMoment(f"{where} is {_said(at_ms)}, which is more than {moment.within_s} s ahead")
+        raise NoMoment(f"{where} is {_time_words(at_ms)}, which is more than {moment.within_s} s ahead")
     if at_ms < now_ms and moment.past == "fail":
-        raise NoMoment(f"{where} is {_said(at_ms)}, which has passed")
+        raise NoMoment(f"{where} is {_time_words(at_ms)}, which has passed")
     return at_ms
 
 
-def _read(found: object, moment: Moment, where: str) -> int:
-    if isinstance(found, int | float) and not isinstance(found, bool):
+def _read(value: object, moment: Moment, where: str) -> int:
+    if isinstance(value, int | float) and not isinstance(value, bool):
         try:
-            datetime.fromtimestamp(found, UTC)
+            datetime.fromtimestamp(value, UTC)
         except (OverflowError, OSError, ValueError) as error:
             raise NoMoment(f"{where} is no number of seconds since 1970") from error
-        return int(found * 1000)
-    if not isinstance(found, str):
+        return int(value * 1000)
+    if not isinstance(value, str):
         raise NoMoment(f"{where} is no time")
     try:
-        return time_ms(found, moment.zone)
+        return time_ms(value, moment.zone)
     except ValueError as error:
         raise NoMoment(f"{where} is {error}") from error
 
 
-def _said(at_ms: int) -> str:
+def _time_words(at_ms: int) -> str:
     try:
         return f"{datetime.fromtimestamp(at_ms / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
     except (OverflowError, OSError, ValueError):

@@ -33,13 +33,13 @@ def shown_of(constellation: Constellation, shows: Shows) -> Shown:
     Raises:
         NothingToShow: the pointer finds nothing, or more than a device tells about a result.
     """
-    made = successes(constellation, shows.source)
+    tasks = successes(constellation, shows.source)
     group = constellation.specs[shows.source].for_each if shows.source in constellation.groups else None
     one = shows.source not in constellation.groups or (group is not None and counts_as_one(group))
-    found = [_part(constellation, task, shows) for task in (made[-1:] if one else made)]
-    if one and not found:
+    parts = [_part(constellation, task, shows) for task in (tasks[-1:] if one else tasks)]
+    if one and not parts:
         raise NothingToShow(Code.NO_VALUE, f"{shows.source} has no result to show")
-    value = found[0] if one else found
+    value = parts[0] if one else parts
     text = value if isinstance(value, str) else canonical(value)
     left_out = max(len(text) - SHOWN_CHARS_MOST, 0)
     if left_out:

@@ -71,9 +71,9 @@ def begins_ms(constellation: Constellation, turn: str) -> int:
     if repeat is None or not repeat.every_s:
         return 0
     name = f"{group.id}.{number_of(turn) - 1}" if group is not None else ""
-    before = constellation.last_attempt(name)
-    if before is not None:
-        return before.leased_ms + repeat.every_s * 1000
+    attempt = constellation.last_attempt(name)
+    if attempt is not None:
+        return attempt.leased_ms + repeat.every_s * 1000
     # A call of the hub's own tool has no attempt: it ends as it begins.
-    made = constellation.tasks.get(name)
-    return made.since_ms + repeat.every_s * 1000 if made is not None else 0
+    record = constellation.tasks.get(name)
+    return record.since_ms + repeat.every_s * 1000 if record is not None else 0
