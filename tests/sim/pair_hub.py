@@ -87,10 +87,10 @@ class WatchedEngine(Engine):
 
     violations: list[str]
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             self.violations.append(f"{task.get_name()} died: {task.exception()!r}")
-        super()._ended(task)
+        super()._note_end(task)
 
 
 class Hub:

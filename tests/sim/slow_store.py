@@ -54,7 +54,7 @@ class SlowStore(MemoryStore):
         except Unavailable:
             # As in `RedisStore`: a taking that failed leaves no ownership behind.
             await self._projector.stop()
-            self._own = None
+            self._ownership = None
             raise
         return own
 

@@ -188,7 +188,7 @@ class MemoryStore:
         self.inbox: Final = MemoryInbox(self.redis)
         self.ciphertexts: Final = MemoryCiphertexts(self.history)
         self.log: Final = MemoryLog(self.redis, self.history, sleep)
-        self._own: Ownership | None = None
+        self._ownership: Ownership | None = None
         self._doubt: Commit | None = None
         self._tried_term = 0
         self._projector = Projector(self._project, sleep=sleep)
@@ -196,11 +196,11 @@ class MemoryStore:
     async def take(
         self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
     ) -> Ownership:
-        if self._own is not None:
+        if self._ownership is not None:
             if self._projector.runs:
                 await self._projector.drained()
             await self._projector.stop()
-            self._own = None
+            self._ownership = None
         redis, history = self.redis, self.history
         redis.reach()
         history.reach()
@@ -230,7 +230,7 @@ class MemoryStore:
             # Redis has lost the retirement of the stream, which came before its pruning.
             redis.put(Gone(stream))
         redis.hold(incarnation=history.meta.incarnation)
-        self._own = Ownership(
+        self._ownership = Ownership(
             heads=dict(redis.heads),
             incarnation=redis.incarnation,
             replaced=replaced,
@@ -240,7 +240,7 @@ class MemoryStore:
         )
         self._doubt = None
         self._projector.start(history.meta.watermark)
-        return self._own
+        return self._ownership
 
     def _may_take(self, owner: str, over: int | None, *, polite: bool) -> None:
         redis, meta = self.redis, self.history.meta
@@ -259,7 +259,7 @@ class MemoryStore:
         return 0 < term == self.redis.term
 
     async def leave(self, *, release: bool) -> None:
-        own, self._own = self._own, None
+        own, self._ownership = self._ownership, None
         await self._projector.stop()
         self._doubt = None
         if own is not None and release:
@@ -288,7 +288,7 @@ class MemoryStore:
 
     async def commit(self, commit: Commit) -> None:
         await asyncio.sleep(0)
-        own, redis = self._own, self.redis
+        own, redis = self._ownership, self.redis
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         await self.position()
@@ -336,7 +336,7 @@ class MemoryStore:
 
     def _owned(self) -> None:
         """Refuse an owner that has lost the shard to another, or whose Redis was replaced."""
-        own, redis = self._own, self.redis
+        own, redis = self._ownership, self.redis
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         redis.reach()
@@ -456,15 +456,15 @@ class MemoryStore:
         }
         return {name: found for name, found in had.items() if found}
 
-    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
+    async def commits_after(self, after: int, limit: int) -> list[ChainedCommit]:
         self.history.reach()
-        return self.history.kept(after, limit)
+        return self.history.commits_after(after, limit)
 
     async def prunings(self, after: int, limit: int) -> list[Pruning]:
         self.history.reach()
         return self.history.prunings[after : after + limit]
 
-    async def gone(self, constellation: str) -> Tombstone | None:
+    async def tombstone(self, constellation: str) -> Tombstone | None:
         self.history.reach()
         no = self.history.gone.get(constellation)
         if no is None:
@@ -506,7 +506,7 @@ class MemoryStore:
 
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         await asyncio.sleep(0)
-        own = self._own
+        own = self._ownership
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         try:
@@ -530,7 +530,7 @@ class MemoryStore:
         term = self.history.commits[self.history.place(pos)].term
         return next(commit.pos for commit in self.history.commits if commit.term == term)
 
-    async def standing(self, pos: int) -> dict[str, int]:
+    async def live_before(self, pos: int) -> dict[str, int]:
         at_ms = self.history.commits[self.history.place(pos)].at_ms
         ended = [row.id for row in self.history.rows.values() if 0 < row.ended_ms < at_ms]
         names = [name for name in self.history.streams if name not in ended]
@@ -568,7 +568,7 @@ class MemoryStore:
         redis.put(commit)
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
-        own, meta = self._own, self.history.meta
+        own, meta = self._ownership, self.history.meta
         if own is None:
             raise Superseded("the shard is not taken")
         if meta.term == own.term and batch[0].pos <= meta.watermark <= batch[-1].pos:

@@ -359,7 +359,7 @@ class ReadPort(JobReads, Protocol):
         """Return the failed constellations among these, newest first, each with those of the devices that it had."""
         ...
 
-    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
+    async def commits_after(self, after: int, limit: int) -> list[ChainedCommit]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
         ...
 
@@ -367,7 +367,7 @@ class ReadPort(JobReads, Protocol):
         """Return the prunings with numbers above `after`, in order."""
         ...
 
-    async def gone(self, constellation: str) -> Tombstone | None:
+    async def tombstone(self, constellation: str) -> Tombstone | None:
         """Return when and why a constellation was pruned from the history, None if it was not."""
         ...
 
@@ -387,7 +387,7 @@ class ReadPort(JobReads, Protocol):
         """Return the position of the first commit of the ownership (term) to which the commit at `pos` belongs."""
         ...
 
-    async def standing(self, pos: int) -> dict[str, int]:
+    async def live_before(self, pos: int) -> dict[str, int]:
         """Return, with its last seq, every stream that may have been live just before the commit at `pos`."""
         ...
 

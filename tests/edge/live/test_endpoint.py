@@ -366,7 +366,7 @@ def seqs(text: str) -> list[int]:
 
 async def test_neighbouring_events_are_joined_and_order_stays() -> None:
     queue: list[bytes | tuple[str, bytes]] = [("a", b"1"), ("b", b"2"), b"[pong]", ("a", b"3")]
-    assert endpoint._messages(queue) == [
+    assert endpoint._joined(queue) == [
         b'{"t":"events","events":[1,2]}',
         b"[pong]",
         b'{"t":"events","events":[3]}',

@@ -31,7 +31,7 @@ class PrunedAnswers:
         if not isinstance(error, Problem) or error.code is not Code.NOT_FOUND or not constellation:
             return error
         try:
-            found = await self._reads.gone(constellation)
+            found = await self._reads.tombstone(constellation)
         except Unavailable as unavailable:
             _log.warning("whether %s was pruned could not be read: %s", constellation[:64], unavailable)
             return error

@@ -207,7 +207,7 @@ class Activity:
 
     async def _pages(self) -> AsyncIterator[list[ChainedCommit]]:
         after = 0
-        while page := await self._hub.reads.kept(after, PAGE_COMMITS):
+        while page := await self._hub.reads.commits_after(after, PAGE_COMMITS):
             yield page
             after = page[-1].pos
 
