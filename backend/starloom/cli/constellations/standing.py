@@ -63,7 +63,7 @@ _HELD_FOR: Final = frozenset(
 
 def tell_accepted(run: Invocation, made: Created) -> None:
     """Print a new constellation: its address, and for what it waits already."""
-    run.chosen = made["id"]
+    run.constellation = made["id"]
     stands, may_read = _standing(run.client, made)
     if run.as_json:
         run.emit(stands)

@@ -85,7 +85,7 @@ class Sample:
         self._client = Client(address)
         self._listener = Client(address)
         self._devices: dict[str, DemoDevice] = {}
-        self._joined: dict[str, OwnDevice] = {}
+        self._joined_devices: dict[str, OwnDevice] = {}
         self._words = ""
         self._screen = DemoScreen(self._names)
         self._orders = Client(address)
@@ -123,11 +123,11 @@ class Sample:
             lambda: self._client.post(post_constellations_preview(), {"request": self._words})
         )
         if not preview["plan_hash"]:
-            said = preview["understood"].get("said", "")
-            raise _stopped(f"the words were not understood: {said}", "See `starloom recipes`.")
-        asked = {"request": self._words, "plan_hash": preview["plan_hash"]}
-        made = await asyncio.to_thread(lambda: self._client.create(post_constellations(), asked))
-        view = self._view = View(made["id"])
+            words = preview["understood"].get("said", "")
+            raise _stopped(f"the words were not understood: {words}", "See `starloom recipes`.")
+        body = {"request": self._words, "plan_hash": preview["plan_hash"]}
+        created = await asyncio.to_thread(lambda: self._client.create(post_constellations(), body))
+        view = self._view = View(created["id"])
         with self._screen.showing(view, fault=self._choices.fault):
             breaking = asyncio.create_task(self._break(view)) if self._choices.fault else None
             try:
@@ -153,12 +153,12 @@ class Sample:
     def _earlier(self) -> str:
         """Return the constellation of an earlier start that ended well and is still in the history; else nothing."""
         try:
-            found = self._client.get(get_constellation(self._places.answered.read_text().strip()))
+            row = self._client.get(get_constellation(self._places.answered.read_text().strip()))
         except Problem as problem:
             if problem.code in (Code.NOT_FOUND, Code.PRUNED):
                 return ""
             raise
-        return found["id"] if found["state"] == ConstellationState.SUCCEEDED else ""
+        return row["id"] if row["state"] == ConstellationState.SUCCEEDED else ""
 
     def _all_devices(self) -> Items[DeviceRow]:
         return self._client.get(get_devices(all_=True))
@@ -174,10 +174,10 @@ class Sample:
             desktop = await SampleStart(self._choices.home).until_desktop()
             if not desktop:
                 raise device_missing("this computer's agent has not started", "The reason stands above.")
-            ids = [device.id for device in self._joined.values()]
+            ids = [device.id for device in self._joined_devices.values()]
             await until_online(self._client, [*ids, desktop])
         names = await asyncio.to_thread(self._names)
-        phone, server = names[self._joined[PHONE].id], names[self._joined[SERVER].id]
+        phone, server = names[self._joined_devices[PHONE].id], names[self._joined_devices[SERVER].id]
         self._words = words_for(phone, server, names[desktop])
 
     def _introduce(self, drawn_s: float) -> None:
@@ -187,8 +187,8 @@ class Sample:
     async def _join(self, name: str, device: DemoDevice) -> None:
         # A client of its own: both devices join at once, and one is not for two threads.
         with closing(Client(self._address)) as client:
-            self._joined[name] = joined = await join(client, device.agent)
-        self._hosted[joined.id] = device
+            self._joined_devices[name] = own = await join(client, device.agent)
+        self._hosted[own.id] = device
         await device.start()
 
     async def _start_link(self, name: str) -> FaultProxy:
@@ -196,9 +196,9 @@ class Sample:
         host, _, port = self._address.url.rpartition("//")[2].partition(":")
         link = FaultProxy(host, int(port or 80))
         path = self._places.phone.parent / f"{name}.port"
-        kept = int(path.read_text()) if path.exists() else 0
+        port_kept = int(path.read_text()) if path.exists() else 0
         try:
-            await link.start(kept)
+            await link.start(port_kept)
         except OSError:
             await link.start()
         path.write_text(str(link.port))
@@ -209,8 +209,8 @@ class Sample:
         stuck = False
         while True:
             wait_s = 2.0 if stuck else POLL_S
-            got = await patiently(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
-            fresh = view.apply(got)
+            events = await patiently(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
+            fresh = view.apply(events)
             self._events.extend(fresh)
             self._screen.draw(fresh)
             if view.final:
@@ -240,7 +240,7 @@ class Sample:
             f"the demo phone's link was cut after {passed} of {upload.total} bytes of {CUT_TASK} "
             f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
         )
-        wish = {"target": "device", "device": self._joined[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
+        wish = {"target": "device", "device": self._joined_devices[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
         asked = await asyncio.to_thread(lambda: self._client.create(post_lab_faults(), wish))
         await self._host.over(asked["id"])
 

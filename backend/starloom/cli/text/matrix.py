@@ -26,7 +26,7 @@ _URGENCY = {
 
 def urgency(view: View, task: str) -> int:
     """Return where a task comes in a list that has no room for all: a failed or held one first, a done one last."""
-    tone = view.shown(task).tone
+    tone = view.presentation_of(task).tone
     return _URGENCY.get(tone, len(_URGENCY))
 
 
@@ -71,7 +71,7 @@ def family_table(view: View) -> list[Table]:
 def _cell(view: View, name: str | None) -> Text:
     if name is None or view.record(f"task/{name}", TaskRecord) is None:
         return Text("")
-    shown = view.shown(name)
+    shown = view.presentation_of(name)
     return Text(GLYPHS[shown.glyph], style=COLOURS[shown.tone])
 
 
