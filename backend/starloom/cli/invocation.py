@@ -111,7 +111,7 @@ class Invocation:
         return self._client is not None
 
     def newest(self, identity: str | None) -> str:
-        """Return the given constellation; without one that of `default_constellation`, named if `ls` lists another one first.
+        """Return the given constellation; without one the default, named if `ls` lists another first.
 
         Raises:
             Problem: there is none.
