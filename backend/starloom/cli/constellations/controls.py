@@ -20,7 +20,7 @@ import typer
 
 from starloom.cli.constellations.asking import AnywayOption, edit_document, offering_anyway, read_rows
 from starloom.cli.constellations.reading import is_constellation
-from starloom.cli.constellations.stopping import Chosen, stop_chosen
+from starloom.cli.constellations.stopping import Selection, stop_selection
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -123,8 +123,8 @@ def cancel(
     if of is not None or on is not None:
         if words or task is not None or (of is not None and on is not None):
             raise usage("--of and --on name the constellations", "Give one of them alone, or an ID without them.")
-        selection = Chosen.of(run, of) if of is not None else Chosen.on(run, on or "")
-        stop_chosen(run, selection, asks=not yes, reason=reason)
+        selection = Selection.of(run, of) if of is not None else Selection.on(run, on or "")
+        stop_selection(run, selection, asks=not yes, reason=reason)
     elif task is None and (not words or (len(words) == 1 and words[0].startswith("c-"))):
         # A word with the beginning of an id and no more is no task: the newest constellation stays as it is.
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})

@@ -181,14 +181,14 @@ class Sample:
         self._words = words_for(phone, server, names[desktop])
 
     def _introduce(self, drawn_s: float) -> None:
-        self._screen.told("drawing 24 pictures on the demo phone", drawn_s)
+        self._screen.tell_step("drawing 24 pictures on the demo phone", drawn_s)
         self._screen.introduce(self._words, fault=self._choices.fault)
 
     async def _join(self, name: str, device: DemoDevice) -> None:
         # A client of its own: both devices join at once, and one is not for two threads.
         with closing(Client(self._address)) as client:
-            self._joined_devices[name] = own = await join(client, device.agent)
-        self._hosted[own.id] = device
+            self._joined_devices[name] = own_device = await join(client, device.agent)
+        self._hosted[own_device.id] = device
         await device.start()
 
     async def _start_link(self, name: str) -> FaultProxy:
@@ -235,14 +235,14 @@ class Sample:
         phone.proxy.hold_uploads(upload.paths, upload.total // 2)
         await phone.proxy.held.wait()
         await self._until_alone(view)
-        passed = sum(phone.proxy.uploaded.get(path, 0) for path in upload.paths)
+        passed_bytes = sum(phone.proxy.uploaded.get(path, 0) for path in upload.paths)
         phone.told_next = (
-            f"the demo phone's link was cut after {passed} of {upload.total} bytes of {CUT_TASK} "
+            f"the demo phone's link was cut after {passed_bytes} of {upload.total} bytes of {CUT_TASK} "
             f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
         )
         wish = {"target": "device", "device": self._joined_devices[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
-        asked = await asyncio.to_thread(lambda: self._client.create(post_lab_faults(), wish))
-        await self._host.over(asked["id"])
+        fault = await asyncio.to_thread(lambda: self._client.create(post_lab_faults(), wish))
+        await self._host.over(fault["id"])
 
     async def _until_alone(self, view: View) -> None:
         """Wait until `digest` and the sends beside `send.3` are done; orders to the phone are held meanwhile.
@@ -281,8 +281,8 @@ class Sample:
     async def tell_next(self) -> None:
         """Print the address of the page and suggestions; the service goes on, even if the sample could not."""
         link = (await asyncio.to_thread(lambda: self._client.create(post_sign_in_links(), {})))["url"]
-        told = (self._address.url, link, hub_option(self._choices.home))
-        await asyncio.to_thread(self._screen.tell_next, *told)
+        arguments = (self._address.url, link, hub_option(self._choices.home))
+        await asyncio.to_thread(self._screen.tell_next, *arguments)
 
 
 def were_removed(items: Sequence[DeviceRow]) -> bool:
@@ -307,14 +307,14 @@ async def draw(places: Places) -> float:
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said, _ = await process.communicate()
+        output, _ = await process.communicate()
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
         raise
     if process.returncode != 0:
         raise unreachable(
-            f"the pictures could not be drawn: {said.decode(errors='replace')[-500:]}", "Is the disk full?"
+            f"the pictures could not be drawn: {output.decode(errors='replace')[-500:]}", "Is the disk full?"
         )
     await asyncio.to_thread(sample_files.note_pictures, places)
     return time.monotonic() - began
@@ -335,18 +335,18 @@ async def carry_out(choices: Choices) -> int:
         loop.add_signal_handler(number, stopped.set)
     stopping = asyncio.create_task(stopped.wait())
     drawing = None if choices.may_pass_over else asyncio.create_task(draw(Places(choices.home)))
-    begun: list[asyncio.Task[Any]] = [stopping, *([drawing] if drawing is not None else [])]
+    tasks: list[asyncio.Task[Any]] = [stopping, *([drawing] if drawing is not None else [])]
     sample: Sample | None = None
     try:
-        begun.append(told := asyncio.create_task(SampleStart(choices.home).until_hub()))
-        await asyncio.wait({told, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if not told.done():
+        tasks.append(announced := asyncio.create_task(SampleStart(choices.home).until_hub()))
+        await asyncio.wait({announced, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not announced.done():
             return int(Exit.INTERRUPTED)
         address = read_local(choices.home)
         if address is None:
             raise unreachable(f"no hub runs on {choices.home}", "Start it with `make run` or `starloom up --demo`.")
         sample = Sample(choices, address)
-        begun.append(running := asyncio.create_task(sample.run(drawing)))
+        tasks.append(running := asyncio.create_task(sample.run(drawing)))
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
             return int(Exit.INTERRUPTED)
@@ -361,9 +361,9 @@ async def carry_out(choices: Choices) -> int:
             await stopping
         return code
     finally:
-        for task in begun:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*begun, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if sample is not None:
             await sample.close()
 
@@ -377,8 +377,8 @@ def main() -> None:
     parser.add_argument("--no-fault", action="store_true")
     parser.add_argument("--report", type=Path)
     parser.add_argument("--again", action="store_true")
-    given = parser.parse_args()
-    choices = Choices(given.home, given.once, not given.no_fault, given.report, given.again)
+    options = parser.parse_args()
+    choices = Choices(options.home, options.once, not options.no_fault, options.report, options.again)
     try:
         sys.exit(asyncio.run(carry_out(choices)))
     except Problem as problem:
