@@ -194,7 +194,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gauges = _gauges(shard.succession, parts.store, parts.clock, places.network)
         edge = build(hub, _files(settings), gauges=gauges)
         if edge.relay is not None:
-            shard.neighbours.moved.append(edge.relay.cut)
+            shard.neighbours.on_moved.append(edge.relay.cut)
             stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)

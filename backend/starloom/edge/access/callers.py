@@ -163,8 +163,8 @@ class Tickets:
     def redeem(self, ticket: str) -> Caller | None:
         """Use up a ticket and return its caller; None if it is unknown, used or expired."""
         self._drop_old()
-        opened = self._open.pop(ticket, None)
-        return opened[1] if opened else None
+        entry = self._open.pop(ticket, None)
+        return entry[1] if entry else None
 
     def _drop_old(self) -> None:
         now_s = self._monotonic_s()

@@ -35,14 +35,14 @@ def state_when_made(
 ) -> tuple[int, dict[str, bytes]] | None:
     """Return (seq, entities) right after the event that made a version, or just before it; None if there is none."""
     entities: dict[str, bytes] = {}
-    seq, made = 0, f"version/{version}"
+    seq, key = 0, f"version/{version}"
     for raw in events:
         event = decode_event(raw)
-        if before and made in event.puts:
+        if before and key in event.puts:
             return seq, entities
         seq = event.seq
         _apply(entities, event)
-        if made in event.puts:
+        if key in event.puts:
             return seq, entities
     return None
 

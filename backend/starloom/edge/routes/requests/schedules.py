@@ -135,9 +135,9 @@ class Schedules:
         self, schedule: str, limit: Annotated[int, Query(ge=1, le=TREND_RUNS_MOST)] = TREND_RUNS_MOST
     ) -> JsonReply[ScheduleTrend]:
         """Return the last ended runs of a schedule beside each other, and what has changed over them."""
-        found = self._find(schedule)
-        lines, more = await self._reports.last(lambda head: head.schedule == found.id, limit)
-        return json_reply(ScheduleTrend(more=more, runs=lines, schedule=found.name, sentence=sentence(lines)))
+        record = self._find(schedule)
+        lines, more = await self._reports.last(lambda head: head.schedule == record.id, limit)
+        return json_reply(ScheduleTrend(more=more, runs=lines, schedule=record.name, sentence=sentence(lines)))
 
     def _find(self, text: str) -> Schedule:
         schedules = self._hub.fleet.schedules
@@ -278,10 +278,10 @@ class Schedules:
 
     async def seen(self, request: Request, body: SeenNotices) -> JsonReply[Items[ScheduleRow]]:
         """Mark notices of schedules as seen by the caller; if one of these schedules is unknown, none is marked."""
-        schedules_seen = {item.id: item for item in map(self._find, body.schedules)}
-        await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in schedules_seen))
+        records = {item.id: item for item in map(self._find, body.schedules)}
+        await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in records))
         schedules = self._hub.fleet.schedules
-        rows = [await self._shape(request, schedules.get(identity, item)) for identity, item in schedules_seen.items()]
+        rows = [await self._shape(request, schedules.get(identity, item)) for identity, item in records.items()]
         return json_reply({"items": rows, "next": None})
 
     async def remove(self, request: Request, schedule: str) -> JsonReply[RemovedSchedule]:
