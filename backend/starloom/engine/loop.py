@@ -518,7 +518,7 @@ class Engine:
                 self._lag.failed(error)
                 await self._clock.wait(RETRY_MS)
                 continue
-            self._lag.moved()
+            self._lag.note_written()
             self._release()
 
     def _release(self) -> None:

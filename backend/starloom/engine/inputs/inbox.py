@@ -81,8 +81,8 @@ class EngineInbox:
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         """Renew leases at once, from memory."""
-        renew, heard = self._leases.alive(device, running, sent_ms)
-        for item in heard:
+        renew, returned = self._leases.alive(device, running, sent_ms)
+        for item in returned:
             self.post(item)
         return renew
 
@@ -151,10 +151,10 @@ class Lag:
         self._inbox = inbox
 
     def failed(self, error: Unavailable) -> None:
-        """Note that the history could not be written; `moved` clears it."""
+        """Note that the history could not be written; `note_written` clears it."""
         self._inbox.behind = obstacle_of(error, "the history does not answer")
 
-    def moved(self) -> None:
+    def note_written(self) -> None:
         """Note that the history was written: it answers, however far behind it is."""
         self._inbox.behind = self._too_much()
 

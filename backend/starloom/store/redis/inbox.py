@@ -74,7 +74,7 @@ class RedisInbox:
                     looked_s = now_s()
                     await self._ensure_group()
                 async with asyncio.timeout(TAKE_BLOCK_MS / 1000 + REPLY_WITHIN_S):
-                    entries = await self._read(after)
+                    entries = await self._read_entries(after)
             except (RedisError, OSError, TimeoutError):
                 # The reply may be lost with the connection: read the unsettled deliveries again.
                 after = b"0"
@@ -113,7 +113,7 @@ class RedisInbox:
             if not str(error).startswith("BUSYGROUP"):
                 raise
 
-    async def _read(self, after: bytes | None) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    async def _read_entries(self, after: bytes | None) -> list[tuple[bytes, dict[bytes, bytes]]]:
         reply: Any = await self._redis.xreadgroup(
             keys.INBOX_GROUP,
             keys.INBOX_CONSUMER,
