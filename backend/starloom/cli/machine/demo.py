@@ -51,7 +51,6 @@ from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationS
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow
-    from starloom_protocol.api.service import Items
 
 SERVER, PHONE = "demo-server", "demo-phone"
 PHONE_OFF_S = 2.0
@@ -108,7 +107,9 @@ class Sample:
         Raises:
             Problem: a device cannot join, or the hub is away.
         """
-        if drawing is None and were_removed((await asyncio.to_thread(self._all_devices))["items"]):
+        if drawing is None and were_removed(
+            (await asyncio.to_thread(self._client.get, get_devices(all_=True)))["items"]
+        ):
             self._screen.say("the demo devices were removed; make run AGAIN=1, or up --demo --again, brings them back")
             await self.tell_next()
             return int(Exit.SUCCEEDED)
@@ -159,9 +160,6 @@ class Sample:
                 return ""
             raise
         return row["id"] if row["state"] == ConstellationState.SUCCEEDED else ""
-
-    def _all_devices(self) -> Items[DeviceRow]:
-        return self._client.get(get_devices(all_=True))
 
     async def _prepare(self) -> None:
         for name, folder in ((SERVER, self._places.server), (PHONE, self._places.phone)):

@@ -77,15 +77,11 @@ _BEFORE_A_PLAN = frozenset({ConstellationState.PLANNING, ConstellationState.LOOK
 Describe = Callable[[list[Event], Mapping[str, str]], list[str]]
 
 
-def _tell_nobody(line: str) -> None:
-    del line
-
-
 @dataclass(frozen=True, slots=True)
 class Listener:
     """The program that waits for a call: `tell` sends it a line meanwhile, `gone` says that it waits no longer."""
 
-    tell: Callable[[str], None] = _tell_nobody
+    tell: Callable[[str], None] = lambda _line: None
     gone: Callable[[], bool] = lambda: False
 
 

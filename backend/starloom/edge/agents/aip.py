@@ -282,13 +282,7 @@ class Connection:
             fix, reason = CODES[Code.OVERLOADED].hint, "it connects more often than any device does"
             raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=reason, retry_after_s=wait_s))
         connected = inputs.DeviceConnected(
-            by=self._by,
-            device=self._device,
-            id=self._input_id("connected"),
-            instance=hello.instance,
-            ledger=hello.ledger,
-            scope=SCOPE,
-            version=hello.version,
+            instance=hello.instance, ledger=hello.ledger, version=hello.version, **self._signed("connected")
         )
         try:
             reply = await self._parts.inbox.ask(connected)
@@ -387,37 +381,23 @@ class Connection:
         link = self._link
         reason = link.closed_because or self._aip.closed_because or "the connection ended"
         _log.info("device %s disconnected, session %d: %s", self._device, link.session, reason)
-        self._post(
-            inputs.DeviceDisconnected(
-                by=self._by,
-                device=self._device,
-                id=self._input_id("disconnected"),
-                reason=reason,
-                scope=SCOPE,
-                session=link.session,
-            )
-        )
+        self._post(inputs.DeviceDisconnected(reason=reason, session=link.session, **self._signed("disconnected")))
 
-    def _input_id(self, suffix: str = "") -> str:
+    def _signed(self, suffix: str = "") -> dict[str, Any]:
+        """Return the fields of each input of this connection: its device, and a new id, which may end with a word."""
         self._count += 1
-        return f"{self._ids}/{self._count}{suffix}"
+        return {"by": self._by, "device": self._device, "id": f"{self._ids}/{self._count}{suffix}", "scope": SCOPE}
 
     def _take_started(self, frame: f.Started) -> None:
-        self._post(
-            inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._input_id(), scope=SCOPE)
-        )
+        self._post(inputs.StartedReported(frame=frame, **self._signed()))
 
     def _result(self, frame: f.ResultFrame) -> None:
         if self._parts.dispatched_secrets.by_lease:
             frame = self._parts.dispatched_secrets.result(frame)
-        self._post(
-            inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._input_id(), scope=SCOPE)
-        )
+        self._post(inputs.ResultReported(frame=frame, **self._signed()))
 
     def _receipt(self, frame: f.Receipt) -> None:
-        self._post(
-            inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._input_id(), scope=SCOPE)
-        )
+        self._post(inputs.ReceiptReported(frame=frame, **self._signed()))
 
     def _too_often(self, kind: Changing, frame: f.AsksFrame | f.ConditionFrame | f.OfferFrame) -> bool:
         device = self._device
@@ -431,14 +411,7 @@ class Connection:
             raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
         self._post(
             inputs.OfferReceived(
-                by=self._by,
-                device=self._device,
-                id=self._input_id(),
-                offer=frame.offer,
-                os=frame.os,
-                profile=frame.profile,
-                scope=SCOPE,
-                session=self._link.session,
+                offer=frame.offer, os=frame.os, profile=frame.profile, session=self._link.session, **self._signed()
             )
         )
 
@@ -447,46 +420,23 @@ class Connection:
         if self._too_often(Changing.CONDITION, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
         facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
-        self._post(
-            inputs.ConditionReceived(
-                by=self._by,
-                device=self._device,
-                facts=facts,
-                id=self._input_id(),
-                scope=SCOPE,
-                session=self._link.session,
-            )
-        )
+        self._post(inputs.ConditionReceived(facts=facts, session=self._link.session, **self._signed()))
 
     def _asks(self, frame: f.AsksFrame) -> None:
         """Take the questions to its owner; each change of them becomes an event with all that are open."""
         if self._too_often(Changing.ASKS, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its questions change more often than any device's do")
         self._post(
-            inputs.AsksReceived(
-                answers=frame.answers,
-                by=self._by,
-                device=self._device,
-                id=self._input_id(),
-                open=frame.open,
-                scope=SCOPE,
-                session=self._link.session,
-            )
+            inputs.AsksReceived(answers=frame.answers, open=frame.open, session=self._link.session, **self._signed())
         )
 
     def _ledger(self, frame: f.LedgerReport) -> None:
         for entry in frame.entries:
-            self._post(
-                inputs.LedgerReported(
-                    at=entry.at, by=self._by, device=self._device, id=self._input_id(), scope=SCOPE, state=entry.state
-                )
-            )
+            self._post(inputs.LedgerReported(at=entry.at, state=entry.state, **self._signed()))
 
     def _facts(self, frame: f.FactsFrame) -> None:
         frame = self._parts.dispatched_secrets.facts(frame)
-        self._post(
-            inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._input_id(), scope=SCOPE)
-        )
+        self._post(inputs.FactsReported(frame=frame, **self._signed()))
 
     def _take_alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)
@@ -522,17 +472,7 @@ class Connection:
         """Tell the engine what a program reports, where a rule of its plan reads it."""
         report = self._parts.progress.take(frame)
         if report is not None:
-            self._post(
-                inputs.ProgressReported(
-                    at=frame.at,
-                    by=self._by,
-                    device=self._device,
-                    id=self._input_id(),
-                    lines=report.lines,
-                    scope=SCOPE,
-                    value=report.value,
-                )
-            )
+            self._post(inputs.ProgressReported(at=frame.at, lines=report.lines, value=report.value, **self._signed()))
 
     def _progress(self, frame: f.Progress) -> None:
         frame = self._parts.dispatched_secrets.progress(frame)

@@ -71,7 +71,7 @@ class Leases:
             granted.append(at)
             if key in self._reported_expired:
                 del self._reported_expired[key]
-                returned.append(self._heard_again(at))
+                returned.append(self._timer_fired(self._timer(at, "heard")))
         return Renew(granted=granted, gone=gone, sent_ms=sent_ms), returned
 
     def _holds(self, device: str, at: LeaseRef) -> bool:
@@ -80,9 +80,6 @@ class Leases:
         if constellation is None or attempt is None:
             return False
         return attempt.end is None and attempt.device == device and attempt.incarnation == at.incarnation
-
-    def _heard_again(self, at: LeaseRef) -> TimerFired:
-        return self._timer_fired(self._timer(at, "heard"))
 
     def _timer(self, at: LeaseRef, kind: str) -> ArmTimer:
         assert self.shard is not None  # noqa: S101 - the lease was found in it

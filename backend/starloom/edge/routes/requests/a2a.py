@@ -211,16 +211,14 @@ class A2aRoutes:
     async def _task(self, caller: Caller, identity: str) -> Any:
         head, answer = await self._own_task(caller, identity)
         shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
-        return a2a_tasks.task(head, shape, self._questions(identity), self._page(identity), self._now_iso())
+        now = entity_json.iso(self._hub.now_ms()) or ""
+        return a2a_tasks.task(head, shape, self._questions(identity), self._page(identity), now)
 
     def _questions(self, identity: str) -> list[str]:
         return [question.text for (where, _), question in self._hub.questions.open.items() if where == identity]
 
     def _page(self, identity: str) -> str:
         return f"{self._hub.settings.outside_url}/constellations/{identity}"
-
-    def _now_iso(self) -> str:
-        return entity_json.iso(self._hub.now_ms()) or ""
 
     async def _stands_still(self, identity: str) -> bool:
         headline = await self._hub.headlines.of(identity)

@@ -174,7 +174,8 @@ class Schedules:
             caller = caller_of(request)
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
-                raise _missing_clock()
+                error = clock_fault("cron", "it is missing")
+                raise Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[error])
             identity, zone = "s-" + new_id()[:12], body.zone or hub_zone()
             proposed = Schedule(
                 author=caller.by,
@@ -210,7 +211,7 @@ class Schedules:
         fields = body.model_dump(
             exclude_unset=True, exclude={"request", "plan", "recipe", "params", "lists", "plan_hash"}
         )
-        work = await self._changed_work(request, saved, body, len(await request.body()))
+        work = _listing(await self._work_after(request, saved, body, len(await request.body())), body.lists)
         if "notify_device" in fields:
             fields["notify_device"] = self._device(body.notify_device)
         if body.except_days is not None:
@@ -338,9 +339,6 @@ class Schedules:
         plan = first_plan(constellation, entities)
         return _Work(plan=plan, keep=True, params=plan.params, sharing=head.sharing)
 
-    async def _changed_work(self, request: Request, saved: Schedule, body: PatchSchedule, size: int) -> _Work:
-        return _listing(await self._work_after(request, saved, body, size), body.lists)
-
     async def _work_after(self, request: Request, saved: Schedule, body: PatchSchedule, size: int) -> _Work:
         if body.brings_work:
             request_for_plan = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
@@ -431,10 +429,6 @@ def _only_nearly(rhythm: Rhythm) -> Problem:
     """Return the refusal of a rhythm that five fields cannot say, with the clock that comes nearest."""
     reason = f"{rhythm.nearly}: {quoted(rhythm.cron)}"
     return Problem(Code.BAD_SCHEDULE, reason, errors=[clock_fault("cron", reason)])
-
-
-def _missing_clock() -> Problem:
-    return Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[clock_fault("cron", "it is missing")])
 
 
 def _refusal(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
