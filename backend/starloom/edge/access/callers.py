@@ -77,6 +77,10 @@ class Caller:
     def by(self) -> str:
         return author_of(self.kind, self.name, self.token)
 
+    def signed(self) -> dict[str, Any]:
+        """Return the fields by which an input names its author: who it is by which role, and a new id."""
+        return {"by": self.by, "id": credentials.new_id(), "scope": self.role}
+
     @property
     def way_in(self) -> str:
         """How this caller came in, as the subject of a sentence that it reads."""

@@ -144,14 +144,12 @@ class FleetRoutes:
         caller = caller_of(request)
         controlled = inputs.DeviceControlled(
             action=action,
-            by=caller.by,
             deadline_s=deadline_s,
             device=device,
-            id=credentials.new_id(),
             labels=labels,
             reason=reason,
-            scope=caller.role,
             value=value,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(controlled))
 
@@ -220,9 +218,7 @@ class FleetRoutes:
                 replaces=self._find(body.replaces).id if body.replaces else "",
                 token=caller.token,
             )
-            item = inputs.EnrollmentOpened(
-                by=caller.by, enrollment=enrollment, id=credentials.new_id(), scope=caller.role
-            )
+            item = inputs.EnrollmentOpened(enrollment=enrollment, **caller.signed())
             accepted(await hub.inbox.ask(item))
             if body.installs or not body.preapproved:
                 self._wheels.prepare()
@@ -261,14 +257,7 @@ class FleetRoutes:
     async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> JsonReply[EnrollmentRow]:
         caller = caller_of(request)
         record = self._find_enrollment(enrollment)
-        item = inputs.EnrollmentDecided(
-            allow=allow,
-            by=caller.by,
-            enrollment=record.id,
-            id=credentials.new_id(),
-            reason=reason,
-            scope=caller.role,
-        )
+        item = inputs.EnrollmentDecided(allow=allow, enrollment=record.id, reason=reason, **caller.signed())
         accepted(await self._hub.inbox.ask(item))
         return json_reply(self._shape(self._find_enrollment(enrollment)))
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from starloom.core.fleet.owner_questions import HUB
 from starloom.core.state import inputs
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -68,11 +67,9 @@ class OwnerAsks:
             action=judged.action or ask.action,
             allow=allow,
             ask=ask.id,
-            by=caller.by,
             device=asks.device,
-            id=new_id(),
             reason=judged.reason,
-            scope=caller.role,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(answered))
         # The device may have taken it by now and asks it no more.

@@ -117,13 +117,11 @@ class Approvals:
         choice = _choice(question, value)
         answered = inputs.QuestionAnswered(
             anyway=anyway,
-            by=caller.by,
             constellation=constellation,
-            id=new_id(),
             question=question.id,
             reason=reason,
-            scope=caller.role,
             value=choice,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(answered))
         return json_reply({"id": f"{constellation}:{question.id}", "answer": choice})

@@ -9,7 +9,6 @@ from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
 from starloom.edge.access.callers import BEARER, SESSION
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -45,7 +44,7 @@ class Persons:
         if principal is None:
             raise Problem(Code.NOT_FOUND, f"nobody is called {name[:64]}", hint="See `starloom person ls`.")
         caller = caller_of(request)
-        item = inputs.RoleGiven(by=caller.by, id=new_id(), principal=principal.id, role=body.role, scope=caller.role)
+        item = inputs.RoleGiven(principal=principal.id, role=body.role, **caller.signed())
         accepted(await self._hub.inbox.ask(item))
         return json_reply(self._shape(access.principals[principal.id]))
 

@@ -12,7 +12,6 @@ from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from starloom.core.state import inputs
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -88,15 +87,13 @@ class Secrets:
             cipher = await hub.vault.keep(name, version, body.value)
             item = inputs.SecretSet(
                 base_version=body.base_version,
-                by=caller.by,
                 cipher=cipher,
                 devices=devices,
-                id=new_id(),
                 name=name,
                 recipes=body.recipes if body.recipes is not None else former.recipes if former else [],
-                scope=caller.role,
                 tools=body.tools if body.tools is not None else former.tools if former else [],
                 version=version,
+                **caller.signed(),
             )
             reply = await hub.inbox.ask(item)
             if reply.faults:
@@ -114,7 +111,7 @@ class Secrets:
     async def remove(self, request: Request, name: SecretName) -> Response:
         """Remove a secret; a task that needs it waits from then on."""
         caller = caller_of(request)
-        item = inputs.SecretRemoved(by=caller.by, id=new_id(), name=name, scope=caller.role)
+        item = inputs.SecretRemoved(name=name, **caller.signed())
         reply = await self._hub.inbox.ask(item)
         if reply.faults:
             raise problem_of_faults(reply.faults)

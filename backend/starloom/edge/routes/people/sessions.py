@@ -254,7 +254,7 @@ class Sessions:
                 token = (await self._issue(caller, token_terms, kind=INVITATION)).token
                 parent, principal, ttl_s = token.id, token.principal, min(INVITED_FOR_S, terms.ttl_s)
             issued = issue.link(principal, hub.now_ms(), ttl_s=ttl_s, parent=parent)
-            item = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=issued.sign_in)
+            item = inputs.SignInOpened(signin=issued.sign_in, **caller.signed())
             accepted(await hub.inbox.ask(item))
             lan = hub.lan.state
             url = _address(hub, request) + issued.fragment
@@ -333,14 +333,7 @@ class Sessions:
             parent=hub.access.tokens[caller.token],
             kind=kind,
         )
-        item = inputs.TokenAdded(
-            by=caller.by,
-            caller=caller.token,
-            id=new_id(),
-            idempotency=idempotency,
-            scope=caller.role,
-            token=issued.token,
-        )
+        item = inputs.TokenAdded(caller=caller.token, idempotency=idempotency, token=issued.token, **caller.signed())
         accepted(await hub.inbox.ask(item))
         return issued
 
@@ -370,7 +363,7 @@ class Sessions:
                 reason = f"{name} looks like {alike.name}, who is here already"
                 raise Problem(Code.CONFLICT, reason, hint="Use another name.")
             holder = issue.principal(name, kind, body.role, self._hub.now_ms())
-            item = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=holder, scope=caller.role)
+            item = inputs.PrincipalAdded(principal=holder, **caller.signed())
             accepted(await self._hub.inbox.ask(item))
         if holder.kind is not kind:
             raise Problem(Code.CONFLICT, f"{holder.name} is a {holder.kind}, not a {kind}", hint="Use another name.")
@@ -386,7 +379,7 @@ class Sessions:
         return json_reply({"id": token, "revoked": True})
 
     async def _revoke(self, caller: Caller, token: str) -> None:
-        revoked = inputs.TokenRevoked(by=caller.by, id=new_id(), scope=caller.role, token=token)
+        revoked = inputs.TokenRevoked(token=token, **caller.signed())
         accepted(await self._hub.inbox.ask(revoked))
 
     async def ticket(self, request: Request) -> JsonReply[LiveTicket]:

@@ -192,11 +192,9 @@ class A2aRoutes:
         item = inputs.ControlRequested(
             action="cancel",
             approves=False,
-            by=caller.by,
             constellation=head.id,
-            id=new_id(),
             reason="the agent that asked for it cancels it",
-            scope=caller.role,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(item))
         return await self._task(caller, head.id)

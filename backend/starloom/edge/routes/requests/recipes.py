@@ -19,7 +19,6 @@ from starloom.core.people.recipes.proposals import LEFT, OPEN
 from starloom.core.people.recipes.runs import numbered
 from starloom.core.people.recipes.saving import TEXT_CHARS_MOST
 from starloom.core.state import inputs
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -160,17 +159,15 @@ class Recipes:
             item = inputs.RecipeSaved(
                 approves=caller.approves,
                 base_version=base,
-                by=caller.by,
-                id=new_id(),
                 name=recipe.name,
                 proposal=body.proposal,
                 reason=body.reason,
                 says=bool(recipe.plan.get("sentence")),
-                scope=caller.role,
                 secrets=[str(value) for _, kind, value in nodes(recipe.plan, "") if kind == "secret"],
                 text=numbered(text, base + 1),
                 title=recipe.title,
                 unapproved=_sets_approval_aside(recipe),
+                **caller.signed(),
             )
             reply = await self._hub.inbox.ask(item)
             if reply.faults:
@@ -192,9 +189,7 @@ class Recipes:
             reason = f"{name} is built in; only recipes that were saved here can be removed"
             raise Problem(Code.CONFLICT, reason, hint="`starloom recipes` names those as yours.")
         caller = caller_of(request)
-        item = inputs.RecipeRemoved(
-            anyway=anyway, approves=caller.approves, by=caller.by, id=new_id(), name=name, scope=caller.role
-        )
+        item = inputs.RecipeRemoved(anyway=anyway, approves=caller.approves, name=name, **caller.signed())
         reply = await self._hub.inbox.ask(item)
         if reply.faults:
             raise problem_of_faults(reply.faults)
@@ -203,7 +198,7 @@ class Recipes:
     async def seen(self, request: Request, name: str) -> JsonReply[RecipeNamed]:
         """Note that you have read that the hub went back to an earlier version of a recipe; others still see it."""
         caller = caller_of(request)
-        item = inputs.RecipeSeen(by=caller.by, id=new_id(), name=name, scope=caller.role)
+        item = inputs.RecipeSeen(name=name, **caller.signed())
         accepted(await self._hub.inbox.ask(item))
         return json_reply({"name": name})
 
@@ -285,6 +280,6 @@ class Proposals:
     async def dismiss(self, request: Request, proposal: str) -> Response:
         """Dismiss a proposal for good: the same shape is not proposed to the caller again."""
         caller = caller_of(request)
-        item = inputs.RecipeProposalDismissed(by=caller.by, id=new_id(), proposal=proposal, scope=caller.role)
+        item = inputs.RecipeProposalDismissed(proposal=proposal, **caller.signed())
         accepted(await self._hub.inbox.ask(item))
         return Response(status_code=204)

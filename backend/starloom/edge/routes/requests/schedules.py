@@ -245,15 +245,13 @@ class Schedules:
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
             base=base,
-            by=caller.by,
             change=changed_fields is not None,
             given=changed_fields,
-            id=new_id(),
             keep_plan=work.keep,
             plan=work.plan,
             plan_hash=approved_hash,
             schedule=proposed,
-            scope=caller.role,
+            **caller.signed(),
         )
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
@@ -297,13 +295,11 @@ class Schedules:
         controlled = inputs.ScheduleControlled(
             action=action,
             approves=caller.approves,
-            by=caller.by,
-            id=new_id(),
             owner=caller.principal,
             reason=reason,
             schedule=schedule,
-            scope=caller.role,
             token=_token(request),
+            **caller.signed(),
         )
         return accepted(await self._hub.inbox.ask(controlled))
 

@@ -147,13 +147,11 @@ class Submit:
         received = inputs.RequestReceived(
             approves=caller.approves,
             budget=Budget(attempts=wishes.attempts or 0, micros=micros) if wishes.attempts or micros else None,
-            by=caller.by,
             caller=caller.token,
             constellation=identity,
             controls=caller.controls,
             deadline_s=wishes.deadline_s,
             hold=wishes.hold,
-            id=new_id(),
             idempotency=idempotency,
             labels=labels,
             name=wishes.name,
@@ -163,8 +161,8 @@ class Submit:
             priority=wishes.priority,
             recipe=body.recipe,
             request=body.request or "",
-            scope=caller.role,
             sharing=wishes.sharing,
+            **caller.signed(),
         )
         value = accepted(await self._hub.inbox.ask(received))
         return str(value["id"]) if isinstance(value, dict) and "id" in value else identity

@@ -136,16 +136,14 @@ class LabRoutes:
                 raise Problem(Code.BAD_REQUEST, f"{body.kind} has no size; leave out by_s")
             item = inputs.LabFaultAsked(
                 able=can is not None and body.kind in can.get(target, ()),
-                by=caller.by,
                 device=identity,
                 fault="f-" + new_id(),
                 for_ms=round(body.for_s * 1000),
                 held=can is not None,
-                id=new_id(),
                 kind=body.kind,
-                scope=caller.role,
                 size_ms=round(size_s * 1000),
                 target=target,
+                **caller.signed(),
             )
             accepted(await hub.inbox.ask(item))
             return json_reply(self._shape(self._find(item.fault)), 201)
@@ -162,7 +160,7 @@ class LabRoutes:
     async def heal(self, request: Request, fault: str) -> JsonReply[FaultRow]:
         """End a fault early; the lab reports when it is over."""
         caller, record = caller_of(request), self._find(fault)
-        item = inputs.LabFaultHealAsked(by=caller.by, fault=record.id, id=new_id(), scope=caller.role)
+        item = inputs.LabFaultHealAsked(fault=record.id, **caller.signed())
         accepted(await self._hub.inbox.ask(item))
         return json_reply(self._shape(self._find(fault)))
 

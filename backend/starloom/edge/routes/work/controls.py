@@ -13,7 +13,6 @@ from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Caller
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -149,17 +148,15 @@ class Controls:
         proposed = inputs.EditProposed(
             approves=caller.approves,
             base_version=base_version,
-            by=caller.by,
             caller=caller.token,
             confirm=list(confirm),
             constellation=constellation,
-            id=new_id(),
             idempotency=await asked_once(request),
             operations=operations,
             reason=reason,
             retry=list(retry),
-            scope=caller.role,
             trigger=trigger,
+            **caller.signed(),
         )
         reply = await self._hub.inbox.ask(proposed)
         if reply.faults:
@@ -170,13 +167,7 @@ class Controls:
         """Reserve the tasks that you are editing: until `ttl_s` is over nobody else edits them. Repeat it to extend."""
         caller = caller_of(request)
         item = inputs.DraftOpened(
-            approves=caller.approves,
-            by=caller.by,
-            constellation=constellation,
-            id=new_id(),
-            scope=caller.role,
-            tasks=body.tasks,
-            ttl_s=body.ttl_s,
+            approves=caller.approves, constellation=constellation, tasks=body.tasks, ttl_s=body.ttl_s, **caller.signed()
         )
         value = accepted(await self._hub.inbox.ask(item))
         return json_reply({"tasks": value["tasks"], "expires_at": entity_json.iso(value["expires_ms"])})
@@ -184,7 +175,7 @@ class Controls:
     async def close_draft(self, request: Request, constellation: str) -> JsonReply[Closed]:
         """Close your draft; others may edit again."""
         caller = caller_of(request)
-        item = inputs.DraftClosed(by=caller.by, constellation=constellation, id=new_id(), scope=caller.role)
+        item = inputs.DraftClosed(constellation=constellation, **caller.signed())
         accepted(await self._hub.inbox.ask(item))
         return json_reply({"closed": True})
 
@@ -227,11 +218,9 @@ class Controls:
         requested = inputs.ControlRequested(
             action=action,
             approves=caller.approves,
-            by=caller.by,
             constellation=constellation,
-            id=new_id(),
             reason=body.reason if body else "",
-            scope=caller.role,
+            **caller.signed(),
         )
         return await self._carry_out(constellation, requested, status)
 
@@ -252,15 +241,13 @@ class Controls:
         item = inputs.ControlRequested(
             action=action.replace("-", "_"),
             approves=caller.approves,
-            by=caller.by,
             confirm=terms.confirm,
             constellation=constellation,
-            id=new_id(),
             reason=terms.reason,
-            scope=caller.role,
             state=terms.state,
             task=task,
             value=canonical(terms.value) if "value" in terms.model_fields_set else None,
+            **caller.signed(),
         )
         return await self._carry_out(constellation, item, 200)
 
@@ -268,7 +255,7 @@ class Controls:
         """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""
         hub, caller = self._hub, caller_of(request)
         reason = (body.reason if body else "") or "stop-all"
-        item = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
+        item = inputs.StopAllRequested(reason=reason, **caller.signed())
         value = accepted(await hub.inbox.ask(item))
         constellations = sorted(value["constellations"])
         return json_reply({**self._confirmations(), "reason": reason, "constellations": constellations}, 202)

@@ -61,21 +61,19 @@ class Forks:
             item = inputs.ForkRequested(
                 approves=caller.approves,
                 args=_arguments(records, body.inputs),
-                by=caller.by,
                 caller=caller.token,
                 confirm=body.confirm,
                 constellation="c-" + new_id(),
-                id=new_id(),
                 idempotency=await asked_once(request),
                 name=body.name,
                 origin=constellation,
                 preview=body.preview,
                 reason=body.reason,
                 records={key: msgspec.Raw(raw) for key, raw in records.items()},
-                scope=caller.role,
                 seq=seq,
                 task=body.from_task,
                 version=head.version,
+                **caller.signed(),
             )
             value: Any = accepted(await self._hub.inbox.ask(item))
             if body.preview:
@@ -107,13 +105,11 @@ class Forks:
             caller = caller_of(request)
             requested = inputs.UndoRequested(
                 approves=caller.approves,
-                by=caller.by,
                 constellation=constellation,
-                id=new_id(),
                 preview=body.preview,
                 reason=body.reason,
-                scope=caller.role,
                 tasks=body.tasks,
+                **caller.signed(),
             )
             value: Undone = accepted(await self._hub.inbox.ask(requested))
             return json_reply(value)
