@@ -245,12 +245,8 @@ class Commands(TyperGroup):
         elif typed and not typed.startswith("-") and typed not in self.commands and not ctx.resilient_parsing:
             # With a word behind it, it is no name of a thing to show.
             shows = not rest or rest[0].startswith("-")
-            suggestions = [one for one in meant_by(typed, inside) if shows or one != f"show {typed}"]
-            also = (
-                f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in suggestions)}?"
-                if suggestions
-                else ""
-            )
+            near = [one for one in meant_by(typed, inside) if shows or one != f"show {typed}"]
+            also = f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in near)}?" if near else ""
             ctx.fail(f"No such command '{typed}'.{also}")
         return super().resolve_command(ctx, args)
 

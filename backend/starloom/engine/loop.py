@@ -190,14 +190,14 @@ class Engine:
             Refused: `held`, if the shard is to be taken politely and another hub has it.
         """
         settings = self._settings
-        ownership = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
-        await self._load(ownership)
+        owned = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
+        await self._load(owned)
         if loaded is not None:
             await loaded(self._pos)
         for item in (
-            *self._went_back(ownership),
+            *self._went_back(owned),
             *self._first_inputs(),
-            *gone_with_their_hub(self._shard, ownership.term),
+            *gone_with_their_hub(self._shard, owned.term),
         ):
             self.inbox.post(item)
         self._spawn(self._run(), "loop")

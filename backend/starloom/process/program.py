@@ -63,9 +63,7 @@ def for_its_hub(words: str, home: Path, usual: Path) -> str:
     """
     folder_here = Path.cwd()
     usual_homes = [usual, *(folder / ".starloom" for folder in (folder_here, *folder_here.parents))]
-    return (
-        words if home.resolve() in [each_home.resolve() for each_home in usual_homes] else f"{HOME_LEFT_OPEN} {words}"
-    )
+    return words if home.resolve() in [one.resolve() for one in usual_homes] else f"{HOME_LEFT_OPEN} {words}"
 
 
 def with_program(text: str, program: Callable[[], str]) -> str:

@@ -21,6 +21,7 @@ from starloom.cli.constellations.asking import (
     watch_to_end,
 )
 from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
+from starloom.cli.constellations.reading import no_task
 from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
@@ -294,9 +295,7 @@ def blame(
         run.emit(page)
         return
     if not page["items"]:
-        raise usage(
-            f"{constellation} has no task {task}", f"See `starloom show {constellation}` for the names of its tasks."
-        )
+        raise no_task(constellation, task)
     for item in page["items"]:
         print(f"{item['id']}")
         for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:

@@ -18,7 +18,7 @@ from starloom.cli.constellations.reasons import LINES_MOST, AlikeTasks, alike
 from starloom.cli.constellations.standing import tell_questions
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import named_in_line, named_in_text
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
     get_constellation_diff,
@@ -66,6 +66,11 @@ def is_constellation(word: str) -> bool:
     return _CONSTELLATION.fullmatch(word) is not None
 
 
+def no_task(constellation: str, task: str) -> Problem:
+    """Return the refusal of a task that a constellation does not have."""
+    return usage(f"{constellation} has no task {task}", f"See `starloom show {constellation}` for its tasks.")
+
+
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "logs")(logs)
@@ -77,12 +82,12 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class _Log:
+class _Output:
     """The output of one attempt of a task."""
 
     task: str
     attempt: int
-    said: Output
+    part: Output
 
 
 def logs(
@@ -112,36 +117,32 @@ def logs(
     started = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(
-                f"{constellation} has no task {task}",
-                f"See `starloom show {constellation}` for the names of its tasks.",
-            )
+            raise no_task(constellation, task)
         started = {name: item for name, item in started.items() if _is_of(name, task)}
         if not started:
             raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {constellation}")
-    logs: list[_Log] = []
+    outputs: list[_Output] = []
     for name in started:
         number = attempt or started[name]["attempt"]
         part = run.client.get(get_constellation_task_attempt_log(constellation, name, number, tail=tail, q=search))
-        logs.append(_Log(name, number, part))
+        outputs.append(_Output(name, number, part))
     if run.as_json:
-        run.emit({"items": [{"task": log.task, "attempt": log.attempt, **log.said} for log in logs]})
+        run.emit({"items": [{"task": output.task, "attempt": output.attempt, **output.part} for output in outputs]})
         return
-    for log in logs:
-        text = log.said["text"] if raw else escaped_text(log.said["text"])
-        headed = log.task != task
+    for output in outputs:
+        text = output.part["text"] if raw else escaped_text(output.part["text"])
+        headed = output.task != task
         if not text and headed:
             continue
         if headed:
-            print(f"-- {log.task}, attempt {log.attempt}")
+            print(f"-- {output.task}, attempt {output.attempt}")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
-        lost_bytes = sum(end - start for start, end in log.said.get("lost", ()))
-        if lost_bytes:
-            sys.stderr.write(f"{lost_bytes} bytes of it were not kept\n")
-    if not any(log.said["text"] for log in logs):
-        sys.stderr.write(
-            f"{task or constellation} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n"
-        )
+        lost = sum(end - start for start, end in output.part.get("lost", ()))
+        if lost:
+            sys.stderr.write(f"{lost} bytes of it were not kept\n")
+    if not any(output.part["text"] for output in outputs):
+        that = f" that contains {quoted(search)}" if search else ""
+        sys.stderr.write(f"{task or constellation} wrote nothing{that}\n")
 
 
 def _is_of(name: str, task: str | None) -> bool:
@@ -165,11 +166,8 @@ def _follow(run: Invocation, constellation: str, task: str | None, *, raw: bool)
     while True:
         snapshot = run.client.get(get_constellation(constellation))
         if task is not None and task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(
-                f"{constellation} has no task {task}",
-                f"See `starloom show {constellation}` for the names of its tasks.",
-            )
-        is_moved = False
+            raise no_task(constellation, task)
+        has_moved = False
         for item in snapshot["tasks"]:
             newest = item.get("attempt")
             if not newest or not _is_of(item["id"], task):
@@ -182,7 +180,7 @@ def _follow(run: Invocation, constellation: str, task: str | None, *, raw: bool)
             )
             offsets[place] = part.get("next", offsets.get(place, 0))
             if part["text"]:
-                is_moved = True
+                has_moved = True
                 if place[0] != task and printed != place:
                     print(f"-- {place[0]}, attempt {place[1]}")
                 printed = place
@@ -190,10 +188,10 @@ def _follow(run: Invocation, constellation: str, task: str | None, *, raw: bool)
                 sys.stdout.flush()
             elif place[1] < newest:
                 # The rest of an attempt comes before the next one.
-                is_moved, at[item["id"]] = True, place[1] + 1
+                has_moved, at[item["id"]] = True, place[1] + 1
             elif item["state"] in FINAL_TASK_STATES:
                 over.add(place)
-        if is_moved:
+        if has_moved:
             continue
         if snapshot["state"] in FINAL_CONSTELLATION_STATES:
             sys.stderr.write("" if printed else f"{task or constellation} wrote nothing\n")

@@ -65,15 +65,13 @@ def checked(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> dict[str
     for name, value in arguments.items():
         if name not in properties:
             near = difflib.get_close_matches(name, properties, n=1)
-            faults.append(
-                f"there is no argument {_value_words(name)}" + (f"; did you mean `{near[0]}`?" if near else "")
-            )
+            faults.append(f"there is no argument {_quoted(name)}" + (f"; did you mean `{near[0]}`?" if near else ""))
         elif value is not None:
             value_taken = _converted(properties[name], value)
             if value_taken is None:
-                faults.append(f"`{name}` is {_kind_words(properties[name])}, not {_value_words(value)}")
+                faults.append(f"`{name}` is {_kind_words(properties[name])}, not {_quoted(value)}")
             elif bound := _beyond(properties[name], value_taken):
-                faults.append(f"`{name}` is {bound}, not {_value_words(value)}")
+                faults.append(f"`{name}` is {bound}, not {_quoted(value)}")
             else:
                 converted[name] = value_taken
     faults += [f"`{name}` is missing" for name in schema.get("required", ()) if name not in arguments]
@@ -135,7 +133,7 @@ def _kind_words(schema: Schema) -> str:
     return " or ".join(_WORDS[kind] for kind in _kinds(schema))
 
 
-def _value_words(value: Any) -> str:
+def _quoted(value: Any) -> str:
     return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:SHOWN_CHARS_MOST]
 
 

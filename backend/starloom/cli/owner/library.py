@@ -159,7 +159,7 @@ def prove_recipe(
     """
     from starloom_protocol.plan import read_recipe  # a third of a start, which no other command needs
 
-    values_given = parameters(param) if param else {}
+    params = parameters(param) if param else {}
     # A recipe's name has neither a slash nor an ending, so either is meant as a file, also where there is none.
     if recipe == "-" or "/" in recipe or recipe.endswith(PLAN_ENDINGS) or Path(recipe).expanduser().is_file():
         text = run.read(recipe, "recipe")
@@ -170,12 +170,8 @@ def prove_recipe(
     head = read_recipe(text).recipe
     if head is None:
         raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
-    placed = (
-        stand_ins(head, values_given, run.client.get(get_devices())["items"])
-        if names_devices(head, values_given)
-        else {}
-    )
-    values = trial_values(head, (head.test.params if head.test else {}) | values_given | placed)
+    placed = stand_ins(head, params, run.client.get(get_devices())["items"]) if names_devices(head, params) else {}
+    values = trial_values(head, (head.test.params if head.test else {}) | params | placed)
     preview = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
     plans = [_tried_plan(run, head, example) for example in examples]
     if run.as_json:

@@ -130,9 +130,7 @@ def person_remove(
             return
     going_on = Selection.of(run, name)
     # The end of one of them may end the right by which this command asks.
-    removed = [
-        run.client.delete(delete_token(item["id"])) for item in sorted(good, key=lambda token: token["ends_asker"])
-    ]
+    removed = [run.client.delete(delete_token(item["id"])) for item in sorted(good, key=lambda row: row["ends_asker"])]
     if run.as_json:
         run.emit({"items": removed})
     else:

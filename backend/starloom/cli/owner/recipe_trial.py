@@ -119,13 +119,13 @@ def _is_open(name: str, param: ParamDoc, recipe: Recipe, given: Mapping[str, Any
 def _free(name: str, recipe: Recipe, devices: Iterable[DeviceRow], used: Mapping[str, str]) -> list[str]:
     """Return the devices that a parameter may take beside the taken ones: real before demo, connected before away."""
     param = recipe.params[name]
-    excluded = {param.not_same, *(name_other for name_other, each in recipe.params.items() if each.not_same == name)}
+    excluded = {param.not_same, *(each_name for each_name, each in recipe.params.items() if each.not_same == name)}
     able = [
         device
         for device in devices
         if not device["revoked"]
         and set(param.needs) <= set(device["tools"])
-        and device["name"] not in {used.get(name_other or "") for name_other in excluded}
+        and device["name"] not in {used.get(each_name or "") for each_name in excluded}
     ]
     return [
         device["name"] for device in sorted(able, key=lambda each: (each["demo"], each["link"] != DeviceLink.ONLINE))

@@ -56,7 +56,7 @@ def set_secret(
     if run.as_json:
         run.emit(secret)
         return
-    print(f"{name} is set, version {secret['version']}; {_limits_words(secret)}. Plans name it {{secret: {name}}}.")
+    print(f"{name} is set, version {secret['version']}; {_limits(secret)}. Plans name it {{secret: {name}}}.")
 
 
 def list_secrets(run: Invocation) -> None:
@@ -67,9 +67,7 @@ def list_secrets(run: Invocation) -> None:
         return
     for item in page["items"]:
         use = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
-        print(
-            f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {use}  {_limits_words(item)}"
-        )
+        print(f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {use}  {_limits(item)}")
     if not page["items"]:
         say("No secret is set. Set one: starloom secret set NAME")
 
@@ -83,7 +81,7 @@ def remove_secret(run: Invocation, name: NameArgument) -> None:
         print(f"{name} removed")
 
 
-def _limits_words(item: SecretRow | SetSecret) -> str:
+def _limits(item: SecretRow | SetSecret) -> str:
     parts = [
         ("on", [device["name"] for device in item["devices"]]),
         ("for", item["tools"]),

@@ -259,12 +259,11 @@ class AccessView:
 
         A body that differs, or a key that is not heard of yet, is left to the log.
         """
-        earlier = self.keys.get(f"{token}/{key_and_hash[0]}") if key_and_hash is not None else None
-        return (
-            earlier.made
-            if earlier is not None and key_and_hash is not None and earlier.body_hash == key_and_hash[1]
-            else None
-        )
+        if key_and_hash is None:
+            return None
+        key, body_hash = key_and_hash
+        earlier = self.keys.get(f"{token}/{key}")
+        return earlier.made if earlier is not None and earlier.body_hash == body_hash else None
 
     def _revoked(self, token: str) -> None:
         for hear in self.on_revoked:

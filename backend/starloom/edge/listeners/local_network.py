@@ -97,14 +97,9 @@ def own_address() -> str:
 
 def private_addresses() -> list[str]:
     """Return this machine's addresses in private networks, in the order of the system."""
-    raw = [
-        address_row
-        for of_interface in psutil.net_if_addrs().values()
-        for address_row in of_interface
-        if address_row.family in _IP
-    ]
+    raw = [item for of_interface in psutil.net_if_addrs().values() for item in of_interface if item.family in _IP]
     # The address of one link is written with its interface after a `%`; no browser opens it.
-    addresses = [ipaddress.ip_address(address_row.address) for address_row in raw if "%" not in address_row.address]
+    addresses = [ipaddress.ip_address(item.address) for item in raw if "%" not in item.address]
     return [str(address) for address in addresses if is_private(address) and not address.is_loopback]
 
 

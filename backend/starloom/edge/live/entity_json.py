@@ -155,26 +155,24 @@ def is_at_work(state: str | None, reason: str | None) -> bool:
     return (state, reason) in _AT_WORK
 
 
-def snapshot(constellation: Constellation, devices: Mapping[str, Device]) -> Snapshot:
+def snapshot(state: Constellation, devices: Mapping[str, Device]) -> Snapshot:
     """Return a whole constellation: `{id, name, request, state, version, seq, answer, tasks, ...}`."""
-    head = constellation.head
-    tasks = [task_shape(constellation, name, devices) for name in constellation.table("spec")]
+    head = state.head
+    tasks = [task_shape(state, name, devices) for name in state.table("spec")]
     return {
-        **row(head, constellation.answer, sum(is_at_work(task["state"], task["reason"]) for task in tasks)),
-        "seq": constellation.seq,
+        **row(head, state.answer, sum(is_at_work(task["state"], task["reason"]) for task in tasks)),
+        "seq": state.seq,
         "origin": head.origin,
         "params": value_of(head.params),
         "policy": head.policy,
         "plan_hash": head.plan_hash,
         "fault": head.fault,
-        "answer": answer_shape(constellation.answer, devices),
+        "answer": answer_shape(state.answer, devices),
         "tasks": tasks,
-        "dependencies": [dependency_shape(dep) for dep in constellation.table("dep").values()],
+        "dependencies": [dependency_shape(dep) for dep in state.table("dep").values()],
         "waiting": [_waiting(task) for task in tasks if task["reason"] and task["state"] in ("waiting", "ready")],
-        "questions": [
-            question_shape(constellation.id, question) for question in constellation.table("question").values()
-        ],
-        "metrics": metrics(constellation),
+        "questions": [question_shape(state.id, question) for question in state.table("question").values()],
+        "metrics": metrics(state),
     }
 
 

@@ -109,30 +109,24 @@ class Relay:
             return
         socket = scope["type"] == "websocket"
         path: str = scope["path"]
-        is_answered_here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
+        is_here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
         url = self._ownership.owner_url
-        if (
-            not socket
-            and not is_answered_here
-            and url is None
-            and scope["method"] in ("GET", "HEAD")
-            and path.startswith(V1)
-        ):
-            is_answered_here = True  # without an owner an older state is better than no answer
-        problem = self._obstacle(scope, is_answered_here=is_answered_here)
+        if not socket and not is_here and url is None and scope["method"] in ("GET", "HEAD") and path.startswith(V1):
+            is_here = True  # without an owner an older state is better than no answer
+        problem = self._obstacle(scope, is_here=is_here)
         if problem is not None:
             await _refuse(problem, scope, receive, send)
-        elif is_answered_here or url is None:
+        elif is_here or url is None:
             await self.app(scope, receive, send)
         elif not socket and may_be_read_here(scope["method"], path):
             await self._answer_read(scope, receive, send, url)
         else:
             await self._pass_on((self._socket if socket else self._request)(scope, receive, send, url))
 
-    def _obstacle(self, scope: Scope, *, is_answered_here: bool) -> Problem | None:
+    def _obstacle(self, scope: Scope, *, is_here: bool) -> Problem | None:
         """Return why a request can be answered neither here nor by the owner now; None if it can."""
         path: str = scope["path"]
-        if is_answered_here:
+        if is_here:
             must_be_new = path.startswith(V1) and path not in _PLAIN
             return _STALE if must_be_new and self._ownership.stale else None
         if self._ownership.owner_url is None or scope["state"].get("relayed") is not None:

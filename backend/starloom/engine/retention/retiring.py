@@ -130,9 +130,9 @@ class Retiring:
 
     def retaken(self, shard: Shard, live: dict[str, int]) -> None:
         """Note that the shard was taken again: streams in Redis that memory lacks leave with the next ones."""
-        constellations = shard.constellations
+        held_here = shard.constellations
         self._leaving = {
-            name: seq for name, seq in live.items() if name not in constellations and name not in (ACCESS, FLEET)
+            name: seq for name, seq in live.items() if name not in held_here and name not in (ACCESS, FLEET)
         }
         self._in_doubt.clear()
 

@@ -160,7 +160,7 @@ def _history(settings: Settings, within_s: float | None) -> Finding:
         return Finding("history", True, "none yet; `starloom up` makes it")
     database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
     try:
-        schema, all_pages, size = asyncio.run(_read_history_state(database, within_s))
+        schema, all_pages, size = asyncio.run(_state_of(database, within_s))
     except Corrupt as error:
         return Finding("history", False, str(error), CODES[error.code].hint)
     except Unavailable as error:
@@ -173,9 +173,7 @@ def _history(settings: Settings, within_s: float | None) -> Finding:
     return Finding("history", True, words)
 
 
-async def _read_history_state(
-    database: Database, within_s: float | None
-) -> tuple[str | None, bool, HistorySize | None]:
+async def _state_of(database: Database, within_s: float | None) -> tuple[str | None, bool, HistorySize | None]:
     """Return the schema, whether every page was checked, and the size of a history of this version."""
     try:
         all_pages = await database.check(within_s)

@@ -90,8 +90,8 @@ def _proposal(job: WorkerJob, turn: Turned, turns: int) -> GoalProposed:
 def tier_in(entities: Mapping[str, bytes], job: str) -> str:
     """Return the tier that makes the turns of a goal, empty where it has one only."""
     raw = entities.get(f"job/{job}")
-    goal_job = decode_entity(f"job/{job}", raw) if raw is not None else None
-    return run_of(goal_job).tier if isinstance(goal_job, Job) else ""
+    record = decode_entity(f"job/{job}", raw) if raw is not None else None
+    return run_of(record).tier if isinstance(record, Job) else ""
 
 
 def seen_in(entities: Mapping[str, bytes], job: str, view: FleetSnapshot, *, now_ms: int, sharing: Sharing) -> SeenGoal:
@@ -101,19 +101,12 @@ def seen_in(entities: Mapping[str, bytes], job: str, view: FleetSnapshot, *, now
         NotOurs: there is no such goal.
     """
     records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
-    head, goal_job = records.get("head"), records.get(f"job/{job}")
-    spec = (
-        records.get(f"spec/{group_of(goal_job)}") if isinstance(goal_job, Job) and goal_job.goal is not None else None
-    )
-    if (
-        not isinstance(head, Head)
-        or not isinstance(goal_job, Job)
-        or not isinstance(spec, TaskSpec)
-        or spec.goal is None
-    ):
+    head, record = records.get("head"), records.get(f"job/{job}")
+    spec = records.get(f"spec/{group_of(record)}") if isinstance(record, Job) and record.goal is not None else None
+    if not isinstance(head, Head) or not isinstance(record, Job) or not isinstance(spec, TaskSpec) or spec.goal is None:
         raise NotOurs(f"there is no goal {job}")
     fleet = _fleet(view)
-    times = 1 + run_of(goal_job).more
+    times = 1 + run_of(record).more
     return SeenGoal(
         attempts=_records_of(records, "attempt", Attempt),
         devices=[view.records[device].name for device in devices_of(fleet, spec)],
@@ -121,11 +114,11 @@ def seen_in(entities: Mapping[str, bytes], job: str, view: FleetSnapshot, *, now
         now_ms=now_ms,
         records=_records_of(records, "task", TaskRecord),
         request=head.request,
-        run=run_of(goal_job),
+        run=run_of(record),
         sharing=narrower(sharing, head.sharing),
         spec=spec,
         specs=_records_of(records, "spec", TaskSpec),
-        tokens_left=spec.goal.tokens * times - goal_job.tokens,
+        tokens_left=spec.goal.tokens * times - record.tokens,
         tools=tools_of(fleet, spec),
     )
 

@@ -136,12 +136,10 @@ class AttemptLogs:
             text=text.decode("utf-8", "replace"),
         )
 
-    def search(
-        self, constellation: str, task: str, attempt: int, substring: str, most: int = FOUND_MOST
-    ) -> list[LogLine]:
-        """Return the first lines that contain `substring`, regardless of case; a line does not cross a lost range."""
+    def search(self, constellation: str, task: str, attempt: int, words: str, most: int = FOUND_MOST) -> list[LogLine]:
+        """Return the first lines that contain `words`, regardless of case; a line does not cross a lost range."""
         log = self._reading(constellation, task, attempt)
-        needle = substring.casefold()
+        needle = words.casefold()
         matches: list[LogLine] = []
         for start, raw in _runs(log):
             at = start

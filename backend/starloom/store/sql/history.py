@@ -185,8 +185,7 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
                 _note_entities(event, heads, answers, devices)
     return Projected(
         answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
-        size_bytes=sum(row.size() for row in commits)
-        + sum(span_size(stream, events) for stream, _, _, events in spans),
+        size_bytes=sum(row.size() for row in commits) + sum(span_size(stream, kinds) for stream, _, _, kinds in spans),
         commits=commits,
         devices=[{"constellation": stream, "device": device} for stream, device in devices],
         digests=[digest_of(commit) for commit in batch],

@@ -76,14 +76,10 @@ def _address(hub: Hub, request: Request) -> str:
     return f"{relayed.scheme}://{relayed.host}"
 
 
-def _with_label(row: TokenRow, token: Token, local_token: str) -> TokenRow:
+def _with_label(row: TokenRow, token: Token, local: str) -> TokenRow:
     """Return the row of a token, in which only the local token of this home is called that of this machine."""
     is_elsewhere = (
-        local_token
-        and token.id != local_token
-        and token.kind == BEARER
-        and not token.parent
-        and token.label == LOCAL_LABEL
+        local and token.id != local and token.kind == BEARER and not token.parent and token.label == LOCAL_LABEL
     )
     return {**row, "label": ELSEWHERE_LABEL} if is_elsewhere else row
 

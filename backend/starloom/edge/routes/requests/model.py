@@ -79,13 +79,13 @@ def _role_wanted(body: SetRole | TriedModel) -> PageRoleSettings:
     return PageRoleSettings(url=body.url.strip(), model=body.model.strip(), wire=body.wire)
 
 
-def _role_shown(role: ModelRole, setting: PageRoleSettings) -> RoleSetting:
+def _role_shown(role: ModelRole, item: PageRoleSettings) -> RoleSetting:
     return {
-        "key": bool(setting.key_file),
-        "model": setting.model,
+        "key": bool(item.key_file),
+        "model": item.model,
         "role": str(role),
-        "url": setting.url,
-        "wire": setting.wire,
+        "url": item.url,
+        "wire": item.wire,
     }
 
 

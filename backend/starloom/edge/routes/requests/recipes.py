@@ -262,7 +262,7 @@ class Proposals:
         owner = who(caller_of(request).by)
         marks = [mark for mark in self._hub.access.proposals.values() if mark.owner == owner]
         marks.sort(key=lambda mark: (-mark.at_ms, mark.id))
-        open_marks = [mark for mark in marks if mark.state == OPEN]
+        offers = [mark for mark in marks if mark.state == OPEN]
         left_out: list[LeftRow] = [
             {"constellation": mark.constellation, "request": mark.request, "because": mark.because}
             for mark in marks
@@ -272,8 +272,8 @@ class Proposals:
         # Each one is lowered and matched, which takes some milliseconds.
         rows = await self._hub.computing.run(
             request,
-            bool(open_marks),
-            lambda: [row for mark in open_marks if (row := planner.proposal(mark)) is not None],
+            bool(offers),
+            lambda: [row for mark in offers if (row := planner.proposal(mark)) is not None],
         )
         return json_reply({"items": rows, "next": None, "left_out": left_out})
 

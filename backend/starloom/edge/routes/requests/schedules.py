@@ -156,11 +156,7 @@ class Schedules:
 
     async def _shape(self, request: Request, schedule: Schedule) -> ScheduleRow:
         heads = [await self._hub.headlines.of(name) for name in schedule.running]
-        asking = [
-            headline[0].id
-            for headline in heads
-            if headline and headline[0].state is ConstellationState.AWAITING_APPROVAL
-        ]
+        asking = [row[0].id for row in heads if row and row[0].state is ConstellationState.AWAITING_APPROVAL]
         return schedule_shape(
             schedule, self._hub.fleet.devices, asking, caller_of(request).principal, self._hub.now_ms()
         )

@@ -41,12 +41,7 @@ TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "r
 
 def specs_changed(operations: list[Any]) -> list[str]:
     """Return the keys of the tasks that get another call or device by an edit."""
-    bodies = [
-        operation.get(kind)
-        for operation in operations
-        if isinstance(operation, dict)
-        for kind in ("update_task", "reassign")
-    ]
+    bodies = [item.get(kind) for item in operations if isinstance(item, dict) for kind in ("update_task", "reassign")]
     names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
     return [f"spec/{name}" for name in names if isinstance(name, str)]
 
