@@ -153,6 +153,13 @@ class Invocation:
         _write(document, sys.stdout)
         sys.stdout.flush()
 
+    def answer(self, document: Any, words: str) -> None:
+        """Print what came of a command: the document with --json, else the words."""
+        if self.as_json:
+            self.emit(document)
+        else:
+            print(words)
+
 
 def _write(document: Any, into: TextIO) -> None:
     """Write a document as JSON that a terminal may show, whoever wrote its texts."""

@@ -442,10 +442,7 @@ def _send_edit(run: Invocation, constellation: str, document: dict[str, Any], su
     )
     if edited is None:
         return
-    if run.as_json:
-        run.emit(edited)
-    else:
-        print(f"{constellation} is at version {edited['version']}")
+    run.answer(edited, f"{constellation} is at version {edited['version']}")
 
 
 _OF_THE_WHOLE = {
@@ -458,10 +455,7 @@ _OF_THE_WHOLE = {
 def _constellation(run: Invocation, identity: str | None, action: str, body: dict[str, Any]) -> None:
     constellation = run.newest(identity)
     answer = run.client.post(_OF_THE_WHOLE[action](constellation), _without_empty(body))
-    if run.as_json:
-        run.emit(answer)
-    else:
-        print(f"{constellation} is {answer.get('state') or action}")
+    run.answer(answer, f"{constellation} is {answer.get('state') or action}")
 
 
 def _task_words(action: str, words: list[str] | None, option: str | None) -> tuple[str, str | None]:

@@ -132,10 +132,7 @@ def fork(
     except Problem as problem:
         place = f"--task {quote(task)}" if task is not None else f"--version {version}"
         raise to_confirm(problem, f"starloom fork {constellation} {place}") from problem
-    if run.as_json:
-        run.emit(forked)
-    else:
-        print(f"{forked['id']} is forked from {constellation}: {forked['state']}")
+    run.answer(forked, f"{forked['id']} is forked from {constellation}: {forked['state']}")
 
 
 def _inputs(texts: list[str]) -> dict[str, dict[str, Any]]:
@@ -183,10 +180,7 @@ def undo(
     if version is not None:
         edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
         answer = run.client.create(post_constellation_edits(constellation), edit)
-        if run.as_json:
-            run.emit(answer)
-        else:
-            print(f"version {version} of {constellation} is taken back: version {answer['version']}")
+        run.answer(answer, f"version {version} of {constellation} is taken back: version {answer['version']}")
         return
     answer = run.client.create(post_constellation_undo(constellation), {"tasks": tasks, "reason": reason})
     if run.as_json and not wait:
@@ -375,7 +369,4 @@ def export(
         for part in run.client.stream("/audit/export"):
             count += part.count(b"\n")
             out.write(part)
-    if run.as_json:
-        run.emit({"commits": count, "file": str(file)})
-    else:
-        print(f"{counted(count, 'commit')} copied to {file}")
+    run.answer({"commits": count, "file": str(file)}, f"{counted(count, 'commit')} copied to {file}")

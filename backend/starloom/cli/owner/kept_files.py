@@ -47,10 +47,7 @@ def get_artifact(
     digest = digits if len(digits) == _WHOLE else _completed(run, digits)
     target = path / digest[:16] if path.is_dir() else path
     count = run.client.download(digest, target)
-    if run.as_json:
-        run.emit({"path": str(target), "bytes": count, "sha256": digest})
-    else:
-        print(f"saved {target} ({count} bytes)")
+    run.answer({"path": str(target), "bytes": count, "sha256": digest}, f"saved {target} ({count} bytes)")
 
 
 def _completed(run: Invocation, beginning: str) -> str:

@@ -288,7 +288,4 @@ def remove_recipe(
 ) -> None:
     """Remove a recipe that was saved here, with all its versions."""
     run.client.delete(delete_recipe(name, anyway=anyway or None))
-    if run.as_json:
-        run.emit({"removed": name})
-    else:
-        print(f"{name} is removed; what runs from it goes on.")
+    run.answer({"removed": name}, f"{name} is removed; what runs from it goes on.")

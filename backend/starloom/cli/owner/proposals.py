@@ -195,10 +195,7 @@ def dismiss_proposal(run: Invocation, proposal: ProposalArgument) -> None:
     """Dismiss a proposal for good."""
     item = _proposal(run, proposal)
     run.client.delete(delete_recipe_proposal(item["id"]))
-    if run.as_json:
-        run.emit({"dismissed": item["id"]})
-    else:
-        print(f"{item['title']} is not proposed again.")
+    run.answer({"dismissed": item["id"]}, f"{item['title']} is not proposed again.")
 
 
 def restore_version(
@@ -210,10 +207,7 @@ def restore_version(
     old = run.client.get(get_recipe(name, version=version))
     newest = run.client.get(get_recipe(name))["version"]
     recipe = run.client.create(post_recipes(), {"recipe": old["text"], "base_version": newest})
-    if run.as_json:
-        run.emit(recipe)
-    else:
-        print(f"version {version} of {recipe['name']} is back as version {recipe['version']}")
+    run.answer(recipe, f"version {version} of {recipe['name']} is back as version {recipe['version']}")
 
 
 def mark_seen(
@@ -221,10 +215,7 @@ def mark_seen(
 ) -> None:
     """Note that you have read why a recipe went back to an earlier version."""
     recipe = run.client.post(post_recipe_seen(name))
-    if run.as_json:
-        run.emit(recipe)
-    else:
-        print(f"{recipe['name']}: noted.")
+    run.answer(recipe, f"{recipe['name']}: noted.")
 
 
 def _proposal(run: Invocation, proposal: str) -> ProposalRow:

@@ -75,10 +75,7 @@ def list_secrets(run: Invocation) -> None:
 def remove_secret(run: Invocation, name: NameArgument) -> None:
     """Remove a secret; tasks that need it wait from then on."""
     run.client.delete(delete_secret(name))
-    if run.as_json:
-        run.emit({"name": name, "removed": True})
-    else:
-        print(f"{name} removed")
+    run.answer({"name": name, "removed": True}, f"{name} removed")
 
 
 def _limits(item: SecretRow | SetSecret) -> str:

@@ -24,7 +24,7 @@ from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.people import RevokedToken, TokenRow
+    from starloom_protocol.api.people import TokenRow
 
 
 def register(app: typer.Typer) -> None:
@@ -38,13 +38,6 @@ def register(app: typer.Typer) -> None:
     demo = typer.Typer(help="The sample's devices.", no_args_is_help=True)
     hub_command(demo, "remove")(demo_remove)
     app.add_typer(demo, name="demo")
-
-
-def _tell(run: Invocation, text: str, revoked: RevokedToken) -> None:
-    if run.as_json:
-        run.emit(revoked)
-    else:
-        print(text)
 
 
 def token_create(
@@ -122,7 +115,7 @@ def token_revoke(
     run: Invocation, token: Annotated[str, typer.Argument(metavar="ID", help="As `starloom token ls` lists it.")]
 ) -> None:
     """Revoke a token; its open connections are cut."""
-    _tell(run, f"{token} revoked", run.client.delete(delete_token(token)))
+    run.answer(run.client.delete(delete_token(token)), f"{token} revoked")
 
 
 def open_page(
