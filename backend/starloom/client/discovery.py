@@ -221,7 +221,7 @@ def renewed_token(address: HubAddress) -> str | None:
     """
     if not address.renews or address.own is None:
         return None
-    # The file lies at `LOCAL_FILE` below the home.
+    # The file is at `LOCAL_FILE` below the home.
     present = read_local(address.own.file.parent.parent)
     same = present is not None and present.own is not None and present.own.socket == address.own.socket
     return present.token if present is not None and same and present.token != address.token else None
@@ -283,7 +283,7 @@ def _hubs(around: Surroundings) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise usage(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+        raise usage(f"{path} cannot be read: {error}", "Correct it or remove it.") from error
 
 
 def _clean(url: str) -> str:

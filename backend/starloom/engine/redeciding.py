@@ -271,7 +271,7 @@ async def _start(
     while pos > 0:
         since = await reads.owned_since(pos)
         if last - since > COMMITS_MOST:
-            note = f"The hub's start lies more than {COMMITS_MOST} commits back; ties may fall otherwise."
+            note = f"The hub's start is more than {COMMITS_MOST} commits back; ties may fall otherwise."
             return first, None, note
         if any(begin < first and since <= end for begin, end in pruned):
             return first, None, "Commits before it were pruned; ties may fall otherwise."

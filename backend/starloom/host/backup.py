@@ -567,4 +567,4 @@ def _unusable(path: Path, why: str) -> Problem:
 
 
 def _failed(reason: str) -> Problem:
-    return here("failed", "It did not work", reason, "Mend the cause and run it again.", Exit.FAILED)
+    return here("failed", "It did not work", reason, "Remove the cause and run it again.", Exit.FAILED)

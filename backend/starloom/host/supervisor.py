@@ -412,7 +412,7 @@ class Service:
     def _not_ready(self, reason: str) -> Problem:
         log = self._log("hub")
         if is_short(self._home):
-            # The log lies on the same disk: its last lines tell of something before.
+            # The log is on the same disk: its last lines tell of something before.
             return _no_room(self._home)
         return unreachable(f"{reason}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
 

@@ -57,7 +57,7 @@ async def follow_dates(
     """Adopt a date that was set forward once nothing is under way, since schedules go by the date; run until cancelled.
 
     `followed` is called each time, because pending waits were computed from the earlier time. A date that was set back
-    is never adopted by a running hub: its decisions would lie in the future.
+    is never adopted by a running hub: its decisions would be in the future.
     """
     logged_step_ms = 0
     while True:

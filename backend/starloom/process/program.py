@@ -47,7 +47,7 @@ def of_hub(home: Path, usual: Path) -> str:
 
 
 def in_its_folder() -> str:
-    """Return the words that run this program where its environment lies, without a folder or a person in them."""
+    """Return the words that run this program where its environment is, without a folder or a person in them."""
     program, environment = script(), Path(sys.prefix)
     on_path = shutil.which(NAME)
     is_on_path = on_path is not None and os.path.realpath(on_path) == os.path.realpath(program)

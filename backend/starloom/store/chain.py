@@ -283,7 +283,7 @@ class Walk:
         if self.pos < watermark:
             self._note_break(self.pos + 1, f"the history ends here, but it reached {watermark}")
         for pos in sorted(self._anchors):
-            where = "the anchor lies beyond the end of the history"
+            where = "the anchor is beyond the end of the history"
             self._note_break(pos, where if pos > self.pos else "no commit stands where the anchor was kept")
         for pos in sorted(self._seals):
             self._note_break(pos, f"pruning {self._seals[pos][0].no} follows a commit that is not there")
@@ -353,7 +353,7 @@ class Walk:
     def _judge_leftover(self, commit: ChainedCommit) -> None:
         digest = self._leftovers.pop(commit.pos, b"")
         if digest != self._digest(commit):
-            self._note_break(commit.pos, "it lies in what was pruned, and is not what was left there")
+            self._note_break(commit.pos, "it is in what was pruned, and is not what was left there")
         for fault in self._number_faults(commit):
             self._note_break(commit.pos, fault)
 

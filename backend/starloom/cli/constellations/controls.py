@@ -126,7 +126,7 @@ def cancel(
         selection = Selection.of(run, of) if of is not None else Selection.on(run, on or "")
         stop_selection(run, selection, asks=not yes, reason=reason)
     elif task is None and (not words or (len(words) == 1 and words[0].startswith("c-"))):
-        # A word with the beginning of an id and no more is no task: the newest constellation stays as it is.
+        # A word with only the beginning of an id is no task: the newest constellation stays as it is.
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})
     else:
         _task(run, words, task, "cancel", {"reason": reason})

@@ -333,7 +333,7 @@ def _print_pruned(check: ChainCheck) -> None:
             f"{pruned['anchors']} anchors stand for them"
         )
     for pos in check["unseen_anchors"]:
-        print(f"the anchor at {pos} lies in what was pruned, so its link can no longer be compared")
+        print(f"the anchor at {pos} is in what was pruned, so its link can no longer be compared")
 
 
 def _verify_copy(file: Path, anchors: list[str]) -> ChainCheck:

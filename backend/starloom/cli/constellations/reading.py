@@ -50,7 +50,7 @@ OTHERS_SHOWN_MOST = 10
 """The most other waiting constellations that `why` names beside the newest."""
 _WAITING_STATES = frozenset({ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED})
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}|c-[a-z0-9]{12,20}-[0-9]+(-told)?")
-"""A request has an id of 20 signs; the firing of a schedule that of the schedule, and the second when it was due."""
+"""A request has an id of 20 characters; a firing that of its schedule, and the second when it was due."""
 TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
 
 

@@ -92,7 +92,7 @@ def _settings(home: Path | None) -> Settings:
     try:
         return load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
-        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+        raise usage("; ".join(invalid.faults), "Correct the named variable or line.") from invalid
 
 
 def _figures(archive: Archive) -> dict[str, Any]:

@@ -249,14 +249,14 @@ def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:
     try:
         return live_model(load({}).settings, tokens_most=tokens, tokens_a_task=tokens_per_task)
     except SettingsInvalid as invalid:
-        raise usage(str(invalid), "Mend the named variable or line.") from invalid
+        raise usage(str(invalid), "Correct the named variable or line.") from invalid
     except ModelFault as fault:
         raise usage(f"--planner model: {fault.fault.reason}", way_out(fault)) from fault
 
 
 def nebula_up(
     run: Invocation,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the world lies; an empty or a new folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the world is made; an empty or a new folder.")],
     seed: Annotated[int, typer.Option("--seed", min=1, help="Another seed, another world.")] = 1,
 ) -> None:
     """Keep the world with its hub and five devices until Ctrl-C, to try requests by hand."""

@@ -113,7 +113,7 @@ def _scenario_in(file: Path) -> Scenario:
         code="scenario_invalid",
         title=f"{file} is no scenario",
         reason="1 fault was found" if len(places) == 1 else f"{len(places)} faults were found",
-        hint="Mend each place; docs/lab.md says what can stand where.",
+        hint="Correct each place; docs/lab.md says what can stand where.",
         exit_code=Exit.USAGE,
         places=places,
         document={

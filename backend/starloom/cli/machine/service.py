@@ -143,7 +143,7 @@ def config_show(run: Invocation, home: HomeOption = None) -> None:
     try:
         loaded = load({"home": home} if home is not None else {})
     except SettingsInvalid as invalid:
-        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+        raise usage("; ".join(invalid.faults), "Correct the named variable or line.") from invalid
     rows = _with_the_page(loaded.rows(), loaded.settings)
     running = read_local(home) if home is not None else None
     if running is not None:

@@ -249,7 +249,7 @@ def _change(run: Invocation, schedule: str, body: Mapping[str, Any], line: str, 
         _print_times(saved)
     else:
         resuming = join(["starloom", "schedule", "resume", saved["name"]])
-        say(f"It is {saved['state']} and fires no more until it is resumed: {resuming}")
+        say(f"It is {saved['state']} and does not fire until it is resumed: {resuming}")
     for warning in _trash_lines(saved):
         say(warning)
 

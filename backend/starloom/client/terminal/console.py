@@ -37,7 +37,7 @@ PIPE_WIDTH: Final = 200
 class _Terminal(Console):
     """A console that leaves a closed pipe to the end of the command, which knows the exit code.
 
-    It reads no markup, no emoji codes and no sign that steers the terminal: texts are of others, and colours come as
+    It reads no markup, no emoji codes and no control character: texts are of others, and colours come as
     `Text`.
     """
 

@@ -125,7 +125,7 @@ class Handshake:
         """Sign the handshake and seal the session; return what the device must sign, and the keys.
 
         Raises:
-            ProtocolFault: the device's key share is none.
+            ProtocolFault: the device's key share is not one.
             Gone: if the peer went away.
         """
         share = hub_keys.KeyShare()

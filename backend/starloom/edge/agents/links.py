@@ -107,7 +107,7 @@ class Link:
 
     @property
     def closing(self) -> bool:
-        """Whether the connection is to end: a peer that does not read the last frame is heard no more."""
+        """Whether the connection is to end: a peer that does not read the last frame is no longer heard."""
         return self._last is not None
 
     @property
@@ -191,7 +191,7 @@ class Link:
             self._write_on()
 
     def stop(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         self._on_ended = None
         if self._writer is not None:
             self._writer.cancel()

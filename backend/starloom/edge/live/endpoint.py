@@ -44,14 +44,14 @@ CATCH_UP_MAX = 2_000
 SUBSCRIPTIONS_MAX = 64
 """A page follows the fleet and the constellations on its screen; each further stream costs memory for its queue."""
 TICKET_WITHIN_S = 5.0
-"""The ticket is the first message and lies ready when the socket opens; strangers must not hold sockets open."""
+"""The ticket is the first message and is there when the socket opens; strangers must not hold sockets open."""
 TICKETLESS_MAX = 512
 """Sockets without a ticket at one time; a flood of them leaves the memory of the hub to pages with one."""
 REQUEST_BYTES_MAX = 4 * 1024
 """A message of a page names a ticket or one stream; none needs more."""
 SOCKETS_PER_TOKEN_MAX = 256
 """Open pages of one sign-in, which a team may share on all its screens; a client that opens them in a loop ends here.
-Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""
+Each costs about 40 KiB while nothing happens, and at most `BYTES_MAX` while its page does not read."""
 THREAD_ABOVE_ENTITIES = 2_000
 SNAPSHOT_PART_BYTES = 256 * 1024
 """A page parses so much within a few milliseconds; a snapshot of 5,000 tasks has ten times as much."""

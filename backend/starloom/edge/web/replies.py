@@ -249,7 +249,7 @@ def stored_number(text: str) -> int:
     """Return a number as stores have it.
 
     Raises:
-        ValueError: it is none, or has more than 64 bits.
+        ValueError: it is not a number, or has more than 64 bits.
     """
     number = int(text)
     if not 0 <= number < 2**63:

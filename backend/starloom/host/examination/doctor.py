@@ -84,7 +84,7 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
         findings.extend(
-            Finding("settings", False, fault, "Mend the named variable or line.") for fault in invalid.faults
+            Finding("settings", False, fault, "Correct the named variable or line.") for fault in invalid.faults
         )
         settings = None
     if settings is not None:

@@ -149,7 +149,7 @@ def examine_model(
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
-        return _report_of(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
+        return _report_of(Finding("settings", False, str(invalid), "Correct the named variable or line."), show)
     try:
         endpoints = endpoints_of(settings)
         if not endpoints:

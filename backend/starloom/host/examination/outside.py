@@ -98,7 +98,7 @@ def _connect_fix(error: Exception) -> str:
             return "Its certificate is not trusted here: has it run out, or is it for another name?"
         cause = cause.__cause__ or cause.__context__
     if "Name or service" in str(error) or "nodename" in str(error):
-        return "The name is not known: add it to the DNS, or mend STARLOOM_PUBLIC_URL."
+        return "The name is not known: add it to the DNS, or correct STARLOOM_PUBLIC_URL."
     return "Does the proxy or tunnel run, and is its port open?"
 
 

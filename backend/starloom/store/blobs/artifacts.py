@@ -338,7 +338,7 @@ def _disk(sha256: str) -> Iterator[None]:
             Code.NO_SPACE,
             f"the disk of the hub is full ({error.strerror})",
             place=f"artifact {sha256}",
-            hint="Free some space where STARLOOM_HOME lies.",
+            hint="Free some space on the disk of STARLOOM_HOME.",
         ) from error
 
 

@@ -72,7 +72,7 @@ class OwnerAsks:
             **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(answered))
-        # The device may have taken it by now and asks it no more.
+        # The device may have taken it by now and no longer asks it.
         answered_ask = replace(ask, answer="allow" if allow else "deny", answered_by=caller.by, reason=judged.reason)
         return json_reply(await self._shape(asks, answered_ask))
 

@@ -32,7 +32,7 @@ KEPT_MOST: Final = 4
 """A fold is kept so that a page that asks again reads only new events; few people look at reports at once."""
 
 TREND_RUNS_MOST: Final = 20
-"""Each is a log to read the first time; a person compares no more."""
+"""Each is a log to read the first time; a person does not compare more."""
 LOOKED_AT_MOST: Final = 500
 """Constellations whose recipe or schedule is looked at, the newest first."""
 LINES_MOST: Final = 2_000
