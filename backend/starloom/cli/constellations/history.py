@@ -261,19 +261,19 @@ def replay(run: Invocation, identity: IdArgument = None) -> None:
         finish(Exit.FAILED)
 
 
-def _print_replay(constellation: str, replayed: Replayed) -> None:
-    span = f"commits {replayed['first_pos']} to {replayed['last_pos']}"
-    print(f"{constellation}: {replayed['events']} events of {replayed['inputs']} inputs decided again, {span}")
-    if replayed["note"]:
-        print(replayed["note"])
-    for item in replayed["differences"]:
+def _print_replay(constellation: str, found: Replayed) -> None:
+    span = f"commits {found['first_pos']} to {found['last_pos']}"
+    print(f"{constellation}: {found['events']} events of {found['inputs']} inputs decided again, {span}")
+    if found["note"]:
+        print(found["note"])
+    for item in found["differences"]:
         print(f"commit {item['pos']}, {item['stream']} {item['seq']} ({item['input'] or 'no input'}):")
         print(f"  logged:  {item['logged'] or 'nothing'}")
         print(f"  decided: {item['decided'] or 'nothing'}")
     print(
         "Every step came out the same."
-        if replayed["same"]
-        else f"{counted(len(replayed['differences']), 'step')} came out otherwise."
+        if found["same"]
+        else f"{counted(len(found['differences']), 'step')} came out otherwise."
     )
 
 

@@ -185,10 +185,10 @@ class Submit:
         size = len(await request.body())
         if body.request is not None:
             _require_one_of(body)
-            understood = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
-            if understood.outcome is not Match.EXACT:
-                return json_reply({"understood": self._understood(understood), "plan_hash": None, "tasks": []})
-            plan = self._require_model(self._exact_plan(understood))
+            found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
+            if found.outcome is not Match.EXACT:
+                return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
+            plan = self._require_model(self._meant(found))
         else:
             checked = await self._check(request, body, size)
             if checked is not None:
@@ -213,7 +213,7 @@ class Submit:
         if warned := [*filter(None, [may_not]), *self._warned(plan)]:
             answer["warnings"] = [*preview.get("warnings", ()), *warned]
         if body.request is not None:
-            answer["understood"] = self._understood(understood)
+            answer["understood"] = self._understood(found)
         return json_reply(answer)
 
     def _refuse_unsubmitted(self, caller: Caller, plan: LoweredPlan) -> None:
@@ -294,9 +294,9 @@ class Submit:
         understood = planner.understand(body.request or "", body.params, caller_of(request).by)
         if understood.outcome is not Match.EXACT:
             raise self._refusal(understood)
-        return self._exact_plan(understood)
+        return self._meant(understood)
 
-    def _exact_plan(self, understood: Matched) -> LoweredPlan:
+    def _meant(self, understood: Matched) -> LoweredPlan:
         """Return the plan that words mean exactly.
 
         Raises:
@@ -330,7 +330,7 @@ class Submit:
         understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=is_previewed)
         if understood.outcome is Match.EXACT:
             if not body.params.keys() <= understood.candidates[0].params.keys():
-                self._exact_plan(understood)
+                self._meant(understood)
             return None
         if understood.about_starloom:
             raise self._refusal(understood)  # no model can answer it either
