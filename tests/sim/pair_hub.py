@@ -127,7 +127,7 @@ class Hub:
         seals = HubSeals(b"the secret of these hubs", self.name, site.clock.now_ms)
         cards = Cards(site.redis, site.cards)
         self.neighbours = Neighbours(cards, self.succession, seals, self.viewers, site.clock, f"http://{self.name}")
-        self.neighbours.moved.append(self._cut_passed)
+        self.neighbours.on_moved.append(self._cut_passed)
         self.seat = self.succession.inbox
 
     def _make(self) -> Engine:

@@ -28,6 +28,7 @@ from starloom.store.port import (
     PrunedPiece,
     Refused,
     StreamRow,
+    StreamState,
     Tombstone,
     Unavailable,
 )
@@ -322,16 +323,16 @@ class MemoryStore:
             if self.redis.heads.get(stream) == seq:
                 self.redis.put(Gone(stream))
 
-    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+    async def recall(self, streams: Sequence[str]) -> dict[str, StreamState]:
         await asyncio.sleep(0)
         self.history.reach()
-        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+        found: dict[str, StreamState] = {}
         for stream in streams:
             if stream in self.history.streams:
                 self._owned()
                 whole = self.history.whole(stream)
                 self.redis.put(whole)
-                found[stream] = (whole.seq, dict(whole.entities))
+                found[stream] = StreamState(whole.seq, dict(whole.entities))
         return found
 
     def _owned(self) -> None:
@@ -370,19 +371,21 @@ class MemoryStore:
     async def close(self) -> None:
         await self._projector.stop()
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         self.redis.reach()
         seq = self.redis.heads.get(stream)
         if seq is not None:
-            return seq, dict(self.redis.entities.get(stream, {}))
+            return StreamState(seq, dict(self.redis.entities.get(stream, {})))
         self.history.reach()
         events = self.history.streams.get(stream)
-        return (len(events), await self.entities_at(stream, len(events))) if events else None
+        return StreamState(len(events), await self.entities_at(stream, len(events))) if events else None
 
-    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, StreamState]:
         self.redis.reach()
         heads = self.redis.heads
-        return {name: (heads[name], dict(self.redis.entities.get(name, {}))) for name in streams if name in heads}
+        return {
+            name: StreamState(heads[name], dict(self.redis.entities.get(name, {}))) for name in streams if name in heads
+        }
 
     async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
         self.redis.reach()

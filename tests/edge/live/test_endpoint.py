@@ -14,6 +14,7 @@ from starloom.edge.access.callers import Caller, Means
 from starloom.edge.live import endpoint
 from starloom.edge.live.endpoint import LiveClient, LiveParts, Snapshots
 from starloom.edge.live.fanout import Fanout
+from starloom.store.port import StreamState
 from starloom_protocol.stream.feed import CHANGED, Beside, Event, decode_event, encode_event, fold, state_hash
 from starloom_protocol.vocabulary import Role, Topic
 from starloom_protocol.wire import frames as f
@@ -391,12 +392,12 @@ class Reads:
         self.times = 0
         self.during: Callable[[], None] = lambda: None
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]]:
+    async def entities(self, stream: str) -> StreamState:
         assert stream == "fleet"
         self.times += 1
         await asyncio.sleep(0)
         self.during()
-        return self.times, {}
+        return StreamState(self.times, {})
 
 
 def changed(fanout: Fanout, stream: str, seq: int = 9) -> None:

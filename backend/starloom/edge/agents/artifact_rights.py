@@ -15,6 +15,7 @@ from typing import BinaryIO, Final, Protocol
 from starloom.core.answer.why import shard_of
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
+from starloom.store.port import StreamState
 from starloom_protocol.wire.frames import Dispatch, LeaseRef
 
 NAMED_MOST: Final = 50_000
@@ -40,7 +41,7 @@ class Stored(Protocol):
 class Entities(Protocol):
     """The part of the log that is read here."""
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None: ...
+    async def entities(self, stream: str) -> StreamState | None: ...
 
 
 class _DeviceArtifacts:
@@ -112,7 +113,7 @@ class ArtifactRights:
                 at = artifacts.unread[-1]
                 state = await log.entities(at.constellation)
                 if state is not None:
-                    names, lists = await asyncio.to_thread(_look_up, at, state[1])
+                    names, lists = await asyncio.to_thread(_look_up, at, state.entities)
                     artifacts.add(names)
                     for name in lists:
                         artifacts.add_list(name)

@@ -88,7 +88,7 @@ class Retained:
         state = await self._reads.entities(stream)
         if state is None:
             return StreamArtifacts()
-        entities = state[1]
+        entities = state.entities
         attempts = [_attempt.decode(raw) for key, raw in entities.items() if key.startswith("attempt/")]
         since = [attempt.leased_ms / 1000 for attempt in attempts if attempt.end is None]
         values = [attempt.artifact for attempt in attempts if attempt.artifact is not None]

@@ -36,7 +36,7 @@ class FailedWork:
         count_read = 0
         for constellation, workers in (await self._reads.failed_work(devices, since_ms)).items():
             headline = await self._headlines.of(constellation)
-            end = constellation, headline[0].ended_ms if headline is not None else 0
+            end = constellation, headline.head.ended_ms if headline is not None else 0
             failed = self._failed_on.get(end)
             if failed is None and count_read < READ_MOST:
                 count_read += 1
@@ -49,8 +49,8 @@ class FailedWork:
         return counts
 
     async def _read_failed(self, constellation: str) -> frozenset[str]:
-        entities = await self._reads.entities(constellation)
-        return frozenset() if entities is None else await asyncio.to_thread(failed_on, entities[1])
+        state = await self._reads.entities(constellation)
+        return frozenset() if state is None else await asyncio.to_thread(failed_on, state.entities)
 
 
 class _Ended(msgspec.Struct):

@@ -79,7 +79,7 @@ class OptionalParts:
         state = await self._reads.entities(name)
         if state is None:
             return
-        request = RunAsked(name, state[0], self._now_ms(), state[1], self._held(name))
+        request = RunAsked(name, state.seq, self._now_ms(), state.entities, self._held(name))
         course = (await asyncio.to_thread(self._forecast(request)))["now"]
         chance = course["chance"] if course is not None else None
         parts = parts_to_leave_out(constellation)

@@ -11,7 +11,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,7 @@ from starloom.edge.access.callers import AccessView
 from starloom.edge.live import entity_json
 from starloom.edge.live.fanout import Fanout
 from starloom.planner.equivalents import Equivalents, equivalents
-from starloom.store.port import ReadPort
+from starloom.store.port import ReadPort, StreamState
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.records.approvals import DeviceAsks, PendingAsk, Standing
 from starloom_protocol.records.entities import (
@@ -460,6 +460,13 @@ class QuestionsView:
                 del self.open[where]
 
 
+class Headline(NamedTuple):
+    """The head and the answer of a constellation."""
+
+    head: Head
+    answer: Answer | None
+
+
 class Headlines:
     """Head and answer of constellations, the most recently changed ones; misses are read from the store.
 
@@ -471,22 +478,22 @@ class Headlines:
         self._reads = reads
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._unknown_heads = 0  # heads of constellations that are not known here
+        self._changes_missed = 0  # a headline that is loaded while this rises is not kept: it may be an old one
         self.ended: Counter[ConstellationState] = Counter()
-        self._known: OrderedDict[str, _Headline] = OrderedDict()
+        self._known: OrderedDict[str, _Sized] = OrderedDict()
 
     def forget(self, streams: Iterable[str]) -> None:
         """Drop constellations that were pruned from the history."""
         for stream in streams:
             headline = self._known.pop(stream, None)
             self._bytes -= headline.size if headline is not None else 0
-        self._unknown_heads += 1
+        self._changes_missed += 1
 
     def reset(self) -> None:
         """Forget everything."""
         self._known.clear()
         self._bytes = 0
-        self._unknown_heads += 1
+        self._changes_missed += 1
 
     def apply(self, event: Event) -> None:
         if not ("head" in event.puts or "answer" in event.puts):
@@ -495,9 +502,9 @@ class Headlines:
         head, answer = event.puts.get("head"), event.puts.get("answer")
         if kept is None and event.seq > 1 and (head is None or "answer" not in event.puts):
             # The other of the two is unknown here, so the reader loads both.
-            self._unknown_heads += 1
+            self._changes_missed += 1
         elif head is not None:
-            headline = _headline(bytes(head), bytes(answer) if answer is not None else None)
+            headline = _sized(bytes(head), bytes(answer) if answer is not None else None)
             if event.kind == EventKind.ENDED:
                 self.ended[headline.head.state] += 1
             if "answer" not in event.puts and kept is not None:
@@ -507,7 +514,7 @@ class Headlines:
             record = None if answer is None else _answer(bytes(answer))
             self._keep(event.stream, replace(kept, answer=record, answer_bytes=len(answer or b"")))
 
-    def _keep(self, stream: str, headline: _Headline) -> None:
+    def _keep(self, stream: str, headline: _Sized) -> None:
         old = self._known.pop(stream, None)
         self._known[stream] = headline
         self._bytes += headline.size - (old.size if old is not None else 0)
@@ -515,22 +522,24 @@ class Headlines:
             _, oldest = self._known.popitem(last=False)
             self._bytes -= oldest.size
 
-    async def of(self, stream: str) -> tuple[Head, Answer | None] | None:
+    async def of(self, stream: str) -> Headline | None:
         """Return head and answer of a constellation, or None if there is no such one."""
         headline = self._known.get(stream)
         if headline is None:
-            unknown_heads = self._unknown_heads
+            missed_before = self._changes_missed
             loaded = await self._reads.headline(stream)
             headline = self._known.get(stream)
             if headline is None and loaded is not None:
-                headline = _headline(*loaded)
-                if unknown_heads == self._unknown_heads:
+                headline = _sized(*loaded)
+                if missed_before == self._changes_missed:
                     self._keep(stream, headline)
-        return (headline.head, headline.answer) if headline is not None else None
+        return Headline(headline.head, headline.answer) if headline is not None else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Headline:
+class _Sized:
+    """A headline with the sizes of what it was decoded from."""
+
     head: Head
     answer: Answer | None
     head_bytes: int
@@ -541,12 +550,12 @@ class _Headline:
         return self.head_bytes + self.answer_bytes
 
 
-def _headline(head: bytes, answer: bytes | None) -> _Headline:
+def _sized(head: bytes, answer: bytes | None) -> _Sized:
     record = decode_entity("head", head)
     if not isinstance(record, Head):
         raise TypeError("the head of a constellation is of another kind")
     answer_record = _answer(answer) if answer is not None else None
-    return _Headline(record, answer_record, len(head), len(answer or b""))
+    return _Sized(record, answer_record, len(head), len(answer or b""))
 
 
 def _answer(raw: bytes) -> Answer:
@@ -612,18 +621,19 @@ class Views:
         loaded = await reads.live_entities(streams)
         for stream in streams:
             # It has left Redis since it was listed; the history has it.
-            if stream not in loaded and (entities_of_stream := await reads.entities(stream)) is not None:
-                loaded[stream] = entities_of_stream
+            if stream not in loaded and (state := await reads.entities(stream)) is not None:
+                loaded[stream] = state
         # No await from here on: what was published while reading is in `early`, what comes next goes to the models.
         fanout.listeners.remove(note)
-        self.access.reset(loaded.get(ACCESS, (0, {}))[1])
-        self.fleet.reset(*loaded.get(FLEET, (0, {})))
+        absent = StreamState(0, {})
+        self.access.reset(loaded.get(ACCESS, absent).entities)
+        self.fleet.reset(*loaded.get(FLEET, absent))
         for stream, (_, entities) in loaded.items():
             if stream not in (ACCESS, FLEET):
                 self.at_work.take(stream, entities)
                 self.questions.take(stream, entities)
                 self.stop_rules.take(stream, entities)
         for event in early:
-            if event.seq > loaded.get(event.stream, (0, {}))[0]:
+            if event.seq > loaded.get(event.stream, absent).seq:
                 hear(event)
         fanout.listeners.append(hear)

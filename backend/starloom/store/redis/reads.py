@@ -23,6 +23,7 @@ from starloom.store.port import (
     EndedConstellation,
     HistorySize,
     StreamRow,
+    StreamState,
     Tombstone,
     Unavailable,
 )
@@ -56,13 +57,13 @@ class Reads:
         self._place = place_of(url)
         self._database = database
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         async with reaching(self._place, f"the entities of {stream}"), self._redis.pipeline(transaction=True) as pipe:
             pipe.hget(keys.HEADS, stream)
             pipe.hgetall(keys.entities(stream))
             seq, found = await pipe.execute()
         if seq is not None:
-            return int(seq), {key.decode(): raw for key, raw in found.items()}
+            return StreamState(int(seq), {key.decode(): raw for key, raw in found.items()})
         # Not live: the stream was retired, or does not exist.
         last = await self._database.read(history.read_last_seq, stream)
         if last == 0:
@@ -72,15 +73,15 @@ class Reads:
             await asyncio.to_thread(_check_records, found)
         except UNREADABLE as error:
             raise self._corrupt(stream, error) from error
-        return last, found
+        return StreamState(last, found)
 
     def _corrupt(self, stream: str, error: Exception) -> Corrupt:
         fault = corrupt(self._database.place, f"a record of {stream} cannot be read ({error})")
         self._database.damage = self._database.damage or str(fault)
         return fault
 
-    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        live: dict[str, tuple[int, dict[str, bytes]]] = {}
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, StreamState]:
+        live: dict[str, StreamState] = {}
         for at in range(0, len(streams), STREAMS_AT_ONCE):
             some = streams[at : at + STREAMS_AT_ONCE]
             async with reaching(self._place, "what is live"), self._redis.pipeline(transaction=True) as pipe:
@@ -90,7 +91,7 @@ class Reads:
                 seqs, *records = await pipe.execute()
             for stream, seq, raw in zip(some, seqs, records, strict=True):
                 if seq is not None:
-                    live[stream] = int(seq), {key.decode(): value for key, value in raw.items()}
+                    live[stream] = StreamState(int(seq), {key.decode(): value for key, value in raw.items()})
         return live
 
     async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
@@ -112,8 +113,9 @@ class Reads:
         headline = await self._database.read(history.read_headline, stream)
         if headline is not None:
             return headline
-        loaded = await self.entities(stream)
-        return None if loaded is None or "head" not in loaded[1] else (loaded[1]["head"], loaded[1].get("answer"))
+        state = await self.entities(stream)
+        entities = state.entities if state is not None else {}
+        return (entities["head"], entities.get("answer")) if "head" in entities else None
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         state: dict[str, bytes] = {}

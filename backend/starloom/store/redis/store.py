@@ -19,7 +19,16 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from starloom.store.faults import full, redis_is_full
-from starloom.store.port import Commit, EndedConstellation, Loaded, Ownership, PrunedPiece, Refused, Unavailable
+from starloom.store.port import (
+    Commit,
+    EndedConstellation,
+    Loaded,
+    Ownership,
+    PrunedPiece,
+    Refused,
+    StreamState,
+    Unavailable,
+)
 from starloom.store.redis import keys, scripts
 from starloom.store.redis.following import RedisLog
 from starloom.store.redis.inbox import RedisInbox
@@ -209,14 +218,14 @@ class RedisStore(Reads):
             names, args = scripts.retire_call(self._as_owner(ownership), streams[at : at + RETIRE_AT_ONCE])
             scripts.read_commit_reply(await self._run(link, scripts.RETIRE, names, args))
 
-    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        recalled: dict[str, tuple[int, dict[str, bytes]]] = {}
+    async def recall(self, streams: Sequence[str]) -> dict[str, StreamState]:
+        recalled: dict[str, StreamState] = {}
         for stream, last in (await self._database.read(history.read_last_seqs, streams)).items():
             entities = await fold_stream(self._database, stream, last)
             ownership, link = await self._owned_link()
             names, args = scripts.recall_call(self._as_owner(ownership), stream, last, entities)
             scripts.read_commit_reply(await self._run(link, scripts.RECALL, names, args))
-            recalled[stream] = (last, entities)
+            recalled[stream] = StreamState(last, entities)
         return recalled
 
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:

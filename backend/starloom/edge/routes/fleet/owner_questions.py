@@ -106,7 +106,7 @@ class OwnerAsks:
             "args": ask.args,
             "asked_at": entity_json.iso(ask.asked_ms),
             "constellation": ask.constellation,
-            "constellation_name": headline[0].name if headline else "",
+            "constellation_name": headline.head.name if headline else "",
             "device": {"id": asks.device, "name": device.name if device else asks.device},
             "expires_at": entity_json.iso(ask.expires_ms),
             "reason": ask.reason,

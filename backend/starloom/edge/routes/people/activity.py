@@ -104,11 +104,11 @@ class Activity:
         return {
             "pos": pos,
             "stream": event.stream,
-            "stream_name": headline[0].name if headline is not None else "",
+            "stream_name": headline.head.name if headline is not None else "",
             "seq": event.seq,
             "at": entity_json.iso(event.at_ms),
             "by": event.by,
-            "by_name": self._author_name(event, headline[0] if headline is not None else None),
+            "by_name": self._author_name(event, headline.head if headline is not None else None),
             "kind": event.kind,
             "category": category_of(event.kind),
             "about": event.about,
@@ -143,7 +143,7 @@ class Activity:
         """Return the title of a proposed recipe, which is the name of its constellation; empty for other ids."""
         proposal = self._hub.access.proposals.get(about)
         headline = await self._hub.headlines.of(proposal.constellation) if proposal is not None else None
-        return headline[0].name if headline is not None else ""
+        return headline.head.name if headline is not None else ""
 
     def _name_of(self, stream: str, about: str) -> str:
         """Return the present name of the device, schedule or holder of rights behind an id; empty without one."""

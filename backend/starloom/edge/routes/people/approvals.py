@@ -58,7 +58,7 @@ class Approvals:
         items: list[NamedQuestionRow] = []
         for (constellation, _), question in questions:
             headline = await self._hub.headlines.of(constellation)
-            name, author = (headline[0].name, headline[0].author) if headline else ("", "")
+            name, author = (headline.head.name, headline.head.author) if headline else ("", "")
             taking = await self._taking_away(constellation, question) if state == "open" else []
             shape = entity_json.question_shape(constellation, question)
             items.append({**shape, "author": author, "constellation_name": name, "takes_away": taking})
@@ -69,7 +69,9 @@ class Approvals:
         if question.task is None or len(question.choices) < 2:
             return []
         state = await self._hub.reads.entities(constellation)
-        plan = {} if state is None else {key: raw for key, raw in state[1].items() if key.startswith(_OF_THE_PLAN)}
+        plan = (
+            {} if state is None else {key: raw for key, raw in state.entities.items() if key.startswith(_OF_THE_PLAN)}
+        )
         record = entity_json.Constellation(constellation, 0, plan)
         specs = record.table("spec")
         changing = self._hub.planner.changing_calls([*specs.values()], ())
@@ -80,7 +82,7 @@ class Approvals:
         """List the calls that the plan of an approval would make and that do more than read, with their arguments."""
         constellation, _ = await self._find(approval)
         state = await self._hub.reads.entities(constellation)
-        record = entity_json.Constellation(constellation, 0, state[1] if state is not None else {})
+        record = entity_json.Constellation(constellation, 0, state.entities if state is not None else {})
         fleet = self._hub.fleet
         specs = [*record.table("spec").values()]
         calls = self._hub.planner.changing_calls(
@@ -140,7 +142,7 @@ class Approvals:
         ]
         if not matching and separator:
             state = await self._hub.reads.entities(constellation)
-            raw = state[1].get(f"question/{name}") if state is not None else None
+            raw = state.entities.get(f"question/{name}") if state is not None else None
             record = decode_entity(f"question/{name}", raw) if raw is not None else None
             if isinstance(record, Question):
                 matching = [(constellation, record)]

@@ -202,7 +202,7 @@ class A2aRoutes:
     async def _own_task(self, caller: Caller, identity: str) -> tuple[Head, Answer | None]:
         """Return a task of this caller; one of another caller is as unknown as one that is not there."""
         headline = await self._hub.headlines.of(identity) if identity.startswith("c-") else None
-        if headline is None or headline[0].author != caller.by or a2a_tasks.CONTEXT_LABEL not in headline[0].labels:
+        if headline is None or headline.head.author != caller.by or a2a_tasks.CONTEXT_LABEL not in headline.head.labels:
             raise _A2aRefusal(_NO_TASK, f"there is no task {identity[:64]} of yours")
         return headline
 
@@ -220,7 +220,7 @@ class A2aRoutes:
 
     async def _stands_still(self, identity: str) -> bool:
         headline = await self._hub.headlines.of(identity)
-        return headline is None or headline[0].state in FINAL_CONSTELLATION_STATES or self._waits(headline[0])
+        return headline is None or headline.head.state in FINAL_CONSTELLATION_STATES or self._waits(headline.head)
 
     def _waits(self, head: Head) -> bool:
         shape = entity_json.answer_shape(None, {})

@@ -152,7 +152,7 @@ class ModelRoutes:
         parts = await asyncio.to_thread(hub.planner.prompt, EXAMPLE_WORDS, date)
         fleet = await hub.reads.entities(FLEET)
         key = f"model_day/{hub.now_ms() // DAY_MS}"
-        raw = fleet[1].get(key) if fleet else None
+        raw = fleet.entities.get(key) if fleet else None
         today = decode_entity(key, raw) if raw is not None else None
         spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
         shape: ModelState = {

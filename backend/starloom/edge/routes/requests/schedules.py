@@ -155,8 +155,8 @@ class Schedules:
         return match
 
     async def _shape(self, request: Request, schedule: Schedule) -> ScheduleRow:
-        heads = [await self._hub.headlines.of(name) for name in schedule.running]
-        asking = [row[0].id for row in heads if row and row[0].state is ConstellationState.AWAITING_APPROVAL]
+        heads = [row.head for name in schedule.running if (row := await self._hub.headlines.of(name))]
+        asking = [head.id for head in heads if head.state is ConstellationState.AWAITING_APPROVAL]
         return schedule_shape(
             schedule, self._hub.fleet.devices, asking, caller_of(request).principal, self._hub.now_ms()
         )
@@ -319,7 +319,7 @@ class Schedules:
         headline = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
         if headline is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
-        head = headline[0]
+        head = headline.head
         if head.state not in FINAL_CONSTELLATION_STATES or not head.version:
             state = f"{head.name or constellation} is {head.state}"
             reason = f"{state}; what has ended can be repeated" if head.version else f"{state} and never had a plan"

@@ -175,7 +175,7 @@ class Submit:
                 while not fanout.ending and not changed.left:
                     changed.clear()
                     headline = await self._hub.headlines.of(constellation)
-                    if headline is not None and headline[0].state in FINAL_CONSTELLATION_STATES:
+                    if headline is not None and headline.head.state in FINAL_CONSTELLATION_STATES:
                         return
                     await changed.wait()
 

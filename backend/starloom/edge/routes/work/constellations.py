@@ -14,7 +14,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, state_of_version
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply
-from starloom.store.port import StreamRow
+from starloom.store.port import StreamRow, StreamState
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.stream.authors import name_of
@@ -124,14 +124,14 @@ class Constellations:
 
         return await asyncio.to_thread(make) if len(entities) > THREAD_ABOVE_ENTITIES else make()
 
-    async def entities(self, constellation: str, version: int | None = None) -> tuple[int, dict[str, bytes]]:
+    async def entities(self, constellation: str, version: int | None = None) -> StreamState:
         """Return (seq, entities) now or at the end of a version.
 
         Raises:
             Problem: if there is no such constellation or version.
         """
         state = None if constellation in (ACCESS, FLEET) else await self._hub.reads.entities(constellation)
-        if state is None or "head" not in state[1]:
+        if state is None or "head" not in state.entities:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
         if version is None:
             return state
@@ -188,7 +188,7 @@ class Constellations:
                 state = state_of_version(events, version)
                 if state is None:
                     raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
-                plans.append(state[1])
+                plans.append(state.entities)
             later = entity_json.Constellation(
                 constellation, 0, {key: raw for key, raw in plans[1].items() if key.startswith("version/")}
             )

@@ -176,7 +176,7 @@ class Controls:
 
     async def _current(self, constellation: str) -> dict[str, Any]:
         headline = await self._hub.headlines.of(constellation)
-        return {"current_version": headline[0].version} if headline else {}
+        return {"current_version": headline.head.version} if headline else {}
 
     async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Pause a constellation: no further task starts; running tasks go on to their end."""
@@ -202,7 +202,11 @@ class Controls:
         if not caller.recipes:
             return
         headline = await self._hub.headlines.of(constellation)
-        if headline is None or who(headline[0].author) != who(caller.by) or headline[0].recipe not in caller.recipes:
+        if (
+            headline is None
+            or who(headline.head.author) != who(caller.by)
+            or headline.head.recipe not in caller.recipes
+        ):
             reason = f"{caller.way_in} may stop only what you started of {', '.join(sorted(caller.recipes))}"
             raise Problem(Code.FORBIDDEN, reason, hint="Use a token with the scope run, or ask whoever started it.")
 
@@ -224,7 +228,7 @@ class Controls:
         headline = await self._hub.headlines.of(constellation)
         shape: Controlled = {"id": constellation, "seq": value["seq"]}
         if headline is not None:
-            shape["state"] = headline[0].state
+            shape["state"] = headline.head.state
         return json_reply(shape, status)
 
     async def task(

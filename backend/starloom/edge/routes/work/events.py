@@ -122,12 +122,12 @@ class EventRoutes:
 
     async def _is_final(self, constellation: str) -> bool:
         headline = await self._hub.headlines.of(constellation)
-        return headline is not None and headline[0].state in FINAL_CONSTELLATION_STATES
+        return headline is not None and headline.head.state in FINAL_CONSTELLATION_STATES
 
     async def _has_attempt(self, constellation: str, task: str, attempt: int) -> None:
         """Refuse an attempt that is not there; it reads every entity, so it is asked for an empty log alone."""
         state = await self._hub.reads.entities(constellation)
-        entities = state[1] if state else {}
+        entities = state.entities if state else {}
         if f"attempt/{task}/{attempt}" in entities:
             return
         if f"task/{task}" not in entities:

@@ -23,6 +23,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
+from starloom.store.port import StreamState
 from starloom_protocol.api.history import BlameLine, BlameRow, Undone
 from starloom_protocol.api.previews import Forked
 from starloom_protocol.api.service import Items
@@ -87,7 +88,7 @@ class Forks:
 
         return await self._repeats.once(request, make)
 
-    async def _moment(self, constellation: str, version: int | None) -> tuple[int, dict[str, bytes]]:
+    async def _moment(self, constellation: str, version: int | None) -> StreamState:
         state = await self._constellations.entities(constellation)
         if version is None:
             return state
@@ -137,7 +138,7 @@ async def taken_back(constellations: Constellations, constellation: str, version
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
         records = [
             {key: decode_entity(key, raw) for key, raw in state.items() if key.startswith(("spec/", "dep/", "head"))}
-            for state in (state_before[1], state_after[1])
+            for state in (state_before.entities, state_after.entities)
         ]
         return undoing(records[0], records[1], version)
 

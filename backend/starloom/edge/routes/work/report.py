@@ -86,11 +86,15 @@ class ReportRoute:
             )
             for row in rows:
                 headline = await self._hub.headlines.of(row.id)
-                if headline is None or not is_run(headline[0]) or headline[0].state not in FINAL_CONSTELLATION_STATES:
+                if (
+                    headline is None
+                    or not is_run(headline.head)
+                    or headline.head.state not in FINAL_CONSTELLATION_STATES
+                ):
                     continue
                 if len(heads) == limit:
                     return heads, True
-                heads.append(headline[0])
+                heads.append(headline.head)
             if len(rows) < _LIST_PAGE:
                 return heads, False
             cursor = (rows[-1].created_ms, rows[-1].id)

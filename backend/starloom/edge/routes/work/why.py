@@ -105,7 +105,7 @@ class WhyRoute:
         _, entities = await self._constellations.entities(constellation)
         fleet = await self._hub.reads.entities(FLEET)
         secrets = dict(self._hub.access.secrets)
-        shard = await asyncio.to_thread(shard_of, fleet[1] if fleet else {}, constellation, entities, secrets)
+        shard = await asyncio.to_thread(shard_of, fleet.entities if fleet else {}, constellation, entities, secrets)
         # The queues are those of the engine, which works in this thread alone.
         asked_tasks = [task_id] if task_id is not None else _ready_tasks(shard.constellations[constellation])
         queued = {name: self._hub.position(constellation, name) for name in asked_tasks}
