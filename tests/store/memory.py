@@ -382,10 +382,8 @@ class MemoryStore:
 
     async def live_entities(self, streams: Sequence[str]) -> dict[str, StreamState]:
         self.redis.reach()
-        heads = self.redis.heads
-        return {
-            name: StreamState(heads[name], dict(self.redis.entities.get(name, {}))) for name in streams if name in heads
-        }
+        heads, entities = self.redis.heads, self.redis.entities
+        return {name: StreamState(heads[name], dict(entities.get(name, {}))) for name in streams if name in heads}
 
     async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
         self.redis.reach()

@@ -16,7 +16,7 @@ import typing
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, Union, cast
+from typing import Any, Generic, NamedTuple, TypeVar, Union, cast
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -162,6 +162,14 @@ async def asked_once(request: Request) -> tuple[str, str] | None:
     return None if key is None else (key, body_hash(await request.body()))
 
 
+class _Repeated(NamedTuple):
+    """The answer that a key had; None for one that holds a secret."""
+
+    until_s: float
+    fingerprint: str
+    response: Response | None
+
+
 class Repeats:
     """Answers of creating requests by (token or session, route, key)."""
 
@@ -169,7 +177,7 @@ class Repeats:
         self._monotonic_s = monotonic_s
         # A lock lives as long as a request holds or awaits it.
         self._making: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
-        self._responses: OrderedDict[tuple[str, str, str], tuple[float, str, Response | None]] = OrderedDict()
+        self._responses: OrderedDict[tuple[str, str, str], _Repeated] = OrderedDict()
         self._response_bytes = 0
 
     async def once(self, request: Request, make: Callable[[], Awaitable[_Answer]], *, secret: str = "") -> _Answer:
@@ -197,26 +205,26 @@ class Repeats:
         self._drop_old()
         earlier = self._responses.get(where)
         if earlier is not None:
-            if earlier[1] != fingerprint:
+            if earlier.fingerprint != fingerprint:
                 raise Problem(Code.IDEMPOTENCY_MISMATCH, f"the key {where[2]} was used here with another body")
-            if earlier[2] is None:
+            if earlier.response is None:
                 reason = f"this key has made {secret} already; it was shown then and cannot be shown again"
                 raise Problem(Code.CONFLICT, reason, hint="Ask again with a new key, and revoke what you do not have.")
-            return cast("_Answer", earlier[2])  # one route answers by one type
+            return cast("_Answer", earlier.response)  # one route answers by one type
         response = await make()
         repeated = None if secret else response
-        self._responses[where] = (self._monotonic_s() + _KEPT_S, fingerprint, repeated)
+        self._responses[where] = _Repeated(self._monotonic_s() + _KEPT_S, fingerprint, repeated)
         self._response_bytes += _bytes_of(repeated)
         return response
 
     def _drop_old(self) -> None:
         now_s = self._monotonic_s()
         while self._responses:
-            where, (until, _, response) = next(iter(self._responses.items()))
-            if until > now_s and len(self._responses) < _KEPT_MAX and self._response_bytes <= _KEPT_BYTES_MAX:
+            where, oldest = next(iter(self._responses.items()))
+            if oldest.until_s > now_s and len(self._responses) < _KEPT_MAX and self._response_bytes <= _KEPT_BYTES_MAX:
                 return
             del self._responses[where]
-            self._response_bytes -= _bytes_of(response)
+            self._response_bytes -= _bytes_of(oldest.response)
 
 
 def _bytes_of(response: Response | None) -> int:

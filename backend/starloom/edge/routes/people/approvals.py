@@ -69,9 +69,8 @@ class Approvals:
         if question.task is None or len(question.choices) < 2:
             return []
         state = await self._hub.reads.entities(constellation)
-        plan = (
-            {} if state is None else {key: raw for key, raw in state.entities.items() if key.startswith(_OF_THE_PLAN)}
-        )
+        entities = state.entities if state is not None else {}
+        plan = {key: raw for key, raw in entities.items() if key.startswith(_OF_THE_PLAN)}
         record = entity_json.Constellation(constellation, 0, plan)
         specs = record.table("spec")
         changing = self._hub.planner.changing_calls([*specs.values()], ())

@@ -202,11 +202,8 @@ class Controls:
         if not caller.recipes:
             return
         headline = await self._hub.headlines.of(constellation)
-        if (
-            headline is None
-            or who(headline.head.author) != who(caller.by)
-            or headline.head.recipe not in caller.recipes
-        ):
+        head = headline.head if headline is not None else None
+        if head is None or who(head.author) != who(caller.by) or head.recipe not in caller.recipes:
             reason = f"{caller.way_in} may stop only what you started of {', '.join(sorted(caller.recipes))}"
             raise Problem(Code.FORBIDDEN, reason, hint="Use a token with the scope run, or ask whoever started it.")
 

@@ -86,15 +86,12 @@ class ReportRoute:
             )
             for row in rows:
                 headline = await self._hub.headlines.of(row.id)
-                if (
-                    headline is None
-                    or not is_run(headline.head)
-                    or headline.head.state not in FINAL_CONSTELLATION_STATES
-                ):
+                head = headline.head if headline is not None else None
+                if head is None or not is_run(head) or head.state not in FINAL_CONSTELLATION_STATES:
                     continue
                 if len(heads) == limit:
                     return heads, True
-                heads.append(headline.head)
+                heads.append(head)
             if len(rows) < _LIST_PAGE:
                 return heads, False
             cursor = (rows[-1].created_ms, rows[-1].id)
