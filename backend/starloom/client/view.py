@@ -24,6 +24,7 @@ from starloom_protocol.stream.feed import Event, fold
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import utc_words
 from starloom_protocol.vocabulary import (
+    AT_WORK_TASK_STATES,
     FINAL_CONSTELLATION_STATES,
     Attention,
     ConstellationState,
@@ -33,7 +34,6 @@ from starloom_protocol.vocabulary import (
 
 R = TypeVar("R", bound=Record)
 
-_MOVES_BY_ITSELF = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 _READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.MOMENT, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
 
 
@@ -149,20 +149,20 @@ class View:
     def is_idle(self) -> bool:
         """Tell whether a task could begin and none is at work: it waits for something."""
         states = {task.state for task in self.tasks.values()}
-        return not self.final and TaskState.READY in states and states.isdisjoint(_MOVES_BY_ITSELF)
+        return not self.final and TaskState.READY in states and states.isdisjoint(AT_WORK_TASK_STATES)
 
     def needs_person(self) -> bool:
         """Return whether it asks for attention and no task of it can move without a person."""
         if self.final:
             return False
         if self.state in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED):
-            return not any(task.state in _MOVES_BY_ITSELF for task in self.tasks.values())
+            return not any(task.state in AT_WORK_TASK_STATES for task in self.tasks.values())
         head = self.head
         if head is None or not head.attention:
             return False
         starved = self.has_unplaceable_tasks
         for task in self.tasks.values():
-            if task.state in _MOVES_BY_ITSELF:
+            if task.state in AT_WORK_TASK_STATES:
                 return False
             if task.state is TaskState.READY and task.reason in _READY_MOVES and not (starved and task.reason is None):
                 return False

@@ -27,14 +27,13 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.wording import counted, few
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, TaskState
+from starloom_protocol.vocabulary import AT_WORK_TASK_STATES, FINAL_CONSTELLATION_STATES, ConstellationState
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import ConstellationRow, Stop, StopRow
 
 POLL_S = 0.5
 OF_ONE_MOST = 1000
-AT_WORK = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES)
 
 
@@ -106,7 +105,7 @@ def at_work(run: Invocation, device: str) -> list[tuple[ConstellationRow, list[s
     for state in GOING_ON:
         for row in run.client.pages(get_constellations(device=device, state=state), most=OF_ONE_MOST):
             tasks = run.client.get(get_constellation(row["id"]))["tasks"]
-            names = [task["id"] for task in tasks if task["device"] == device and task["state"] in AT_WORK]
+            names = [task["id"] for task in tasks if task["device"] == device and task["state"] in AT_WORK_TASK_STATES]
             if names:
                 work.append((row, names))
     return work

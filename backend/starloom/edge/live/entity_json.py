@@ -51,22 +51,22 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.stream.authors import told_name
-from starloom_protocol.text.presentation import Presentation, Tone, presentation
+from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import moment, utc_words
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    AT_WORK_TASK_STATES,
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    Reason,
+    TaskState,
+)
 from starloom_protocol.wire.version import is_older
 
-_AT_WORK: Final = frozenset(
-    (state, reason)
-    for state in TaskState
-    for reason in (None, *Reason)
-    if presentation(state, reason).tone is Tone.BLUE
-)
-"""The states and reasons of tasks that are shown at work, as the page counts them: all that are blue."""
-STATES_AT_WORK: Final = frozenset(state for state, _ in _AT_WORK)
-"""The states in which a task may be at work; its reason decides."""
+_IDLE: Final = frozenset({Reason.ABSENT, Reason.OVERDUE, Reason.TAP})
+"""Why a running task is not at work: its device does not answer, or waits for a tap."""
 
 
 def iso(at_ms: int) -> str | None:
@@ -152,7 +152,7 @@ def _sentence(head: Head, answer: Answer | None) -> str:
 
 def is_at_work(state: str | None, reason: str | None) -> bool:
     """Tell whether a task is at work on a device: not on one that does not answer, and not before a tap."""
-    return (state, reason) in _AT_WORK
+    return state in AT_WORK_TASK_STATES and not (state == TaskState.RUNNING and reason in _IDLE)
 
 
 def snapshot(state: Constellation, devices: Mapping[str, Device]) -> Snapshot:

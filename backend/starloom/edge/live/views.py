@@ -45,6 +45,7 @@ from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import composed
 from starloom_protocol.vocabulary import (
+    AT_WORK_TASK_STATES,
     FINAL_CONSTELLATION_STATES,
     ConstellationState,
     DeviceLink,
@@ -62,7 +63,7 @@ ANSWERED_MAX = 50
 _PAGE = 200
 _HAS_RULE: Final = re.compile(b'"stop_when"').search
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
-_MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
+_MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(AT_WORK_TASK_STATES)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _PLACED_BY: Final[Mapping[str, bool]] = {EventKind.TASK_LEASED: True, EventKind.TASK_SUCCEEDED: False}
 """The two events of nearly every task, of its attempt and itself: the kind says whether it is on a device."""
