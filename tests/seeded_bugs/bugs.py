@@ -182,7 +182,7 @@ BUGS = [
     Bug(
         "the incarnation is lost at a restart",
         "backend/starloom/engine/loop.py",
-        "        shard.incarnation = own.incarnation\n        order",
+        "        shard.incarnation = ownership.incarnation\n        order",
         "        order",
         SIM,
     ),
@@ -400,7 +400,7 @@ BUGS = [
     Bug(
         "viewers keep what an owner showed and Redis lost",
         "backend/starloom/engine/following.py",
-        "        return there is not None and there.events == self._last\n",
+        "        return commit is not None and commit.events == self._last\n",
         "        return True\n",
         PAIR,
     ),

@@ -141,7 +141,7 @@ async def test_a_task_waits_is_given_it_and_what_comes_back_is_cleaned(
     everything = [*log, *(raw for commit in store.redis.log for raw in (*commit.events, *commit.outbox))]  # type: ignore[attr-defined]
     assert not any(VALUE.encode() in raw for raw in everything)
     assert VALUE not in caplog.text
-    assert len(world.hub.given) == 1
+    assert len(world.hub.dispatched_secrets) == 1
 
 
 async def test_one_that_cannot_be_opened_fails_its_task_and_says_what_to_do(world: World) -> None:
@@ -187,9 +187,9 @@ async def test_what_an_attempt_was_given_is_remembered_by_the_next_owner(world: 
     await call(world, "POST", C, {"plan": plan()})
     await settle(60)
     dispatch: f.Dispatch = await agent.next(f.Dispatch)
-    given = type(world.hub.given)()
-    giving = world.engine._giving
-    giving._given = given
+    given = type(world.hub.dispatched_secrets)()
+    giving = world.engine._secret_delivery
+    giving._dispatched = given
     await giving.recall(world.engine.shard)
     frame = f.ResultFrame(at=dispatch.at, outcome="ok", report=1, value=json.dumps(VALUE), detail=VALUE)  # type: ignore[arg-type]
     assert given.result(frame) == replace(frame, value='"***"', detail="***")
