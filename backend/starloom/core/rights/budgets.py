@@ -126,7 +126,7 @@ def _count_today(work: Work, item: ModelUsed, today: ModelDay, holds: list[Model
     bare: list[Put] = [
         ("model_day", key, replace(row, held=[]))
         for key, row in days.items()
-        if row.holds and day - DAYS_KEPT < row.day != day
+        if row.held and day - DAYS_KEPT < row.day != day
     ]
     work.emit(fleet, EventKind.MODEL_USED, str(day), [*old, *bare, ("model_day", str(day), counted)])
 
