@@ -66,6 +66,7 @@ class RecordContract:
         walk.take(await other.commits_after(0, 100))
         assert (walk.breaks, walk.pos, walk.unchained) == ([], 7, 0)
         assert (await other.owned_since(3), await other.owned_since(7)) == (1, 7)
+        assert await other.durable_pos() == await other.watermark(0)
 
     async def test_what_stood_before_a_commit_is_found(self, world: World) -> None:
         store = await world.store()

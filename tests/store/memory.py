@@ -526,6 +526,10 @@ class MemoryStore:
                     found = commit.pos
         return found
 
+    async def durable_pos(self) -> int:
+        self.history.reach()
+        return self.history.meta.watermark
+
     async def owned_since(self, pos: int) -> int:
         self.history.reach()
         term = self.history.commits[self.history.place(pos)].term

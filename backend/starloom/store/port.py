@@ -386,6 +386,10 @@ class ReadPort(JobReads, Protocol):
         """Return the size of the history."""
         ...
 
+    async def durable_pos(self) -> int:
+        """Return the position that the history has reached by its own account, whatever rows are there."""
+        ...
+
     async def position_of(self, stream: str, seq: int) -> int | None:
         """Return the durable position of the commit with event `seq` of a stream; 0 means the newest event."""
         ...

@@ -176,6 +176,9 @@ class Reads:
     async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         return await self._database.read(pruning.read_ended, after, limit)
 
+    async def durable_pos(self) -> int:
+        return (await self._database.read(history.read_meta)).watermark
+
     async def position_of(self, stream: str, seq: int) -> int | None:
         return await self._database.read(audit.read_position, stream, seq)
 

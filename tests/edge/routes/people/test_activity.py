@@ -202,7 +202,12 @@ async def test_the_chain_verifies_and_names_what_was_changed(world: World) -> No
     found = await get(world, A + "/verify")
     assert {item["pos"] for item in found["breaks"]} >= {3, 4}
 
-    store.history.commits[:] = whole
+    store.history.commits[:] = whole[:-2]
+    store.history.links[:] = links[:-2]
+    found = await get(world, A + "/verify")
+    assert "the history ends here, but it reached" in found["breaks"][0]["what"]
+
+    store.history.commits[:], store.history.links[:] = whole, links
     again = await get(world, A + "/verify", anchor=anchor)
     assert again["ok"]
     forged = await get(world, A + "/verify", anchor=f"{anchor.split(':')[0]}:{'00' * 32}")

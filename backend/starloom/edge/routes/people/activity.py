@@ -171,11 +171,11 @@ class Activity:
         for _ in range(WALKS_MOST):
             prunings = await self._prunings()
             walk = Walk(anchors=anchors, prunings=prunings)
-            watermark = 0
+            # Asked before the walk: what is written meanwhile may be in it, and what was there before must be.
+            reached = await self._hub.reads.durable_pos()
             async for page in self._pages():
                 await asyncio.to_thread(walk.take, page)
-                watermark = page[-1].pos
-            walk.ended(watermark)
+            walk.ended(reached)
             if not walk.breaks or (await self._hub.reads.pruned_since(len(prunings), 1))[0] == len(prunings):
                 break
         else:
