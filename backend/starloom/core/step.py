@@ -404,6 +404,7 @@ def _on_role(work: Work, item: i.RoleGiven) -> None:
     access.on_role(work, item)
     pairing.judge_codes(work)
     controls.judge_rights(work)
+    drafts.judge_rights(work)
 
 
 def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
@@ -411,6 +412,7 @@ def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     pairing.judge_codes(work)
     schedules.judge_rights(work)
     controls.judge_rights(work)
+    drafts.judge_rights(work)
 
 
 def _on_restored(work: Work, item: i.HistoryRestored) -> None:

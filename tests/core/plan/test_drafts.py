@@ -6,11 +6,12 @@ import pytest
 
 from starloom.core.plan.drafts import DRAFTS_MOST
 from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddDependency, AddTask, EditOperation, Reassign, RemoveTask
-from starloom_protocol.records.entities import ForEach, RuleRecord, Selector
+from starloom_protocol.records.entities import ForEach, Principal, RuleRecord, Selector
 from starloom_protocol.values import canonical
-from starloom_protocol.vocabulary import Attention, Code
+from starloom_protocol.vocabulary import Attention, Code, Role
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -90,6 +91,16 @@ def test_it_is_closed_by_its_person_twice_if_need_be() -> None:
     assert not closed(driver).faults
     assert not edit(driver, MOVE).faults
     assert closed(driver, name="none").faults[0].code is Code.NOT_FOUND
+
+
+def test_it_ends_with_the_right_of_its_person_to_run_work() -> None:
+    driver = drafted("c")
+    for name, role in (("ann", Role.OPERATOR), ("bob", Role.OWNER)):
+        put(driver.shard, driver.shard.access, "principal", name, Principal(created_ms=1, id=name, name=name, role=role))
+    assert edit(driver, AddDependency(dependency=edge("c>b"))).faults[0].code is Code.PERSON_EDITING
+    driver.do(i.RoleGiven(id=driver.ident(), by=BOB, principal="ann", role=Role.VIEWER))
+    assert driver.shard.constellations["c1"].drafts == {}
+    assert not edit(driver, Reassign(id="c", device=Selector(name="one"))).faults
 
 
 def test_a_group_that_is_edited_stands_for_its_children() -> None:

@@ -61,6 +61,15 @@ def close(work: Work, constellation: Constellation, by: str) -> None:
         work.emit(constellation, EventKind.DRAFT_CLOSED, by, [("draft", by, None)])
 
 
+def judge_rights(work: Work) -> None:
+    """Close the drafts of those whose right to run work was taken: nobody else could edit these tasks meanwhile."""
+    shard = work.shard
+    for name in shard.live:
+        constellation = shard.constellations[name]
+        for by in [by for by in constellation.drafts if shard.access.right_was_taken_from(by)]:
+            work.emit(constellation, EventKind.DRAFT_CLOSED, by, [("draft", by, None)], by=ENGINE)
+
+
 def _live(work: Work, name: str) -> Constellation:
     constellation = named_constellation(work, name)
     if name not in work.shard.live:
