@@ -67,6 +67,7 @@ export type {
   Attempt,
   Attention,
   Call,
+  Check,
   Choice,
   Code,
   Dependency,

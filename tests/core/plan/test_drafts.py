@@ -96,7 +96,9 @@ def test_it_is_closed_by_its_person_twice_if_need_be() -> None:
 def test_it_ends_with_the_right_of_its_person_to_run_work() -> None:
     driver = drafted("c")
     for name, role in (("ann", Role.OPERATOR), ("bob", Role.OWNER)):
-        put(driver.shard, driver.shard.access, "principal", name, Principal(created_ms=1, id=name, name=name, role=role))
+        put(
+            driver.shard, driver.shard.access, "principal", name, Principal(created_ms=1, id=name, name=name, role=role)
+        )
     assert edit(driver, AddDependency(dependency=edge("c>b"))).faults[0].code is Code.PERSON_EDITING
     driver.do(i.RoleGiven(id=driver.ident(), by=BOB, principal="ann", role=Role.VIEWER))
     assert driver.shard.constellations["c1"].drafts == {}

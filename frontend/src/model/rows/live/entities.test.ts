@@ -90,6 +90,37 @@ it("writes only what is not the default", () => {
   });
 });
 
+it("writes the other calls of a task, the words of a check, and what an answer compares", () => {
+  const spec: TaskSpec = {
+    changed_in: 1,
+    id: "a",
+    tool: "fs.read",
+    any_of: [
+      { tool: "http.request", args: '{"url":"https://a.example"}', device: { name: "server" } },
+      { tool: "fs.find" },
+    ],
+    checks: [{ op: "not_empty", output: "/text", says: "{name} has no text" }],
+  };
+  expect(taskDoc(spec)).toEqual({
+    id: "a",
+    tool: "fs.read",
+    any_of: [
+      { tool: "http.request", args: { url: "https://a.example" }, device: { name: "server" } },
+      { tool: "fs.find" },
+    ],
+    checks: [{ output: "/text", op: "not_empty", says: "{name} has no text" }],
+  });
+  const head = {
+    id: "c-1",
+    name: "Watch",
+    results: [{ title: "Now", source: "a", compare: ["name"] }],
+    sentences: [{ text: "It is full.", alarm: true }],
+  } as unknown as Head;
+  const plan = planOf({ head, specs: [spec], dependencies: [], rules: [], versions: [] });
+  expect(plan.result).toEqual([{ title: "Now", from: "a", compare: ["name"] }]);
+  expect(plan.sentence).toEqual([{ text: "It is full.", alarm: true }]);
+});
+
 it("writes a device that a result names", () => {
   const spec: TaskSpec = {
     changed_in: 1,

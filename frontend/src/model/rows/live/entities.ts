@@ -3,7 +3,17 @@
  * runs. Children of groups and gates that inputs imply are not written: the plan makes them again.
  */
 import type { StreamModel } from "../../stream/stream.ts";
-import type { Dependency, Head, Judge, RuleRecord, Selector, SentenceSpec, TaskSpec, Version } from "../../types.ts";
+import type {
+  Check,
+  Dependency,
+  Head,
+  Judge,
+  RuleRecord,
+  Selector,
+  SentenceSpec,
+  TaskSpec,
+  Version,
+} from "../../types.ts";
 import { parseKept } from "../../words/exact.ts";
 import { type Fields, isFields, type Json, trimmed } from "../document.ts";
 
@@ -165,6 +175,7 @@ export function taskDoc(spec: TaskSpec): Fields {
     finds: findsDoc(spec),
     stop_when: stopDoc(spec.stop_when),
     optional: spec.optional || undefined,
+    any_of: spec.any_of?.map((call) => callDoc(call, call.device ? { device: selectorDoc(call.device) } : {})),
     undo: spec.undo ? callDoc(spec.undo, { outputs: { ...spec.undo.outputs } }) : undefined,
     verify: spec.verify ? callDoc(spec.verify, { expect: spec.verify.expect.map(checkDoc) }) : undefined,
     judge: judgeDoc(spec.judge),
@@ -181,15 +192,15 @@ function judgeDoc(judge: Judge | null | undefined): Json | undefined {
     : judge.question;
 }
 
-/** A call that belongs to a task: how it is undone, or how it is seen whether it happened. */
+/** A call that belongs to a task: instead of its own, how it is undone, or how it is seen whether it happened. */
 function callDoc(call: { args?: string; tool: string }, more: Fields): Fields {
   const args = parsed(call.args ?? "{}");
   return trimmed({ tool: call.tool, args: isFields(args) ? args : {}, ...more });
 }
 
-function checkDoc(one: Condition): Fields {
+function checkDoc(one: Check): Fields {
   if (one.output === "/exit_code" && one.op === "eq" && one.value != null) return { exit_code: parsed(one.value) };
-  return conditionDoc(one);
+  return { ...conditionDoc(one), ...(one.says ? { says: one.says } : {}) };
 }
 
 function gateDoc(dependency: Dependency): Fields {
@@ -247,7 +258,7 @@ function sentenceDoc(one: SentenceSpec): Fields {
     }),
   ]);
   const when = one.condition ? { from: one.source ?? "", ...conditionDoc(one.condition) } : undefined;
-  return trimmed({ text: one.text, values: Object.fromEntries(values) as Fields, when });
+  return trimmed({ text: one.text, alarm: one.alarm || undefined, values: Object.fromEntries(values) as Fields, when });
 }
 
 interface PlanEntities {
@@ -291,9 +302,11 @@ export function planOf({ head, specs, dependencies, rules, versions }: PlanEntit
       review_at: policy.review_at?.length ? [...policy.review_at] : undefined,
     }),
     judge: judgeDoc(policy.judge),
-    result: (head.results ?? []).map((one) =>
-      trimmed({ title: one.title, from: one.source, output: one.output || undefined, show: one.show ?? undefined }),
-    ),
+    result: (head.results ?? []).map((one) => ({
+      ...trimmed({ title: one.title, from: one.source, output: one.output || undefined, show: one.show ?? undefined }),
+      // An empty list compares the whole value.
+      ...(one.compare ? { compare: [...one.compare] } : {}),
+    })),
     sentence: (head.sentences ?? []).map(sentenceDoc),
   });
 }
