@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
+from starloom.cli.constellations import history
 from starloom.edge.routes.people.activity import _line
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Ownership
@@ -124,6 +127,35 @@ def test_the_newest_work_of_a_person_is_undone(hub: StubHub) -> None:
     assert run(hub, "undo", "c-1", "--of", "lo").exit_code == 2
     hub.answers["POST", "/constellations/c-1/undo"] = (409, nothing)
     assert "nothing that lo asked for last can be undone" in run(hub, "undo", "--of", "lo").output
+
+
+class AtATerminal:
+    """The module `sys` of a command whose input is a terminal."""
+
+    stdin = SimpleNamespace(isatty=lambda: True)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys, name)
+
+
+def test_at_a_terminal_the_newest_work_is_shown_before_it_is_undone(
+    hub: StubHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.answers["GET", "/constellations"] = (200, {"items": [{"id": "c-1", "name": "tidy"}], "next": None})
+    hub.answers["GET", "/constellations/c-1"] = (200, {"id": "c-1", "name": "tidy", "tasks": []})
+    undone = {"version": 3, "undoing": ["b"], "cannot_be_undone": [], "says": ["2 files of b: into the trash of nas"]}
+    hub.answers["POST", "/constellations/c-1/undo"] = (200, undone)
+    monkeypatch.setattr(history, "sys", AtATerminal())
+    questions: list[str] = []
+    monkeypatch.setattr("typer.confirm", lambda question, **_: questions.append(question))
+    shown = run(hub, "undo")
+    assert "2 files of b: into the trash of nas" in shown.stdout
+    assert shown.stdout.endswith("Nothing was undone.\n")
+    assert questions == ["Undo 1 task of tidy?"]
+    assert [body.get("preview") for method, _, body in hub.asked if method == "POST"] == [True]
+    for named in (("undo", "c-1"), ("undo", "--yes")):
+        assert run(hub, *named).stdout.startswith("c-1 undoes, in this order: b")
+    assert len(questions) == 1, "one that was named is not asked about"
 
 
 @pytest.mark.parametrize("same", [True, False])

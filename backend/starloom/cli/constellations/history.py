@@ -155,7 +155,7 @@ def undo(
         str, typer.Option("--of", metavar="NAME", help="The newest work of this person that can be undone.")
     ] = "",
     preview: Annotated[bool, typer.Option("--preview", help="Only say what would be undone.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --of: do not ask first.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Without ID: do not ask first.")] = False,
     reason: ReasonOption = "",
     wait: WaitOption = False,
 ) -> None:
@@ -170,12 +170,14 @@ def undo(
     if not of:
         constellation = run.newest(identity)
         tasks = run.task_ids(constellation, task or [])
-    if of or preview:
+    # What a person did not name is shown before it is undone.
+    asks = not yes and (bool(of) or (identity is version is None and sys.stdin.isatty() and not run.as_json))
+    if of or preview or asks:
         constellation, would = _last_of(run, of) if of else _would_undo(run, constellation, tasks)
         if preview:
             _tell_preview(run, constellation, would)
             return
-        if not yes and not _agreed(run, of, constellation, would):
+        if asks and not _agreed(run, of, constellation, would):
             return
     if version is not None:
         edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
@@ -237,7 +239,8 @@ def _agreed(run: Invocation, name: str, constellation: str, would: Undone) -> bo
         hint = f"Without the question: starloom undo --of {quote(name)} --yes"
         raise usage(f"this undoes {count} of {constellation}, which {name} asked for", hint)
     _tell_preview(run, constellation, would)
-    if typer.confirm(f"Undo {count} of {name}?", default=False):
+    title = "" if name else run.client.get(get_constellation(constellation))["name"]
+    if typer.confirm(f"Undo {count} of {name or title or constellation}?", default=False):
         return True
     print("Nothing was undone.")
     return False
