@@ -171,7 +171,7 @@ def undo(
         constellation = run.newest(identity)
         tasks = run.task_ids(constellation, task or [])
     # What a person did not name is shown before it is undone.
-    asks = not yes and (bool(of) or (identity is version is None and sys.stdin.isatty() and not run.as_json))
+    asks = not yes and (bool(of) or (identity is None and version is None and sys.stdin.isatty() and not run.as_json))
     if of or preview or asks:
         constellation, would = _last_of(run, of) if of else _would_undo(run, constellation, tasks)
         if preview:
