@@ -154,7 +154,6 @@ class Chained(Protocol):
 
 
 def digest_of(commit: Chained) -> bytes:
-    """Return the digest of one commit."""
     return digest_with(commit, [sha256(raw).digest() for raw in commit.inputs])
 
 

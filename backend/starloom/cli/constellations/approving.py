@@ -79,7 +79,6 @@ IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help=_LISTS_A
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "approvals")(approvals)
     hub_command(app, "approve")(approve)
     hub_command(app, "deny")(deny)

@@ -86,7 +86,6 @@ _TAPS_MOST = 5
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "submit")(submit)
     hub_command(app, "what-if")(what_if)
     hub_command(app, "ls")(list_constellations)

@@ -19,7 +19,6 @@ from starloom.client.terminal.typed import say
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     hub_command(app, "brief")(brief)
 
 

@@ -77,7 +77,6 @@ operations: []
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     for name, command in (
         ("pause", pause),
         ("resume", resume),

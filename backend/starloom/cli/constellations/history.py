@@ -54,7 +54,6 @@ MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this t
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     for name, command in (("again", again), ("fork", fork), ("undo", undo), ("replay", replay), ("blame", blame)):
         hub_command(app, name)(command)
     audit = typer.Typer(help="The record of who did what: check it, copy it.", no_args_is_help=True)

@@ -72,7 +72,6 @@ def no_task(constellation: str, task: str) -> Problem:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "logs")(logs)
     hub_command(app, "events")(events)
     hub_command(app, "why")(why)

@@ -38,7 +38,6 @@ GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CON
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     hub_command(app, "stop-all")(stop_all)
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "enroll")(enroll)
     tunnel = typer.Typer(help="Tunnels to servers that were added by ssh.", no_args_is_help=True)
     hub_command(tunnel, "ls")(tunnel_list)

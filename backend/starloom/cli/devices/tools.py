@@ -31,7 +31,6 @@ class _Version(TypedDict):
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     tools = typer.Typer(help="Look at what devices can do.", no_args_is_help=True)
     hub_command(tools, "ls")(list_tools)
     hub_command(tools, "show")(show_tool)

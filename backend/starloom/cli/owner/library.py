@@ -56,7 +56,6 @@ NameArgument = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "recipes")(recipes)
     recipe = typer.Typer(help="Look at one recipe, carry it out, or keep your own.", no_args_is_help=True)
     hub_command(recipe, "ls")(recipes)

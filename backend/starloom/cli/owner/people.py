@@ -23,7 +23,6 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's 
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     person = typer.Typer(help="The people who share this hub, and their rights.", no_args_is_help=True)
     hub_command(person, "ls")(person_list)
     hub_command(person, "invite")(person_invite)

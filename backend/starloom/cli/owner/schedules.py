@@ -77,7 +77,6 @@ ApproveOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     schedule = typer.Typer(help="Schedule work.", no_args_is_help=True)
     hub_command(schedule, "add")(add)
     hub_command(schedule, "edit")(edit)

@@ -24,7 +24,6 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     secret = typer.Typer(help="Passwords and keys that plans name; they are never shown again.", no_args_is_help=True)
     hub_command(secret, "set")(set_secret)
     hub_command(secret, "ls")(list_secrets)

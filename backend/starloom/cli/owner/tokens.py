@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     token = typer.Typer(help="Bearer tokens for programs.", no_args_is_help=True)
     hub_command(token, "create")(token_create)
     hub_command(token, "ls")(token_list)

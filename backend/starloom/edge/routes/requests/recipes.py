@@ -70,8 +70,6 @@ class Saved(Checked):
 
 
 class Recipes:
-    """Routes of recipes."""
-
     def __init__(self, hub: Hub, repeats: Repeats) -> None:
         self._hub = hub
         self._repeats = repeats
@@ -248,8 +246,6 @@ _P = V1 + "/recipe-proposals"
 
 
 class Proposals:
-    """Routes of proposals."""
-
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
 
