@@ -341,8 +341,7 @@ def what_if(
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
     forecast = run.client.post(post_what_if(), what_runs(run, words, subject, recipe, param) | change)
-    if run.as_json:
-        run.emit(forecast)
+    if run.emits(forecast):
         return
     from starloom.cli.text.forecast_text import what_if_lines
 
@@ -359,8 +358,7 @@ def _what_if_of_run(run: Invocation, constellation: str, change: dict[str, Any],
         forecast = run.client.post(post_constellation_what_if(constellation), change)
     else:
         forecast = run.client.get(get_constellation_what_if(constellation))
-    if run.as_json:
-        run.emit(forecast)
+    if run.emits(forecast):
         return
     from starloom.cli.text.forecast_text import run_lines
 

@@ -54,8 +54,7 @@ def brief(
 
 def _write_brief(run: Invocation, request: str) -> None:
     brief = run.client.get(get_brief(request=request))
-    if run.as_json:
-        run.emit(brief)
+    if run.emits(brief):
         return
     write_out(brief["text"] + "\n")
     # Beside the text, so that it can be piped to a clipboard.

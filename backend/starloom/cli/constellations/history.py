@@ -284,8 +284,7 @@ def blame(
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     constellation = run.newest(identity)
     page = run.client.get(get_constellation_blame(constellation, task=run.task_ids(constellation, [task])[0]))
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     if not page["items"]:
         raise no_task(constellation, task)

@@ -132,8 +132,7 @@ def stop_selection(run: Invocation, selection: Selection, *, asks: bool, reason:
     cancelled = [
         run.client.post(post_constellation_cancel(row["id"]), {"reason": reason} if reason else {}) for row in rows
     ]
-    if run.as_json:
-        run.emit(cancelled)
+    if run.emits(cancelled):
         return
     for row, answer in zip(rows, cancelled, strict=True):
         print(f"{row['id']} is {answer['state'] or 'cancelling'}")

@@ -160,8 +160,7 @@ class _JoinLine:
 def _enroll_by_line(run: Invocation, join_line: _JoinLine) -> None:
     """Make a join code, print the line that uses it, and wait for the device where a person is there to approve it."""
     enrollment = _make_code(run, join_line)
-    if run.as_json:
-        run.emit(enrollment)
+    if run.emits(enrollment):
         return
     _print_lines(enrollment)
     if join_line.qr:

@@ -52,8 +52,7 @@ def set_secret(
         if names or for_any:
             body[field] = list(names or [])
     secret = run.client.put(put_secret(name), body)
-    if run.as_json:
-        run.emit(secret)
+    if run.emits(secret):
         return
     print(f"{name} is set, version {secret['version']}; {_limits(secret)}. Plans name it {{secret: {name}}}.")
 
@@ -61,8 +60,7 @@ def set_secret(
 def list_secrets(run: Invocation) -> None:
     """List the secrets: version, last use, who may receive them. No value is ever shown."""
     page = run.client.get(get_secrets())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     for item in page["items"]:
         use = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
