@@ -267,9 +267,7 @@ class Proposals:
         planner = self._hub.planner.still()
         # Each one is lowered and matched, which takes some milliseconds.
         rows = await self._hub.computing.run(
-            request,
-            bool(offers),
-            lambda: [row for mark in offers if (row := planner.proposal(mark)) is not None],
+            request, bool(offers), lambda: [row for mark in offers if (row := planner.proposal(mark)) is not None]
         )
         return json_reply({"items": rows, "next": None, "left_out": left_out})
 
