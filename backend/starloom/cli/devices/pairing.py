@@ -196,8 +196,7 @@ def _make_code(run: Invocation, join_line: _JoinLine) -> NewEnrollment:
         body["ends_in_s"] = duration_s(join_line.ends_in)
     if join_line.preapproved:
         body |= {"preapproved": True, "installs": True}
-    enrollment: NewEnrollment = run.client.create(post_enrollments(), body)
-    return enrollment
+    return run.client.create(post_enrollments(), body)
 
 
 def _tell_taken_name(run: Invocation, name: str) -> None:
