@@ -220,10 +220,10 @@ def edit(
         )
     work = {"-f": file, "-r": recipe, "--cron": cron or None, "--zone": zone or None, "--name": name or None}
     work["--except"] = body.get("except_days")
-    changed = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
+    options = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     pausing = {None: "", True: "--pause", False: "--resume"}[paused]
     line = _line(
-        ["edit", schedule, request, _LISTS[lists], pausing], param, work | changed | {"--notify-on": notify_on}
+        ["edit", schedule, request, _LISTS[lists], pausing], param, work | options | {"--notify-on": notify_on}
     )
     _change(run, schedule, body, line, paused=paused)
 
