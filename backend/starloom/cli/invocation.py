@@ -153,11 +153,15 @@ class Invocation:
         _write(document, sys.stdout)
         sys.stdout.flush()
 
-    def answer(self, document: Any, words: str) -> None:
-        """Print what came of a command: the document with --json, else the words."""
+    def emits(self, document: Any) -> bool:
+        """Print a document where the command has --json, and tell whether it has."""
         if self.as_json:
             self.emit(document)
-        else:
+        return self.as_json
+
+    def answer(self, document: Any, words: str) -> None:
+        """Print what came of a command: the document with --json, else the words."""
+        if not self.emits(document):
             print(words)
 
 

@@ -203,7 +203,6 @@ class Client:
     def put(self, call: str, body: Any) -> Any: ...
 
     def put(self, call: Put[Any] | str, body: Any) -> Any:
-        """Replace it."""
         return self._once("PUT", call, body)
 
     @overload
@@ -213,7 +212,6 @@ class Client:
     def delete(self, call: str) -> Any: ...
 
     def delete(self, call: Delete[Any] | str) -> Any:
-        """Remove it."""
         return self._once("DELETE", call, None)
 
     def _once(self, method: str, call: Call[Any] | str, body: Any, *, wait_s: float = 0, key: str | None = None) -> Any:

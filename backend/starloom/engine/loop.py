@@ -194,11 +194,7 @@ class Engine:
         await self._load(owned)
         if loaded is not None:
             await loaded(self._pos)
-        for item in (
-            *self._went_back(owned),
-            *self._first_inputs(),
-            *gone_with_their_hub(self._shard, owned.term),
-        ):
+        for item in (*self._went_back(owned), *self._first_inputs(), *gone_with_their_hub(self._shard, owned.term)):
             self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")

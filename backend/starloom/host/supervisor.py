@@ -73,8 +73,6 @@ OPENING_WORDS: Final = "  the history is brought up to date; after an update tha
 
 @dataclass(frozen=True)
 class UpOptions:
-    """The options of `starloom up`."""
-
     agent: bool = True
     demo: bool = False
     lab: bool = False

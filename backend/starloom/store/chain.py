@@ -154,7 +154,6 @@ class Chained(Protocol):
 
 
 def digest_of(commit: Chained) -> bytes:
-    """Return the digest of one commit."""
     return digest_with(commit, [sha256(raw).digest() for raw in commit.inputs])
 
 
@@ -205,7 +204,7 @@ class _Named(msgspec.Struct):
     stream: str
 
 
-_named = msgspec.json.Decoder(_Named)
+_named_decoder = msgspec.json.Decoder(_Named)
 BREAKS_MOST: Final = 20
 
 
@@ -376,7 +375,7 @@ class Walk:
         events: list[_Named] = []
         for place, body in enumerate(commit.events):
             try:
-                event = _named.decode(body)
+                event = _named_decoder.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 yield f"its event at place {place} cannot be read"
                 continue

@@ -79,7 +79,6 @@ IdsArgument = Annotated[list[str], typer.Argument(metavar="ID...", help=_LISTS_A
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "approvals")(approvals)
     hub_command(app, "approve")(approve)
     hub_command(app, "deny")(deny)
@@ -188,8 +187,7 @@ def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str,
 def _list_calls(run: Invocation, approval: str) -> None:
     """Print every call that an approval is about, with whole arguments."""
     calls = run.client.get(get_approval_calls(approval))
-    if run.as_json:
-        run.emit(calls)
+    if run.emits(calls):
         return
     if not calls["items"]:
         print("Its plan makes no call that does more than read.")
@@ -257,8 +255,7 @@ def _is_tab(device: DeviceRow) -> bool:
 
 def _list_answered(run: Invocation) -> None:
     answered = run.client.get(get_approvals(state="answered"))
-    if run.as_json:
-        run.emit(answered)
+    if run.emits(answered):
         return
     if not answered["items"]:
         print("Nothing was answered lately.")
@@ -280,8 +277,7 @@ def _answer_words(item: NamedQuestionRowJson) -> str:
 
 def _list_standing(run: Invocation) -> None:
     standing = run.client.get(get_standing_approvals())
-    if run.as_json:
-        run.emit(standing)
+    if run.emits(standing):
         return
     if not standing["items"]:
         print("Nothing is allowed from now on; every risky plan asks.")

@@ -86,7 +86,6 @@ _TAPS_MOST = 5
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "submit")(submit)
     hub_command(app, "what-if")(what_if)
     hub_command(app, "ls")(list_constellations)
@@ -342,8 +341,7 @@ def what_if(
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
     forecast = run.client.post(post_what_if(), what_runs(run, words, subject, recipe, param) | change)
-    if run.as_json:
-        run.emit(forecast)
+    if run.emits(forecast):
         return
     from starloom.cli.text.forecast_text import what_if_lines
 
@@ -360,8 +358,7 @@ def _what_if_of_run(run: Invocation, constellation: str, change: dict[str, Any],
         forecast = run.client.post(post_constellation_what_if(constellation), change)
     else:
         forecast = run.client.get(get_constellation_what_if(constellation))
-    if run.as_json:
-        run.emit(forecast)
+    if run.emits(forecast):
         return
     from starloom.cli.text.forecast_text import run_lines
 

@@ -19,7 +19,6 @@ from starloom.client.terminal.typed import say
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     hub_command(app, "brief")(brief)
 
 
@@ -55,8 +54,7 @@ def brief(
 
 def _write_brief(run: Invocation, request: str) -> None:
     brief = run.client.get(get_brief(request=request))
-    if run.as_json:
-        run.emit(brief)
+    if run.emits(brief):
         return
     write_out(brief["text"] + "\n")
     # Beside the text, so that it can be piped to a clipboard.

@@ -77,7 +77,6 @@ operations: []
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     for name, command in (
         ("pause", pause),
         ("resume", resume),
@@ -218,8 +217,7 @@ def _retry_changed(
     )
     if edited is None:
         return
-    if run.as_json:
-        run.emit(edited)
+    if run.emits(edited):
         return
     subject = f"{rows[0]['id']} is" if len(rows) == 1 else f"{counted(len(rows), 'task')} are"
     with_time = f" with {seconds} s for each attempt" if seconds else ""

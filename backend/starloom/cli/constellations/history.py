@@ -54,7 +54,6 @@ MaybeTask = Annotated[str | None, typer.Option("--task", "-t", help="From this t
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     for name, command in (("again", again), ("fork", fork), ("undo", undo), ("replay", replay), ("blame", blame)):
         hub_command(app, name)(command)
     audit = typer.Typer(help="The record of who did what: check it, copy it.", no_args_is_help=True)
@@ -291,8 +290,7 @@ def blame(
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
     constellation = run.newest(identity)
     page = run.client.get(get_constellation_blame(constellation, task=run.task_ids(constellation, [task])[0]))
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     if not page["items"]:
         raise no_task(constellation, task)

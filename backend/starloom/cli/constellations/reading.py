@@ -72,7 +72,6 @@ def no_task(constellation: str, task: str) -> Problem:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "logs")(logs)
     hub_command(app, "events")(events)
     hub_command(app, "why")(why)
@@ -241,8 +240,7 @@ def why(
     names = run.client.names() if not run.as_json else {}
     task_id = run.task_ids(constellation, [task])[0] if task else None
     explanation = run.client.get(get_constellation_why(constellation, task_id=task_id))
-    if run.as_json:
-        run.emit(explanation)
+    if run.emits(explanation):
         return
     waiting = [] if identity or task else _others_waiting(run, constellation)
     behind = _behind_tunnels(run)
@@ -346,8 +344,7 @@ def transcript(
         say(f"wrote {counted(len(transcript['calls']), 'call')} to {save}")
         say(f"A hub repeats them with: STARLOOM_LLM_URL=recorded:{save.absolute()} starloom up")
         return
-    if run.as_json:
-        run.emit(transcript)
+    if run.emits(transcript):
         return
     # Not by `say`: these are texts of others, and commands in them stay as they were sent.
     for line in lines(constellation, transcript):
@@ -383,16 +380,14 @@ def report(
         raise usage("a report is about one run, a recipe or a schedule", "Name one of ID, --recipe and --schedule.")
     if recipe is not None or schedule is not None:
         trend = run.client.get(get_recipe_runs(recipe) if recipe is not None else get_schedule_run(schedule or ""))
-        if run.as_json:
-            run.emit(trend)
+        if run.emits(trend):
             return
         shape: type[RecipeTrend | ScheduleTrend] = RecipeTrend if recipe is not None else ScheduleTrend
         for line in trend_lines(msgspec.convert(trend, shape)):
             say(line)
         return
     figures = run.client.get(get_constellation_report(run.newest(identity)))
-    if run.as_json:
-        run.emit(figures)
+    if run.emits(figures):
         return
     for line in lines(msgspec.convert(figures, RunReport)):
         say(line)
@@ -407,8 +402,7 @@ def diff(
     """Show the changes between two versions of a plan, their authors and reasons."""
     constellation = run.newest(identity)
     changes = run.client.get(get_constellation_diff(constellation, from_=first, to=second))
-    if run.as_json:
-        run.emit(changes)
+    if run.emits(changes):
         return
     for version in changes["versions"]:
         why_made = escaped(version["reason"] or version["trigger"])

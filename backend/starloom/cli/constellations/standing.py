@@ -65,8 +65,7 @@ def tell_accepted(run: Invocation, created: Created) -> None:
     """Print a new constellation: its address, and for what it waits already."""
     run.constellation = created["id"]
     standing, may_read = _state_now(run.client, created)
-    if run.as_json:
-        run.emit(standing)
+    if run.emits(standing):
         return
     print(f"{created['id']} accepted: {run.client.address.url}/constellations/{created['id']}")
     _tell_standing(standing)

@@ -38,7 +38,6 @@ GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CON
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     hub_command(app, "stop-all")(stop_all)
 
 
@@ -133,8 +132,7 @@ def stop_selection(run: Invocation, selection: Selection, *, asks: bool, reason:
     cancelled = [
         run.client.post(post_constellation_cancel(row["id"]), {"reason": reason} if reason else {}) for row in rows
     ]
-    if run.as_json:
-        run.emit(cancelled)
+    if run.emits(cancelled):
         return
     for row, answer in zip(rows, cancelled, strict=True):
         print(f"{row['id']} is {answer['state'] or 'cancelling'}")

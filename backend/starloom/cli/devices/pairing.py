@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "enroll")(enroll)
     tunnel = typer.Typer(help="Tunnels to servers that were added by ssh.", no_args_is_help=True)
     hub_command(tunnel, "ls")(tunnel_list)
@@ -161,8 +160,7 @@ class _JoinLine:
 def _enroll_by_line(run: Invocation, join_line: _JoinLine) -> None:
     """Make a join code, print the line that uses it, and wait for the device where a person is there to approve it."""
     enrollment = _make_code(run, join_line)
-    if run.as_json:
-        run.emit(enrollment)
+    if run.emits(enrollment):
         return
     _print_lines(enrollment)
     if join_line.qr:
@@ -198,8 +196,7 @@ def _make_code(run: Invocation, join_line: _JoinLine) -> NewEnrollment:
         body["ends_in_s"] = duration_s(join_line.ends_in)
     if join_line.preapproved:
         body |= {"preapproved": True, "installs": True}
-    enrollment: NewEnrollment = run.client.create(post_enrollments(), body)
-    return enrollment
+    return run.client.create(post_enrollments(), body)
 
 
 def _tell_taken_name(run: Invocation, name: str) -> None:

@@ -31,7 +31,6 @@ class _Version(TypedDict):
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     tools = typer.Typer(help="Look at what devices can do.", no_args_is_help=True)
     hub_command(tools, "ls")(list_tools)
     hub_command(tools, "show")(show_tool)
@@ -41,8 +40,7 @@ def register(app: typer.Typer) -> None:
 def list_tools(run: Invocation) -> None:
     """List the tools that devices offer: effects, the grant that each needs, the devices."""
     page = run.client.get(get_capabilities())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     if not page["items"]:
         say("No device offers a tool yet. Add one: starloom enroll")

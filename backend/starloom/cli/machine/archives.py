@@ -27,7 +27,6 @@ FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The archive.
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "backup")(backup)
     hub_command(app, "restore")(restore)
 

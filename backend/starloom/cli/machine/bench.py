@@ -29,7 +29,6 @@ LOOK_S = 0.5
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     bench = typer.Typer(help="Examine this installation, or a model, with tasks.", no_args_is_help=True)
     bench.callback()(_about)
     nebula = typer.Typer(help="Tasks over five sandboxed devices of this machine.", no_args_is_help=True)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     chaos = typer.Typer(help="Break things on purpose and see what becomes of the work.", no_args_is_help=True)
     chaos.callback()(_about)
     hub_command(chaos, "run")(chaos_run)

@@ -25,7 +25,6 @@ HomeOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "up")(up)
     hub_command(app, "doctor")(doctor)
     config = typer.Typer(help="The hub's settings.", no_args_is_help=True)

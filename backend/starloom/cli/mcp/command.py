@@ -23,7 +23,6 @@ _INSTALL: Final = f"Install it: {sys.executable} -m pip install 'starloom[mcp]' 
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     hub_command(app, "mcp")(mcp)
 
 

@@ -43,7 +43,6 @@ LAST_MOST = 2000
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     hub_command(app, "activity")(activity)
 
 

@@ -24,7 +24,6 @@ _HASH: Final = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's command."""
     artifacts = typer.Typer(help="Files kept by the hub, by their SHA-256.", no_args_is_help=True)
     hub_command(artifacts, "get")(get_artifact)
     app.add_typer(artifacts, name="artifacts")

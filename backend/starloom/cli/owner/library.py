@@ -56,7 +56,6 @@ NameArgument = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     hub_command(app, "recipes")(recipes)
     recipe = typer.Typer(help="Look at one recipe, carry it out, or keep your own.", no_args_is_help=True)
     hub_command(recipe, "ls")(recipes)
@@ -73,8 +72,7 @@ def register(app: typer.Typer) -> None:
 def recipes(run: Invocation) -> None:
     """List the recipes, which need no model."""
     page = run.client.get(get_recipes())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     for item in page["items"]:
         # A hub of an earlier release does not tell who saved it.
@@ -94,8 +92,7 @@ def show_recipe(
 ) -> None:
     """Show a recipe: phrases, parameters, effects, versions."""
     recipe = run.client.get(get_recipe(name, version=version))
-    if run.as_json:
-        run.emit(recipe)
+    if run.emits(recipe):
         return
     tell(f"{recipe['name']}: {recipe['title']}")
     for phrase in recipe.get("phrases") or []:
@@ -240,8 +237,7 @@ def import_recipe(
             problem.places = []
             problem.hint = f"Add --over {current} to make it version {current + 1}, or give it another name."
         raise
-    if run.as_json:
-        run.emit(recipe)
+    if run.emits(recipe):
         return
     print(f"{recipe['name']} is kept as version {recipe['version']}. Nothing has run.")
     for sentence in recipe.get("lacking", []):

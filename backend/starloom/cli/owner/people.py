@@ -23,7 +23,6 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The person's 
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     person = typer.Typer(help="The people who share this hub, and their rights.", no_args_is_help=True)
     hub_command(person, "ls")(person_list)
     hub_command(person, "invite")(person_invite)
@@ -35,8 +34,7 @@ def register(app: typer.Typer) -> None:
 def person_list(run: Invocation) -> None:
     """List people, programs and assistants: role, sessions on the page, tokens, last use."""
     page = run.client.get(get_people())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     for item in page["items"]:
         use = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
@@ -65,8 +63,7 @@ def person_invite(
     if scope:
         body["scopes"] = scope
     link = run.client.create(post_sign_in_links(), body)
-    if run.as_json:
-        run.emit(link)
+    if run.emits(link):
         return
     url = link["lan_url"] or link["url"]
     if qr:
@@ -90,8 +87,7 @@ def person_role(
 ) -> None:
     """Give somebody another role; their tokens and sessions with more rights end at once."""
     person = run.client.patch(patch_person(name), {"role": role.value})
-    if run.as_json:
-        run.emit(person)
+    if run.emits(person):
         return
     kept_words = f"{counted(person['sessions'], 'session')} and {counted(person['tokens'], 'token')}"
     print(f"{name} is {person['role']} now and keeps {kept_words}")

@@ -70,8 +70,7 @@ def register(recipe: typer.Typer) -> None:
 def list_proposals(run: Invocation) -> None:
     """List your plans that ended clean and may be kept as recipes."""
     page = run.client.get(get_recipe_proposals())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     for item in page["items"]:
         _print(item)
@@ -181,8 +180,7 @@ def keep_proposal(
     if phrase is not None:
         document["phrases"] = [phrase]
     recipe = run.client.create(post_recipes(), {"recipe": document, "proposal": item["id"]})
-    if run.as_json:
-        run.emit(recipe)
+    if run.emits(recipe):
         return
     print(f"{recipe['name']} is kept as version {recipe['version']}, on trial. Nothing has run.")
     for line in _lines(item, document):

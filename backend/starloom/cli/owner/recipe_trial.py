@@ -75,25 +75,25 @@ def example_values(recipe: Recipe, devices: Callable[[], Iterable[DeviceRow]]) -
     return examples
 
 
-def names_devices(recipe: Recipe, given: Mapping[str, Any]) -> bool:
+def names_devices(recipe: Recipe, values_given: Mapping[str, Any]) -> bool:
     """Tell whether the test of a recipe names devices for parameters that nobody gave a value."""
-    return any(_is_open(name, param, recipe, given) for name, param in recipe.params.items())
+    return any(_is_open(name, param, recipe, values_given) for name, param in recipe.params.items())
 
 
-def stand_ins(recipe: Recipe, given: Mapping[str, Any], devices: Iterable[DeviceRow]) -> dict[str, Any]:
+def stand_ins(recipe: Recipe, values_given: Mapping[str, Any], devices: Iterable[DeviceRow]) -> dict[str, Any]:
     """Return the devices of this fleet that stand in for those of a recipe's test which are not in it, by parameter.
 
     Raises:
         Problem: no device has the tools that a parameter asks for.
     """
     devices_by_name = {device["name"]: device for device in devices if not device["revoked"]}
-    used = {name: value for name, value in given.items() if isinstance(value, str)}
+    used = {name: value for name, value in values_given.items() if isinstance(value, str)}
     substitutes: dict[str, Any] = {}
     for name, param in recipe.params.items():
-        if not _is_open(name, param, recipe, given):
+        if not _is_open(name, param, recipe, values_given):
             continue
         names = list(_names_in(_tested(recipe)[name]))
-        if names and all(name_tested in devices_by_name for name_tested in names):
+        if names and all(each in devices_by_name for each in names):
             used[name] = names[0]
             continue
         free = _free(name, recipe, devices_by_name.values(), used)
@@ -112,8 +112,8 @@ def _tested(recipe: Recipe) -> Mapping[str, Any]:
     return recipe.test.params if recipe.test is not None else {}
 
 
-def _is_open(name: str, param: ParamDoc, recipe: Recipe, given: Mapping[str, Any]) -> bool:
-    return param.type == "device" and name in _tested(recipe) and name not in given
+def _is_open(name: str, param: ParamDoc, recipe: Recipe, values_given: Mapping[str, Any]) -> bool:
+    return param.type == "device" and name in _tested(recipe) and name not in values_given
 
 
 def _free(name: str, recipe: Recipe, devices: Iterable[DeviceRow], used: Mapping[str, str]) -> list[str]:

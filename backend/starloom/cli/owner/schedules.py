@@ -77,7 +77,6 @@ ApproveOption = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     schedule = typer.Typer(help="Schedule work.", no_args_is_help=True)
     hub_command(schedule, "add")(add)
     hub_command(schedule, "edit")(edit)
@@ -144,8 +143,7 @@ def add(
     terms = {option: value for option, value in terms.items() if value != _USUAL.get(option)}
     line = _line(["add", request, _LISTS[lists]], param, given | clock | terms)
     saved = _save_or_show(run, line, lambda: run.client.create(post_schedules(), body))
-    if run.as_json:
-        run.emit(saved)
+    if run.emits(saved):
         return
     print(f"{saved['name']} ({saved['id']}): {saved['in_words'].lower()}, {saved['zone']}. The next firings:")
     _print_times(saved)
@@ -222,10 +220,10 @@ def edit(
         )
     work = {"-f": file, "-r": recipe, "--cron": cron or None, "--zone": zone or None, "--name": name or None}
     work["--except"] = body.get("except_days")
-    changed = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
+    options = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     pausing = {None: "", True: "--pause", False: "--resume"}[paused]
     line = _line(
-        ["edit", schedule, request, _LISTS[lists], pausing], param, work | changed | {"--notify-on": notify_on}
+        ["edit", schedule, request, _LISTS[lists], pausing], param, work | options | {"--notify-on": notify_on}
     )
     _change(run, schedule, body, line, paused=paused)
 
@@ -240,8 +238,7 @@ def _change(run: Invocation, schedule: str, body: Mapping[str, Any], line: str, 
     if paused is False and state != ScheduleState.ACTIVE:
         saved = run.client.post(post_schedule_action(identity, "resume"), {})
     saved = saved or run.client.get(get_schedule(identity))
-    if run.as_json:
-        run.emit(saved)
+    if run.emits(saved):
         return
     tell(f"{saved['name']} ({saved['id']}): {saved['in_words'].lower()}, {saved['zone']}: {_subject(saved)}")
     if saved["next"]:
@@ -327,8 +324,7 @@ def _local_time(text: str) -> str:
 def list_schedules(run: Invocation) -> None:
     """List the schedules: the next firing and the notice of each."""
     page = run.client.get(get_schedules())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     if not page["items"]:
         say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "every day at 8"')
@@ -394,8 +390,7 @@ def _tells(item: ScheduleRowJson) -> Iterable[str]:
 def show(run: Invocation, schedule: ScheduleArgument) -> None:
     """Show a schedule: its clock, the next five firings, its consent, its last firing."""
     item = run.client.get(get_schedule(schedule))
-    if run.as_json:
-        run.emit(item)
+    if run.emits(item):
         return
     tell(f"{item['name']} ({item['id']}), {item['state']}: {_subject(item)}")
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")

@@ -24,7 +24,6 @@ NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="As plans name
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     secret = typer.Typer(help="Passwords and keys that plans name; they are never shown again.", no_args_is_help=True)
     hub_command(secret, "set")(set_secret)
     hub_command(secret, "ls")(list_secrets)
@@ -53,8 +52,7 @@ def set_secret(
         if names or for_any:
             body[field] = list(names or [])
     secret = run.client.put(put_secret(name), body)
-    if run.as_json:
-        run.emit(secret)
+    if run.emits(secret):
         return
     print(f"{name} is set, version {secret['version']}; {_limits(secret)}. Plans name it {{secret: {name}}}.")
 
@@ -62,8 +60,7 @@ def set_secret(
 def list_secrets(run: Invocation) -> None:
     """List the secrets: version, last use, who may receive them. No value is ever shown."""
     page = run.client.get(get_secrets())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     for item in page["items"]:
         use = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands."""
     token = typer.Typer(help="Bearer tokens for programs.", no_args_is_help=True)
     hub_command(token, "create")(token_create)
     hub_command(token, "ls")(token_list)
@@ -66,8 +65,7 @@ def token_create(
     if scope:
         body["scopes"] = scope
     issued = run.client.create(post_tokens(), body)
-    if run.as_json:
-        run.emit(issued)
+    if run.emits(issued):
         return
     print(issued["token"])
 
@@ -75,8 +73,7 @@ def token_create(
 def token_list(run: Invocation) -> None:
     """List the tokens: role, begin, last use, expiry. Their secrets are not kept."""
     page = run.client.get(get_tokens())
-    if run.as_json:
-        run.emit(page)
+    if run.emits(page):
         return
     from starloom_protocol.text.browsers import browser_name
 
@@ -125,8 +122,7 @@ def open_page(
 ) -> None:
     """Make a fresh sign-in link for the page; it is good once, for a short time."""
     link = run.client.create(post_sign_in_links(), {})
-    if run.as_json:
-        run.emit(link)
+    if run.emits(link):
         return
     url = link["url"]
     if qr:

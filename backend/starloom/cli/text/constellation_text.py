@@ -324,7 +324,6 @@ class Changes:
         """By task, who marked it by hand: a record has no author."""
 
     def lines(self, event: Event) -> list[str]:
-        """Return the lines for an event."""
         at = clock(event.at_ms)
         lines_of_event = []
         for key, raw in event.puts.items():

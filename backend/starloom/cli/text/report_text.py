@@ -41,7 +41,6 @@ _RUNGS = {
 
 
 def lines(report: RunReport) -> Iterator[str]:
-    """Yield the lines of a report."""
     yield from _sentences(report)
     if report.path:
         yield ""

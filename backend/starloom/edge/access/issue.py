@@ -31,7 +31,6 @@ class IssuedLink:
 
 
 def owner(name: str, now_ms: int) -> Principal:
-    """Return the first owner."""
     return principal(name, PrincipalKind.PERSON, Role.OWNER, now_ms)
 
 

@@ -58,30 +58,30 @@ class StrictRequest(Request):
         if not hasattr(self, "_strict_body"):
             try:
                 raw = await self.body()
-                found = json.loads(raw, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite)
+                parsed = json.loads(raw, object_pairs_hook=_pairs, parse_constant=_constant, parse_float=_finite)
                 if _SURROGATE.search(raw) is not None:
-                    json.dumps(found, ensure_ascii=False).encode()
+                    json.dumps(parsed, ensure_ascii=False).encode()
             except json.JSONDecodeError:
                 raise
             except UnicodeEncodeError as error:
-                raise _refused("a text has half of a character (a surrogate)") from error
+                raise _refusal("a text has half of a character (a surrogate)") from error
             except (RecursionError, ValueError) as error:
-                raise _refused(str(error) if isinstance(error, ValueError) else _TOO_DEEP) from error
-            if depth_of(found, _DEPTH_MAX) > _DEPTH_MAX:
-                raise _refused(_TOO_DEEP)
-            self._strict_body = found
+                raise _refusal(str(error) if isinstance(error, ValueError) else _TOO_DEEP) from error
+            if depth_of(parsed, _DEPTH_MAX) > _DEPTH_MAX:
+                raise _refusal(_TOO_DEEP)
+            self._strict_body = parsed
         return self._strict_body
 
 
-def _refused(why: str) -> Problem:
+def _refusal(why: str) -> Problem:
     return Problem(Code.BAD_REQUEST, f"the body is not JSON that can be taken: {why}", status=422)
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise _refused(f"the key `{name_twice(pairs)[:100]}` stands twice in one map")
-    return found
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise _refusal(f"the key `{name_twice(pairs)[:100]}` stands twice in one map")
+    return fields
 
 
 def _finite(text: str) -> float:
@@ -141,10 +141,10 @@ class Admission:
         Raises:
             Problem: `forbidden`, if there is none.
         """
-        found = self._rows.get((method, path))
-        if found is None:
+        row = self._rows.get((method, path))
+        if row is None:
             raise Problem(Code.FORBIDDEN, f"{method} {path} has no row in the guard table, so nobody may use it")
-        return found
+        return row
 
     def admit(self, request: Request, path: str) -> Row:
         """Let a request in and note its caller in its state.
@@ -180,8 +180,8 @@ class Admission:
             return response  # by such a request a caller may end its own sign-in, and hears that it did
         if not self._admits(request, row):
             # A client sends again what a 401 kept from being done; this may have been done.
-            done, status = ("", 0) if request.method in _SAFE else ("; what was asked may have been done", 403)
-            raise Problem(Code.BAD_TOKEN, f"the right to this answer ended before it was there{done}", status=status)
+            remark, status = ("", 0) if request.method in _SAFE else ("; what was asked may have been done", 403)
+            raise Problem(Code.BAD_TOKEN, f"the right to this answer ended before it was there{remark}", status=status)
         in_pieces = isinstance(response, StreamingResponse)
         return _Ending(response, lambda: self._admits(request, row)) if in_pieces else response
 
@@ -192,8 +192,8 @@ class Admission:
 
     def _device(self, request: Request) -> str:
         """Return the device whose connection this request belongs to, as its proof shows; note how to answer it."""
-        scheme, _, said = request.headers.get("authorization", "").partition(" ")
-        token, _, proof = said.strip().partition(" ")
+        scheme, _, credentials = request.headers.get("authorization", "").partition(" ")
+        token, _, proof = credentials.strip().partition(" ")
         link = self._link_of(token)
         if link is None:
             reason = "this is for connected agents; the session's token is missing or has ended"
@@ -245,10 +245,10 @@ class Admission:
 
 def _acting(request: Request, caller: Caller) -> Caller:
     """Return the caller as an assistant, where the request says that a model chose its words."""
-    said = request.headers.get(ACTING_HEADER)
-    if said is None:
+    header = request.headers.get(ACTING_HEADER)
+    if header is None:
         return caller
-    if said != PrincipalKind.ASSISTANT:
+    if header != PrincipalKind.ASSISTANT:
         raise Problem(Code.BAD_REQUEST, f"{ACTING_HEADER} is {PrincipalKind.ASSISTANT} or absent")
     return replace(caller, kind=PrincipalKind.ASSISTANT)
 
@@ -258,13 +258,13 @@ def cookie_of(request: Request, name: str) -> str | None:
 
     `request.cookies` takes quotes away by a function of Python 3.11 whose time grows with the square of the length.
     """
-    found: str | None = None
+    cookie: str | None = None
     for header in request.headers.getlist("cookie"):
         for part in header.split(";"):
             key, separator, value = part.partition("=")
             if separator and key.strip() == name:
-                found = value.strip()
-    return found
+                cookie = value.strip()
+    return cookie
 
 
 def _bearer(request: Request) -> str | None:
@@ -289,11 +289,11 @@ def _request_proof(key: bytes, request: Request) -> str:
 
 def _proved(request: Request, response: Response) -> Response:
     """Add the proof by which a device knows the answer as its hub's; others get the answer unchanged."""
-    found = getattr(request.state, "answers_by", None)
-    if found is not None:
-        key, asked = found
+    answers_by = getattr(request.state, "answers_by", None)
+    if answers_by is not None:
+        key, expected = answers_by
         offset = response.headers.get("upload-offset", "")
-        response.headers[ANSWER_PROOF] = answer_proof(key, asked, response.status_code, offset)
+        response.headers[ANSWER_PROOF] = answer_proof(key, expected, response.status_code, offset)
     return response
 
 
@@ -340,14 +340,14 @@ def _bounded(request: Request, body_max: int) -> Request:
     declared = request.headers.get("content-length", "0")
     if not declared.isdecimal() or int(declared) > body_max:
         raise Problem(Code.TOO_LARGE, f"the body has {declared} bytes; {body_max} are allowed here")
-    seen = 0
+    received = 0
 
     async def receive() -> Message:
-        nonlocal seen
-        if seen <= body_max:  # a body that was too long is refused again each time it is read
+        nonlocal received
+        if received <= body_max:  # a body that was too long is refused again each time it is read
             message = await request.receive()
-            seen += len(message.get("body", b""))
-            if seen <= body_max:
+            received += len(message.get("body", b""))
+            if received <= body_max:
                 return message
         raise Problem(Code.TOO_LARGE, f"the body is longer than {body_max} bytes")
 
@@ -364,8 +364,8 @@ def _note_refusal(request: Request, path: str, error: Exception, denied: Callabl
         return
     address = request.client.host if request.client else ""
     reason = error.reason if signing_in else f"{request.method} {path}: {error.reason}"
-    who = str(getattr(request.state, "refused_to", ""))
-    denied(Denied("sign_in" if signing_in else "api", address, str(error.code), reason, who))
+    by = str(getattr(request.state, "refused_to", ""))
+    denied(Denied("sign_in" if signing_in else "api", address, str(error.code), reason, by))
 
 
 PARAMETERS_MOST: Final = 20

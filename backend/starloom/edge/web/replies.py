@@ -133,7 +133,6 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def json_reply(value: Shape, status: int = 200, headers: dict[str, str] | None = None) -> JsonReply[Shape]:
-    """Return a JSON answer."""
     return JsonReply(_encoder.encode(value), status, headers)
 
 

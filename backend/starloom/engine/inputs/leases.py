@@ -1,7 +1,7 @@
 """The expiry of leases: receipt of the last `alive` + ttl + grace, extended by the loop's own lag.
 
-Also finds leases that a talking device does not name (`heartbeat_s`), and other timeouts of an open lease. Renewals are
-not events. Each finding is an input, judged by the core; this module decides nothing about a task.
+Also finds leases that a device leaves out although it keeps sending `alive` (`heartbeat_s`), and other timeouts of an
+open lease. Renewals are not events. Each finding is an input, judged by the core; no task is decided about here.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Leases:
         self._clock = clock
         self._span_ms = ttl_ms + grace_ms
         self._sweep_ms = max(ttl_ms // 15, 20)
-        self._expiry: dict[Key, int] = {}
+        self._expires_ms: dict[Key, int] = {}
         self._reported_expired: dict[Key, None] = {}
         self._heard_ms: dict[str, int] = {}
         self._reported_unnamed: dict[Key, None] = {}
         self._swept_ms = clock.now_ms()
-        self._let_pass = False
+        self._skipped_timeouts = False
         self._ids = 0
         self.shard: Shard | None = None
 
@@ -45,11 +45,11 @@ class Leases:
 
     def begin(self, at: LeaseRef) -> None:
         """Start the lease of a dispatch that was handed to its device's connection."""
-        self._expiry[(at.constellation, at.task, at.attempt)] = self._clock.now_ms() + self._span_ms
+        self._expires_ms[(at.constellation, at.task, at.attempt)] = self._clock.now_ms() + self._span_ms
 
     def grant_all(self) -> None:
         """Give every open lease a full span: this owner has just started and heard no device yet."""
-        self._expiry.clear()
+        self._expires_ms.clear()
         self._reported_expired.clear()
         self._heard_ms.clear()
         self._reported_unnamed.clear()
@@ -57,8 +57,8 @@ class Leases:
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> tuple[Renew, list[TimerFired]]:
         """Renew the leases that this device still has; return the answer, and an input for each that had run out."""
-        self._heard_ms[device] = now = self._clock.now_ms()
-        due = now + self._span_ms
+        self._heard_ms[device] = now_ms = self._clock.now_ms()
+        due_ms = now_ms + self._span_ms
         granted: list[LeaseRef] = []
         gone: list[LeaseRef] = []
         returned: list[TimerFired] = []
@@ -67,7 +67,7 @@ class Leases:
                 gone.append(at)
                 continue
             key = (at.constellation, at.task, at.attempt)
-            self._expiry[key] = due
+            self._expires_ms[key] = due_ms
             granted.append(at)
             if key in self._reported_expired:
                 del self._reported_expired[key]
@@ -106,34 +106,34 @@ class Leases:
 
         Each lease is reported once as run out and once as unnamed, until it is renewed.
         """
-        now = self._clock.now_ms()
-        lag = now - self._swept_ms - self._sweep_ms
-        self._swept_ms = now
-        stood_still = lag > self._sweep_ms
+        now_ms = self._clock.now_ms()
+        lag_ms = now_ms - self._swept_ms - self._sweep_ms
+        self._swept_ms = now_ms
+        stood_still = lag_ms > self._sweep_ms
         if stood_still:
             # The loop stood still, so no `alive` or result could have been heard meanwhile.
-            self._expiry = {key: due + lag for key, due in self._expiry.items()}
-        expiry: dict[Key, int] = {}
+            self._expires_ms = {key: due_ms + lag_ms for key, due_ms in self._expires_ms.items()}
+        expires_ms: dict[Key, int] = {}
         out: list[LeaseExpired | TimerFired] = []
         unnamed: dict[Key, None] = {}
         for key, at, device, heartbeat_ms in self._open():
-            due = expiry[key] = self._expiry.get(key, now + self._span_ms)
-            named_ms = due - self._span_ms
-            if self._heard_ms.get(device, 0) > named_ms and now - named_ms >= heartbeat_ms:
+            due_ms = expires_ms[key] = self._expires_ms.get(key, now_ms + self._span_ms)
+            named_ms = due_ms - self._span_ms
+            if self._heard_ms.get(device, 0) > named_ms and now_ms - named_ms >= heartbeat_ms:
                 unnamed[key] = None
                 if key not in self._reported_unnamed:
                     out.append(self._timer_fired(self._timer(at, timeouts.UNNAMED)))
-            if due <= now and key not in self._reported_expired:
+            if due_ms <= now_ms and key not in self._reported_expired:
                 self._reported_expired[key] = None
-                silent = now - self._heard_ms.get(device, 0) >= self._span_ms
+                silent = now_ms - self._heard_ms.get(device, 0) >= self._span_ms
                 out.append(LeaseExpired(id=self._next_id("expired"), by=ENGINE, at=at, silent=silent))
-        self._expiry = expiry
-        self._reported_expired = {key: None for key in self._reported_expired if key in expiry}
+        self._expires_ms = expires_ms
+        self._reported_expired = {key: None for key in self._reported_expired if key in expires_ms}
         self._reported_unnamed = unnamed
         # Results that arrived meanwhile are read before the next sweep; a loop that is always late waits only once.
-        self._let_pass = stood_still and not self._let_pass
-        if self.shard is not None and not self._let_pass:
-            out.extend(self._timer_fired(due) for due in timeouts.passed(self.shard, now))
+        self._skipped_timeouts = stood_still and not self._skipped_timeouts
+        if self.shard is not None and not self._skipped_timeouts:
+            out.extend(self._timer_fired(timer) for timer in timeouts.passed(self.shard, now_ms))
         return out
 
     def _open(self) -> Iterator[tuple[Key, LeaseRef, str, int]]:

@@ -306,20 +306,20 @@ class Acknowledgements:
         self._waiting: dict[str, deque[tuple[int, int]]] = {}
         self._durable: dict[str, int] = {}
         self._ledgers: dict[str, str] = {}
-        self._held: dict[str, set[int]] = {}
-        self._due = asyncio.Event()
+        self._unstepped: dict[str, set[int]] = {}
+        self._is_due = asyncio.Event()
 
     async def run(self, clock: Clock, watermark: Callable[[], int]) -> None:
         """Send acknowledgements after `due`: the first at once, then one each `ACK_EVERY_MS`; run until cancelled."""
         while True:
-            await self._due.wait()
-            self._due.clear()
+            await self._is_due.wait()
+            self._is_due.clear()
             if self.send(watermark()):
                 await clock.wait(ACK_EVERY_MS)
 
     def due(self) -> None:
         """Request a send: the watermark has moved, or reports came that it covers."""
-        self._due.set()
+        self._is_due.set()
 
     def durable(self, device: str) -> int:
         """Return the highest report of a device that is durable, as far as this hub knows."""
@@ -330,12 +330,12 @@ class Acknowledgements:
         if self._ledgers.get(item.device, item.ledger) != item.ledger:
             self._durable.pop(item.device, None)
             self._waiting.pop(item.device, None)
-            self._held.pop(item.device, None)
+            self._unstepped.pop(item.device, None)
         self._ledgers[item.device] = item.ledger
 
     def hold(self, device: str, report: int) -> None:
         """Hold a report that could not be stepped yet: its device gets no acknowledgement until `note` has it."""
-        self._held.setdefault(device, set()).add(report)
+        self._unstepped.setdefault(device, set()).add(report)
 
     def note(self, pos: int, items: Iterable[AnyInput]) -> bool:
         """Note the reports of a commit at `pos`; True if there were any."""
@@ -343,14 +343,14 @@ class Acknowledgements:
         for item in items:
             if isinstance(item, REPORTS):
                 newest[item.device] = max(newest.get(item.device, 0), item.frame.report)
-                if item.device in self._held:
-                    self._held[item.device].discard(item.frame.report)
+                if item.device in self._unstepped:
+                    self._unstepped[item.device].discard(item.frame.report)
         for device, number in newest.items():
             waiting = self._waiting.setdefault(device, deque())
             highest = number
-            if self._held.get(device) == set():
+            if self._unstepped.get(device) == set():
                 # Reports stepped meanwhile are acknowledged together with the held ones.
-                del self._held[device]
+                del self._unstepped[device]
                 highest = max([number, *(earlier for _pos, earlier in waiting)])
                 waiting.clear()
             waiting.append((pos, highest))
@@ -363,7 +363,7 @@ class Acknowledgements:
     def send(self, watermark: int) -> bool:
         """Send each device with open reports its received and durable numbers; False if none was sent."""
         sent = False
-        for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._held]:
+        for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._unstepped]:
             waiting = self._waiting[device]
             durable_before = durable = self._durable.get(device, 0)
             while waiting and waiting[0][0] <= watermark:

@@ -42,7 +42,6 @@ def hub(identity: str) -> str:
 
 
 def log_id(pos: int) -> str:
-    """Return the id of a commit in the log."""
     return f"{pos}-0"
 
 

@@ -61,19 +61,19 @@ class Reads:
         async with reaching(self._place, f"the entities of {stream}"), self._redis.pipeline(transaction=True) as pipe:
             pipe.hget(keys.HEADS, stream)
             pipe.hgetall(keys.entities(stream))
-            seq, found = await pipe.execute()
+            seq, records = await pipe.execute()
         if seq is not None:
-            return StreamState(int(seq), {key.decode(): raw for key, raw in found.items()})
+            return StreamState(int(seq), {key.decode(): raw for key, raw in records.items()})
         # Not live: the stream was retired, or does not exist.
         last = await self._database.read(history.read_last_seq, stream)
         if last == 0:
             return None
-        found = await self.entities_at(stream, last)
+        records = await self.entities_at(stream, last)
         try:
-            await asyncio.to_thread(_check_records, found)
+            await asyncio.to_thread(_check_records, records)
         except UNREADABLE as error:
             raise self._corrupt(stream, error) from error
-        return StreamState(last, found)
+        return StreamState(last, records)
 
     def _corrupt(self, stream: str, error: Exception) -> Corrupt:
         fault = corrupt(self._database.place, f"a record of {stream} cannot be read ({error})")

@@ -196,9 +196,7 @@ class RedisStore(Reads):
         )
 
     async def commit(self, commit: Commit) -> None:
-        ownership = self._ownership
-        if ownership is None:
-            raise Refused("not_taken", found_pos=0, found_term=0)
+        self._owned()
         if self._doubt is not None:
             await self.position()
         await self._apply(commit, commit.term, commit.incarnation)
@@ -229,11 +227,9 @@ class RedisStore(Reads):
         return recalled
 
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
-        ownership = self._ownership
-        if ownership is None:
-            raise Refused("not_taken", found_pos=0, found_term=0)
+        term = self._owned().term
         try:
-            return await self._database.write(pruning.prune, ownership.term, leaving, at_ms, why)
+            return await self._database.write(pruning.prune, term, leaving, at_ms, why)
         except Superseded as error:
             meta = await self._database.read(history.read_meta)
             raise Refused("term", found_pos=meta.watermark, found_term=meta.term) from error
@@ -270,11 +266,14 @@ class RedisStore(Reads):
         scripts.read_commit_reply(reply)
         self._applied(commit)
 
+    def _owned(self) -> Ownership:
+        if self._ownership is None:
+            raise Refused("not_taken", found_pos=0, found_term=0)
+        return self._ownership
+
     async def _owned_link(self) -> tuple[Ownership, Link]:
         """Return the ownership with a connection to the Redis to which it belongs."""
-        ownership = self._ownership
-        if ownership is None:
-            raise Refused("not_taken", found_pos=0, found_term=0)
+        ownership = self._owned()
         link = await self._live_link()
         if link.run_id != ownership.run_id:
             pos, found_term, _ = await self.position()

@@ -57,8 +57,6 @@ class NewValue(Body):
 
 
 class Secrets:
-    """Routes of secrets."""
-
     def __init__(self, hub: Hub, repeats: Repeats) -> None:
         self._hub = hub
         self._repeats = repeats

@@ -80,13 +80,7 @@ def _role_wanted(body: SetRole | TriedModel) -> PageRoleSettings:
 
 
 def _role_shown(role: ModelRole, item: PageRoleSettings) -> RoleSetting:
-    return {
-        "key": bool(item.key_file),
-        "model": item.model,
-        "role": str(role),
-        "url": item.url,
-        "wire": item.wire,
-    }
+    return {"key": bool(item.key_file), "model": item.model, "role": str(role), "url": item.url, "wire": item.wire}
 
 
 def _prompt_row(part: PromptPart) -> PromptRow:

@@ -40,8 +40,6 @@ ANSWER_TOKENS: Final = 1_000
 
 
 class PromptPreview:
-    """The preview of a prompt."""
-
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
 

@@ -70,8 +70,6 @@ class Saved(Checked):
 
 
 class Recipes:
-    """Routes of recipes."""
-
     def __init__(self, hub: Hub, repeats: Repeats) -> None:
         self._hub = hub
         self._repeats = repeats
@@ -136,7 +134,7 @@ class Recipes:
 
         Nothing is kept and nothing runs.
         """
-        recipe, text, lacking = await self._read(request, body.recipe)
+        recipe, text, lacking = await self._parsed(request, body.recipe)
         large = len(text) > LARGE_BYTES or len(recipe.phrases) > PHRASES_AT_ONCE
         planner = self._hub.planner.still()
         examples = await self._hub.computing.run(request, large, lambda: planner.tried(recipe))
@@ -146,7 +144,7 @@ class Recipes:
         """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""
 
         async def make() -> JsonReply[RecipeChecked]:
-            recipe, text, lacking = await self._read(request, body.recipe)
+            recipe, text, lacking = await self._parsed(request, body.recipe)
             caller, base = caller_of(request), body.base_version or 0
             if base == 0 and not self._versions(recipe.name) and self._hub.planner.recipe(recipe.name) is not None:
                 raise Problem(
@@ -212,24 +210,24 @@ class Recipes:
         hint = f"Did you mean `{near[0]}`?" if near else ""
         return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
 
-    async def _read(self, request: Request, given: dict[str, Any] | str) -> tuple[Recipe, str, list[str]]:
+    async def _parsed(self, request: Request, document: dict[str, Any] | str) -> tuple[Recipe, str, list[str]]:
         """Return a recipe, its text, and a sentence for each tool of it that no device offers now.
 
         Raises:
             Problem: with every fault.
         """
-        text = given if isinstance(given, str) else _text_of(given)
-        known = {**built_in_results(), **without_values(self._hub.fleet.signatures())}
+        text = document if isinstance(document, str) else _text_of(document)
+        results = {**built_in_results(), **without_values(self._hub.fleet.signatures())}
         tools = self._hub.fleet.known_tools()
-        found = await self._hub.computing.run(
+        parsed = await self._hub.computing.run(
             request,
             len(text) > LARGE_BYTES,
-            lambda: read_recipe(text, known_tools=tools, known_signatures=known),
+            lambda: read_recipe(text, known_tools=tools, known_signatures=results),
         )
-        if found.recipe is None:
-            raise problem_of_faults(found.faults)
-        lacking = dict.fromkeys(f"{fault.reason}. {fault.hint}".rstrip() for fault in found.lacking)
-        return found.recipe, text, list(lacking)
+        if parsed.recipe is None:
+            raise problem_of_faults(parsed.faults)
+        lacking = dict.fromkeys(f"{fault.reason}. {fault.hint}".rstrip() for fault in parsed.lacking)
+        return parsed.recipe, text, list(lacking)
 
 
 def _text_of(document: dict[str, Any]) -> str:
@@ -248,8 +246,6 @@ _P = V1 + "/recipe-proposals"
 
 
 class Proposals:
-    """Routes of proposals."""
-
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
 
@@ -271,9 +267,7 @@ class Proposals:
         planner = self._hub.planner.still()
         # Each one is lowered and matched, which takes some milliseconds.
         rows = await self._hub.computing.run(
-            request,
-            bool(offers),
-            lambda: [row for mark in offers if (row := planner.proposal(mark)) is not None],
+            request, bool(offers), lambda: [row for mark in offers if (row := planner.proposal(mark)) is not None]
         )
         return json_reply({"items": rows, "next": None, "left_out": left_out})
 

@@ -387,10 +387,10 @@ def _with_clock_of_words(body: _Body) -> _Body:
     """
     if body.cron:
         words, days = split_exception_at_end(body.cron)
-        cron = clock_in(words)
-        if not cron and (near := nearly_in(body.cron)) is not None:
+        said = clock_in(words)
+        if not said and (near := nearly_in(body.cron)) is not None:
             raise _only_nearly(near)
-        return _with_clock(body, cron, days) if cron else body
+        return _with_clock(body, said, days) if said else body
     rhythm = rhythm_in(body.request) if body.request else None
     if rhythm is None:
         return body

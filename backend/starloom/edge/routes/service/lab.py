@@ -46,12 +46,12 @@ ABSENT_AFTER_S = 5.0
 """A holder asks again at once after each answer; one that is late by so much is gone, and holds nothing."""
 _F = V1 + "/lab/faults"
 _S = V1 + "/lab/scenarios"
-Can = dict[FaultTarget, list[FaultKind]]
+FaultsByTarget = dict[FaultTarget, list[FaultKind]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
-    can: Can
+class _Runner:
+    possible: FaultsByTarget
     until_s: float
 
 
@@ -60,14 +60,14 @@ class Holders:
 
     def __init__(self, monotonic_s: Callable[[], float]) -> None:
         self._monotonic_s = monotonic_s
-        self._runners: dict[str, _Held] = {}
+        self._runners: dict[str, _Runner] = {}
 
-    def hold(self, devices: dict[str, Can], for_s: float) -> None:
+    def hold(self, devices: dict[str, FaultsByTarget], for_s: float) -> None:
         until_s = self._monotonic_s() + for_s
-        for device, can in devices.items():
-            self._runners[device] = _Held(can, until_s)
+        for device, possible in devices.items():
+            self._runners[device] = _Runner(possible, until_s)
 
-    def can(self, device: str) -> Can | None:
+    def possible(self, device: str) -> FaultsByTarget | None:
         """Return the faults possible for a device, None if no program runs it now."""
         runner = self._runners.get(device)
         if runner is None:
@@ -75,7 +75,7 @@ class Holders:
         if runner.until_s < self._monotonic_s():
             del self._runners[device]
             return None
-        return runner.can
+        return runner.possible
 
 
 class LabRoutes:
@@ -116,9 +116,9 @@ class LabRoutes:
         )
 
     def _breakable(self, device: Device) -> BreakableDevice:
-        can = self._holders.can(device.id)
-        why = None if can is not None else "no program of the lab runs it now"
-        return {"id": device.id, "name": device.name, "can": can or {}, "why_not": why}
+        possible = self._holders.possible(device.id)
+        why = None if possible is not None else "no program of the lab runs it now"
+        return {"id": device.id, "name": device.name, "can": possible or {}, "why_not": why}
 
     async def ask(self, request: Request, body: NewFault) -> JsonReply[FaultRow]:
         """Break something of a simulated device for some seconds; a real device is refused."""
@@ -127,7 +127,7 @@ class LabRoutes:
             hub, caller = self._hub, caller_of(request)
             device = hub.fleet.device(body.device)
             identity = device.id if device is not None else body.device
-            can = self._holders.can(identity)
+            possible = self._holders.possible(identity)
             target = FaultTarget(body.target)
             size_s = BY_S.get(body.kind, 0.0) if body.by_s is None else body.by_s
             if body.kind is FaultKind.DELAY and not 0 < size_s <= FAULT_MAX_S:
@@ -135,11 +135,11 @@ class LabRoutes:
             if body.kind not in BY_S and body.by_s is not None:
                 raise Problem(Code.BAD_REQUEST, f"{body.kind} has no size; leave out by_s")
             item = inputs.LabFaultAsked(
-                able=can is not None and body.kind in can.get(target, ()),
+                able=possible is not None and body.kind in possible.get(target, ()),
                 device=identity,
                 fault="f-" + new_id(),
                 for_ms=round(body.for_s * 1000),
-                held=can is not None,
+                held=possible is not None,
                 kind=body.kind,
                 size_ms=round(size_s * 1000),
                 target=target,
@@ -195,15 +195,15 @@ class LabRoutes:
     ) -> JsonReply[Orders]:
         """Hold simulated devices, and wait for orders to break or heal them that are not among `seen`."""
         self._holders.hold(body.devices, wait_s + ABSENT_AFTER_S)
-        seen = frozenset(body.seen)
-        items = self._orders(body, seen)
+        known = frozenset(body.seen)
+        items = self._orders(body, known)
         if items or not wait_s:
             return json_reply({"items": items})
         fanout = self._hub.fanout
         with fanout.watch(FLEET, caller_of(request).token, request.receive) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (items := self._orders(body, seen)) and not (fanout.ending or changed.left):
+                    while not (items := self._orders(body, known)) and not (fanout.ending or changed.left):
                         await changed.wait()
                         changed.clear()
             except TimeoutError:
@@ -211,13 +211,13 @@ class LabRoutes:
         self._holders.hold(body.devices, ABSENT_AFTER_S)
         return json_reply({"items": items})
 
-    def _orders(self, body: LabHold, seen: frozenset[str]) -> list[OrderRow]:
+    def _orders(self, body: LabHold, known: frozenset[str]) -> list[OrderRow]:
         items: list[OrderRow] = []
         for fault in self._hub.fleet.lab_faults.values():
             if fault.device not in body.devices or fault.state not in OPEN_FAULT_STATES:
                 continue
             order = f"{fault.id}:heal" if fault.healing else fault.id
-            if order not in seen:
+            if order not in known:
                 items.append({"order": order, **self._shape(fault)})
         return items
 

@@ -89,8 +89,6 @@ _GIVEN = (Reason.MISSING_GRANT, Reason.MISSING_SECRET)
 
 
 class WhyRoute:
-    """The route."""
-
     def __init__(self, hub: Hub, constellations: Constellations) -> None:
         self._hub = hub
         self._constellations = constellations
