@@ -97,7 +97,7 @@ class Driver:
     def __init__(
         self, *devices: str, slots: int = 4, settings: ShardSettings | None = None, whole: bool = True
     ) -> None:
-        self.shard = Shard(settings)
+        self.shard = Shard(settings or ShardSettings())
         self.numbers = itertools.count(1)
         self.now_ms = 1_000_000
         self.events: list[Event] = []

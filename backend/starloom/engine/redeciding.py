@@ -93,7 +93,7 @@ class Redeciding:
         self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: ShardLoaded | None, incarnation: int
     ) -> None:
         """Start with these streams (name, seq, entities), as an owner does."""
-        self.shard = Shard(with_settings(taken.settings) if taken is not None else None)
+        self.shard = Shard(with_settings(taken.settings)) if taken is not None else Shard()
         self.shard.incarnation = taken.incarnation if taken is not None else incarnation
         for name, seq, entities in sorted(streams, key=lambda item: (item[0] not in (FLEET, ACCESS), item[0])):
             load(self.shard, name, seq, decode_entities(entities))

@@ -154,43 +154,24 @@ class Marks(NamedTuple):
     orders: int
 
 
-class Work:
+class Work(msgspec.Struct, eq=False):
     """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
-    __slots__ = (
-        "answers",
-        "answers_before",
-        "at_ms",
-        "begun",
-        "by",
-        "events",
-        "ignored",
-        "item",
-        "orders",
-        "ready",
-        "refused",
-        "roll",
-        "rules_due",
-        "shard",
-        "undone",
-    )
-
-    def __init__(self, shard: Shard) -> None:
-        self.shard = shard
-        self.undone = 0
-        self.events: list[PendingEvent] = []
-        self.orders: list[AnyOrder] = []
-        self.answers: list[Answer] = []
-        self.ignored: dict[str, int] = {}
-        self.refused: list[tuple[str, str, str]] = []
-        self.rules_due: list[tuple[str, str, str]] = []
-        self.ready: dict[tuple[str, str], None] = {}
-        self.item: AnyInput | None = None
-        self.at_ms = 0
-        self.roll = 0
-        self.by = ENGINE
-        self.begun = Marks(0, 0, 0)
-        self.answers_before = 0
+    shard: Shard
+    undone: int = 0
+    events: list[PendingEvent] = []
+    orders: list[AnyOrder] = []
+    answers: list[Answer] = []
+    ignored: dict[str, int] = {}
+    refused: list[tuple[str, str, str]] = []
+    rules_due: list[tuple[str, str, str]] = []
+    ready: dict[tuple[str, str], None] = {}
+    item: AnyInput | None = None
+    at_ms: int = 0
+    roll: int = 0
+    by: str = ENGINE
+    begun: Marks = Marks(0, 0, 0)
+    answers_before: int = 0
 
     def begin(self, item: AnyInput) -> None:
         """Make an input the current one, and mark where its decisions begin."""
