@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 import msgspec
@@ -108,7 +109,8 @@ class Stream:
                 yield kind, key, record
 
 
-class Tally(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Tally:
     """The counts of a group's children by state."""
 
     children: int = 0
@@ -119,7 +121,8 @@ class Tally(msgspec.Struct, eq=False):
     held_slots: int = 0
 
 
-class Progress(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Progress:
     """The counts of a constellation's tasks that ended, without those by which the planner looked.
 
     devices  by device, how many tasks succeeded on it
@@ -133,9 +136,9 @@ class Progress(msgspec.Struct, eq=False):
     ended: int = 0
     succeeded: int = 0
     checked: int = 0
-    failed: dict[str, None] = {}
-    devices: dict[str, int] = {}
-    paces: dict[str, tuple[int, int]] = {}
+    failed: dict[str, None] = field(default_factory=dict)
+    devices: dict[str, int] = field(default_factory=dict)
+    paces: dict[str, tuple[int, int]] = field(default_factory=dict)
     hedges: int = 0
     looks: int = 0
     reused: int = 0
@@ -495,7 +498,8 @@ class Feasible(NamedTuple):
     idle_rank: int
 
 
-class Demand(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Demand:
     """The ready tasks of one owner that want the same: the same tool, selector and secrets.
 
     lines           by constellation, its tasks as a heap. An entry whose task left the queue is dropped when it is met
@@ -522,26 +526,27 @@ class Demand(msgspec.Struct, eq=False):
     selector: Any
     needs: Any = None
     owner: str = ""
-    lines: dict[str, list[QueueEntry]] = {}
-    usual: list[UsualKey] = []
-    pushed: dict[str, UsualKey] = {}
-    longest: list[tuple[int, str]] = []
-    aged: set[str] = set()
-    feasible: list[Feasible] = []
-    free: set[int] = set()
+    lines: dict[str, list[QueueEntry]] = field(default_factory=dict)
+    usual: list[UsualKey] = field(default_factory=list)
+    pushed: dict[str, UsualKey] = field(default_factory=dict)
+    longest: list[tuple[int, str]] = field(default_factory=list)
+    aged: set[str] = field(default_factory=set)
+    feasible: list[Feasible] = field(default_factory=list)
+    free: set[int] = field(default_factory=set)
     free_seen: int = -1
     held_seen: tuple[int, int] | None = None
     spares: bool = False
     secrets_seen: int = 0
     fleet_seen: int = -1
-    paced: dict[int, Any] = {}
+    paced: dict[int, Any] = field(default_factory=dict)
     people: frozenset[str] = frozenset()
-    places: dict[str, int] = {}
+    places: dict[str, int] = field(default_factory=dict)
     rested: tuple[int, ...] = ()
     rests_until_ms: int = 0
 
 
-class Shard(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Shard:
     """The state that one engine loop owns: all streams, the queues, and the notes of the step that is under way.
 
     live                  the constellations that have not ended
@@ -560,25 +565,25 @@ class Shard(msgspec.Struct, eq=False):
     journal               the records that `apply` replaced in this batch, so that a refused input can be undone
     """
 
-    settings: ShardSettings = msgspec.field(default_factory=ShardSettings)
+    settings: ShardSettings = field(default_factory=ShardSettings)
     incarnation: int = 1
-    fleet: Fleet = msgspec.field(default_factory=lambda: Fleet("fleet"))
-    access: Access = msgspec.field(default_factory=lambda: Access("access"))
-    constellations: dict[str, Constellation] = {}
-    live: dict[str, None] = {}
-    pointed: dict[str, None] = {}
-    demands: dict[tuple[str, bytes], Demand] = {}
-    shares: dict[str, int] = {}
-    turns: dict[str, int] = {}
-    in_a_row: dict[str, int] = {}
-    queued: dict[tuple[str, str], tuple[str, bytes]] = {}
-    queued_now: dict[tuple[str, str], bool] = {}
+    fleet: Fleet = field(default_factory=lambda: Fleet("fleet"))
+    access: Access = field(default_factory=lambda: Access("access"))
+    constellations: dict[str, Constellation] = field(default_factory=dict)
+    live: dict[str, None] = field(default_factory=dict)
+    pointed: dict[str, None] = field(default_factory=dict)
+    demands: dict[tuple[str, bytes], Demand] = field(default_factory=dict)
+    shares: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)
+    in_a_row: dict[str, int] = field(default_factory=dict)
+    queued: dict[tuple[str, str], tuple[str, bytes]] = field(default_factory=dict)
+    queued_now: dict[tuple[str, str], bool] = field(default_factory=dict)
     order: int = 0
-    touched: dict[tuple[str, str], None] = {}
-    settled: dict[str, None] = {}
-    ended_stops: dict[str, None] = {}
+    touched: dict[tuple[str, str], None] = field(default_factory=dict)
+    settled: dict[str, None] = field(default_factory=dict)
+    ended_stops: dict[str, None] = field(default_factory=dict)
     other_calls_revision: int = -1
-    journal: list[tuple[Stream, str, str, Any, int]] = []
+    journal: list[tuple[Stream, str, str, Any, int]] = field(default_factory=list)
 
     def stream(self, name: str) -> Stream:
         """Return a stream by name; make a new constellation if there is none."""

@@ -9,7 +9,7 @@ changes the task or the attempt passes on a case with the change; the shard has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -154,23 +154,24 @@ class Marks(NamedTuple):
     orders: int
 
 
-class Work(msgspec.Struct, eq=False):
+@dataclass(slots=True, eq=False)
+class Work:
     """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
     shard: Shard
     undone: int = 0
-    events: list[PendingEvent] = []
-    orders: list[AnyOrder] = []
-    answers: list[Answer] = []
-    ignored: dict[str, int] = {}
-    refused: list[tuple[str, str, str]] = []
-    rules_due: list[tuple[str, str, str]] = []
-    ready: dict[tuple[str, str], None] = {}
+    events: list[PendingEvent] = field(default_factory=list)
+    orders: list[AnyOrder] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    ignored: dict[str, int] = field(default_factory=dict)
+    refused: list[tuple[str, str, str]] = field(default_factory=list)
+    rules_due: list[tuple[str, str, str]] = field(default_factory=list)
+    ready: dict[tuple[str, str], None] = field(default_factory=dict)
     item: AnyInput | None = None
     at_ms: int = 0
     roll: int = 0
     by: str = ENGINE
-    begun: Marks = Marks(0, 0, 0)
+    begun: Marks = field(default_factory=lambda: Marks(0, 0, 0))
     answers_before: int = 0
 
     def begin(self, item: AnyInput) -> None:
