@@ -132,7 +132,7 @@ class _Parts:
     store: RedisStore
     fanout: Fanout
     links: Links
-    given: DispatchedSecrets
+    dispatched_secrets: DispatchedSecrets
     refusals: Refusals
     blobs: FileBlobs
     attempt_logs: AttemptLogs
@@ -194,7 +194,7 @@ async def opened(settings: Settings) -> AsyncIterator[Running]:
         gauges = _gauges(shard.succession, parts.store, parts.clock, places.network)
         edge = build(hub, _files(settings), gauges=gauges)
         if edge.relay is not None:
-            shard.neighbours.moved.append(edge.relay.cut)
+            shard.neighbours.on_moved.append(edge.relay.cut)
             stack.push_async_callback(edge.relay.close)
         stack.push_async_callback(lan.stop)
         await lan.attach(edge.app, wanted=settings.lan)
@@ -230,7 +230,7 @@ async def _open_parts(settings: Settings, stack: AsyncExitStack) -> _Parts:
         store=store,
         fanout=Fanout(),
         links=Links(),
-        given=DispatchedSecrets(),
+        dispatched_secrets=DispatchedSecrets(),
         refusals=Refusals(),
         blobs=FileBlobs(
             shared / "blobs",
@@ -316,11 +316,11 @@ def _make_engine(parts: _Parts, collector: Collector) -> Engine:
         ),
         measure=time.perf_counter,
         secrets=parts.vault,
-        given=parts.given,
-        refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
+        dispatched_secrets=parts.dispatched_secrets,
+        on_refused=lambda device, door, reason: refusals.of_device(now_ms(), device, door, reason),
         kept_files=collector,
-        pruned=parts.views.headlines.forget,
-        first=lambda: list(first_run.marks_of_a_restore(_data_folders(settings))),
+        on_pruned=parts.views.headlines.forget,
+        first_inputs=lambda: list(first_run.marks_of_a_restore(_data_folders(settings))),
     )
 
 
@@ -392,7 +392,7 @@ def _make_hub(
         attempt_logs=parts.attempt_logs,
         fanout=parts.fanout,
         fleet=fleet,
-        given=parts.given,
+        dispatched_secrets=parts.dispatched_secrets,
         headlines=parts.views.headlines,
         history=first_run.history_id(settings.shared_home),
         inbox=succession.inbox,

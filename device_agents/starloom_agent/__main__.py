@@ -1,6 +1,7 @@
 """`python -m starloom_agent` is `starloom-agent`.
 
-Modules stay for good: no search for garbage looks at them, neither while they load nor when the process ends.
+Imported modules live until the process ends, so the garbage collector is kept from scanning them: it is off while they
+load, and they are frozen at the end.
 """
 
 import atexit

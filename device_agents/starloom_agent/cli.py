@@ -21,7 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import msgspec
 
@@ -32,7 +32,7 @@ from starloom_agent.home.locking import AlreadyRunning, running_pid
 from starloom_agent.home.status_file import ONLINE, read_status
 from starloom_agent.install import background, service, upgrading
 from starloom_agent.owner import agents, answering, leaving, mcp, trash
-from starloom_agent.owner.join_command import JOIN_CODE, CannotDo, CannotMean, answer_to, join, show
+from starloom_agent.owner.join_command import JOIN_CODE, CannotDo, UsageFault, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.commands import PolicyFault
 from starloom_agent.policy.courtesy import rule_of
@@ -118,9 +118,9 @@ def _address(options: argparse.Namespace, joined: Joined) -> Address:
 
 def find_sandbox() -> levels.Sandbox:
     """Try the sandbox layers of this machine, and print the result."""
-    found = levels.find()
-    say(f"sandbox {found.level}" + (f" ({found.reason})" if found.reason else ""))
-    return found
+    sandbox = levels.find()
+    say(f"sandbox {sandbox.level}" + (f" ({sandbox.reason})" if sandbox.reason else ""))
+    return sandbox
 
 
 async def _serve(home: AgentHome, joined: Joined, agent: Agent) -> int:
@@ -142,7 +142,7 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
         raise CannotDo(
             f"no agent has joined a hub in {home.root}, so there is nothing to allow there. Name the folder of the "
             "agent that you mean with --home DIR, or set STARLOOM_AGENT_HOME; `starloom why` and Fleet show whole "
-            "lines. The agent of `make run` lies in .starloom/agents/"
+            "lines. The agent of `make run` is in .starloom/agents/"
         )
     policy = change(read_policy(home.policy))
     home.make()
@@ -151,7 +151,8 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
         show("the agent that runs has not told its hub yet; it does so as soon as it can")
     if service.is_stale(home):
         show(
-            "the service that starts this agent protects it for the policy before; type: starloom-agent install-service"
+            "the installed service still protects the agent for the policy before this change; type: starloom-agent "
+            "install-service"
         )
     return policy
 
@@ -162,15 +163,19 @@ def _show_in_force(home: AgentHome, policy: Policy, title: str, held_title: str 
     Several agents may run on one computer, and a line that was pasted may mean another of them.
     """
     most = home.profile_most()
-    held = sorted(grant for grant in policy.allowed if not is_within(grant, most))
-    show(f"{title} on {home.device()}: {', '.join(sorted(policy.allowed - set(held))) or 'nothing beyond observe'}")
-    if held:
-        show(f"{held_title}: {', '.join(held)}: {held_back_words(most, home.joined().name)}")
+    held_back = sorted(grant for grant in policy.allowed if not is_within(grant, most))
+    show(
+        f"{title} on {home.device()}: {', '.join(sorted(policy.allowed - set(held_back))) or 'nothing beyond observe'}"
+    )
+    if held_back:
+        show(f"{held_title}: {', '.join(held_back)}: {held_back_words(most, home.joined().name)}")
 
 
 def grant(options: argparse.Namespace) -> int:
-    given = options.what, options.effects, options.cwd
-    policy = _change(options, lambda before: with_grant(before, options.grant, *given))
+    def widened(before: Policy) -> Policy:
+        return with_grant(before, options.grant, options.what, options.effects, options.cwd)
+
+    policy = _change(options, widened)
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
     _show_in_force(AgentHome.of_owner(options.home), policy, "granted; in force now")
@@ -178,7 +183,7 @@ def grant(options: argparse.Namespace) -> int:
     if program and "{" not in program and shutil.which(program) is None:
         show(
             f"there is no program {program} in the PATH here, so this grant allows nothing yet. Install it, or grant "
-            "one that is here; a script is named by its whole path"
+            "one that is here; a script is named by its absolute path"
         )
     return 0
 
@@ -189,30 +194,30 @@ def ungrant(options: argparse.Namespace) -> int:
     return 0
 
 
-def _chosen(words: list[str]) -> Profile:
+def _profile_in(words: list[str]) -> Profile:
     """Return the profile that words behind `policy profile` name; a folder among them is no part of a profile.
 
     Raises:
-        CannotMean: they name none, or more.
+        UsageFault: they name none, or more.
     """
     names = [word for word in words if word in list(Profile)]
     other = next((word for word in words if word not in list(Profile)), "")
     name = names[0] if names else Profile.FILES
     if os.sep in other or other.startswith(("~", ".")):
         folder = shlex.quote(other)
-        raise CannotMean(
+        raise UsageFault(
             f"a profile names no folder. Type `starloom-agent policy profile {name}`, then `starloom-agent grant "
             f"files:read {folder}`, or files:write where tasks may also write there"
         )
     if other or len(names) != 1:
         wrong = f"{quoted(other)} is no profile; " if other else ""
-        raise CannotMean(f"{wrong}name one of {', '.join(Profile)}: starloom-agent policy profile work")
+        raise UsageFault(f"{wrong}name one of {', '.join(Profile)}: starloom-agent policy profile work")
     return Profile(name)
 
 
 def policy(options: argparse.Namespace) -> int:
     if options.value and options.action != "profile":
-        raise CannotMean(
+        raise UsageFault(
             f"`policy {options.action}` takes no more words; a profile: starloom-agent policy profile work"
         )
     home = AgentHome.of_owner(options.home)
@@ -226,32 +231,35 @@ def policy(options: argparse.Namespace) -> int:
         if not rows:
             show("no call was decided here yet")
         return 0
-    if options.action == "profile":
-        chosen = _chosen(options.value)
-        _change(options, lambda before: replace(before, profile=chosen))
+    profile = _profile_in(options.value) if options.action == "profile" else None
+    courtesy = _typed(options, "when_in_use", "on_battery_below", "quiet_hours")
+    trash_bounds = {
+        name.removeprefix("trash_"): value
+        for name, value in _typed(options, "trash_keep_days", "trash_most_gib").items()
+    }
+
+    def changed(before: Policy) -> Policy:
+        return replace(
+            before,
+            profile=profile or before.profile,
+            answers=options.answers or before.answers,
+            courtesy=rule_of({**before.courtesy.plain(), **courtesy}),
+            trash=trash_rule_of({**before.trash.plain(), **trash_bounds}),
+        )
+
     if options.action == "accept":
         accept_policy(home.policy)
-    if options.answers:
-        _change(options, lambda before: replace(before, answers=options.answers))
-    courtesy = {
-        name: value
-        for name in ("when_in_use", "on_battery_below", "quiet_hours")
-        if (value := getattr(options, name)) is not None
-    }
-    if courtesy:
-        _change(options, lambda before: replace(before, courtesy=rule_of({**before.courtesy.plain(), **courtesy})))
-    bounds = {
-        name: value
-        for name, value in (("keep_days", options.trash_keep_days), ("most_gib", options.trash_most_gib))
-        if value is not None
-    }
-    if bounds:
-        _change(options, lambda before: replace(before, trash=trash_rule_of({**before.trash.plain(), **bounds})))
+    if profile or options.answers or courtesy or trash_bounds:
+        _change(options, changed)
     current = read_policy(home.policy)
     show(f"# {home.policy}")
     _show_in_force(home, current, "# in force", "# not in force")
     show(to_toml(current).rstrip())
     return 0
+
+
+def _typed(options: argparse.Namespace, *names: str) -> dict[str, Any]:
+    return {name: value for name in names if (value := getattr(options, name)) is not None}
 
 
 def version(_options: argparse.Namespace) -> int:
@@ -268,19 +276,19 @@ def status(options: argparse.Namespace) -> int:
     show(f"profile   {read_policy(home.policy).profile}")
     how = f"runs, process {pid}" if pid else f"does not run; start it: {home.line_for('start')}"
     show(f"agent     {how}")
-    told = read_status(home)
-    slots = told.slots if pid and told is not None and told.slots else home.slots_kept()
+    last_status = read_status(home)
+    slots = last_status.slots if pid and last_status is not None and last_status.slots else home.slots_kept()
     show(f"at once   {slots} {'task' if slots == 1 else 'tasks'}")
-    if told is None:
+    if last_status is None:
         return 0
-    if pid and told.pid and told.pid != pid:
+    if pid and last_status.pid and last_status.pid != pid:
         show("link      starting; the file of its state is of the agent that ran before")
         return 0
-    if pid and told.version and told.version != starloom_agent.__version__:
-        show(f"version   the agent that runs is {told.version}, this command {starloom_agent.__version__}")
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(told.since_s))
-    if pid or told.state != ONLINE:
-        show(f"link      {told.state if pid else 'stopped'} since {since}: {told.reason}")
+    if pid and last_status.version and last_status.version != starloom_agent.__version__:
+        show(f"version   the agent that runs is {last_status.version}, this command {starloom_agent.__version__}")
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(last_status.since_s))
+    if pid or last_status.state != ONLINE:
+        show(f"link      {last_status.state if pid else 'stopped'} since {since}: {last_status.reason}")
     else:
         # The agent was killed: nobody wrote down when.
         show(f"link      stopped without a word; it was online from {since}")
@@ -306,21 +314,21 @@ def _keep_slots(home: AgentHome, number: int | None) -> None:
     if number is None:
         return
     home.keep_slots(number)
-    told = read_status(home) if running_pid(home) is not None else None
-    if told is not None and told.slots != number:
+    status = read_status(home) if running_pid(home) is not None else None
+    if status is not None and status.slots != number:
         line = home.line_for("start")
-        show(f"at once: {told.slots} until the next start; type: {home.line_for('stop')} && {line} --slots {number}")
+        show(f"at once: {status.slots} until the next start; type: {home.line_for('stop')} && {line} --slots {number}")
 
 
 def _keep_address(home: AgentHome, joined: Joined, options: argparse.Namespace) -> None:
     """Know the same hub, whose key stays pinned, by another address from now on; an agent that runs is ended."""
-    found = _address(options, joined)
+    address = _address(options, joined)
     try:
-        hub = joining.hub_address(found.hub)
-        Route(hub, found.pin, found.via)
+        hub = joining.hub_address(address.hub)
+        Route(hub, address.pin, address.via)
     except (BadRoute, joining.JoinRefused) as error:
-        raise CannotMean(str(error)) from error
-    home.join(msgspec.structs.replace(joined, hub=hub, via=found.via))
+        raise UsageFault(str(error)) from error
+    home.join(msgspec.structs.replace(joined, hub=hub, via=address.via))
     if running_pid(home) is not None:
         background.stop(home, show)
 
@@ -380,7 +388,7 @@ def uninstall_service(options: argparse.Namespace) -> int:
 
 def _profile(values: list[str]) -> list[str]:
     if values[0] not in list(Profile):
-        raise CannotMean(f"{values[0]} is no profile; there are {', '.join(Profile)}")
+        raise UsageFault(f"{values[0]} is no profile; there are {', '.join(Profile)}")
     return values
 
 
@@ -411,9 +419,9 @@ def parser() -> argparse.ArgumentParser:
     commands = root.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, does: Does, text: str) -> argparse.ArgumentParser:
-        made = commands.add_parser(name, parents=[home], help=text, description=text)
-        made.set_defaults(does=does)
-        return made
+        command = commands.add_parser(name, parents=[home], help=text, description=text)
+        command.set_defaults(does=does)
+        return command
 
     _add_joining(add)
     _add_running(add)
@@ -496,26 +504,28 @@ def _add_granting(add: Add) -> None:
     command.add_argument("--when-in-use", choices=[one.value for one in Courtesy], default=None, help=in_use)
     command.add_argument("--on-battery-below", metavar="PERCENT", default=None, help="no new work below; 0: always")
     command.add_argument("--quiet-hours", metavar="22:00-07:00", default=None, help="no new work then; off: none")
-    kept = "how long files stay in the trash of a folder (30 days)"
-    command.add_argument("--trash-keep-days", metavar="N", default=None, help=kept)
-    held = "how much each trash may hold; 0: 10 GiB or 5 %% of the disk, whichever is more"
-    command.add_argument("--trash-most-gib", metavar="N", default=None, help=held)
+    keep = "how long files stay in the trash of a folder (30 days)"
+    command.add_argument("--trash-keep-days", metavar="N", default=None, help=keep)
+    most = "how much each trash may hold; 0: 10 GiB or 5 %% of the disk, whichever is more"
+    command.add_argument("--trash-most-gib", metavar="N", default=None, help=most)
     command.add_argument("--last", type=int, default=50, metavar="N", help="with log: so many decisions")
 
 
 def _add_answering(add: Add) -> None:
     add(
         "approvals",
-        lambda given: answering.approvals(AgentHome.of_owner(given.home), show),
+        lambda options: answering.approvals(AgentHome.of_owner(options.home), show),
         "list calls that wait for you",
     )
     command = add(
-        "approve", lambda given: answering.approve(AgentHome.of_owner(given.home), given, show), "allow one of them"
+        "approve",
+        lambda options: answering.approve(AgentHome.of_owner(options.home), options, show),
+        "allow one of them",
     )
     command.add_argument("id", metavar="ID", help="the call, as `approvals` lists it")
     command.add_argument("--always", action="store_true", help="from now on, with exactly these arguments")
     command = add(
-        "deny", lambda given: answering.deny(AgentHome.of_owner(given.home), given, show), "refuse one of them"
+        "deny", lambda options: answering.deny(AgentHome.of_owner(options.home), options, show), "refuse one of them"
     )
     command.add_argument("id", metavar="ID", help="the call, as `approvals` lists it")
     command.add_argument("--reason", default="", help="the reason, for the person who asked")
@@ -523,7 +533,7 @@ def _add_answering(add: Add) -> None:
 
 def _add_agents(add: Add) -> None:
     hint = "`ls` lists the agents of agents.toml, `check` starts each of them for a greeting"
-    command = add("agents", lambda given: agents.agents(AgentHome.of_owner(given.home), given, show), hint)
+    command = add("agents", lambda options: agents.agents(AgentHome.of_owner(options.home), options, show), hint)
     command.add_argument("action", nargs="?", choices=("ls", "check"), default="ls", help="the default is ls")
     command.add_argument("name", metavar="NAME", nargs="?", help="only this agent")
 
@@ -576,7 +586,7 @@ _FAULTS = (
     LedgerFault,
     AlreadyRunning,
     joining.JoinRefused,
-    background.CannotStart,
+    background.AgentControlFault,
     service.ServiceFault,
     trash.TrashFault,
     upgrading.CannotUpgrade,
@@ -590,8 +600,8 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
     """
     if argv[:1] == ["join"] and "--profile" in argv:
         first = argv.index("--profile") + 1
-        taken = itertools.takewhile(lambda word: not word.startswith("--"), argv[first:])
-        at = next((at for at, word in enumerate(taken, first) if "://" in word), 0)
+        profile_words = itertools.takewhile(lambda word: not word.startswith("--"), argv[first:])
+        at = next((at for at, word in enumerate(profile_words, first) if "://" in word), 0)
         if at:
             argv = ["join", *argv[at : at + 2], *argv[1:at], *argv[at + 2 :]]
     if argv[:1] not in (["grant"], ["ungrant"]) or "--" not in argv:
@@ -639,7 +649,7 @@ def _carried_out(argv: list[str] | None) -> int:
         if options.command == "join" and options.profile:
             _profile(options.profile)
         code: int = options.does(options)
-    except (CannotMean, BadRoute) as fault:
+    except (UsageFault, BadRoute) as fault:
         print(f"starloom-agent: {fault}", file=sys.stderr)
         return EXIT_USAGE
     except (*_FAULTS, ValueError) as fault:

@@ -33,7 +33,8 @@ class TaskState(StrEnum):
 
 
 FINAL_TASK_STATES = frozenset({TaskState.SUCCEEDED, TaskState.FAILED, TaskState.CANCELLED, TaskState.SKIPPED})
-STARTED_TASK_STATES = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING, TaskState.UNKNOWN})
+AT_WORK_TASK_STATES = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
+STARTED_TASK_STATES = AT_WORK_TASK_STATES | {TaskState.UNKNOWN}
 
 
 class GroupState(StrEnum):

@@ -44,6 +44,8 @@ CHILDREN_MOST, FLOORS_MOST = 12, 8
 ACCENTS: dict[str, str] = json.loads((ROOT / "tests/arch/accents.json").read_text(encoding="utf-8"))
 PROMPTS = ("backend/starloom/planner/model/", "backend/starloom/planner/context/brief_words.py")
 """Texts for a model: a change of their words is a change of the prompt."""
+PARTICIPLES: dict[str, Any] = json.loads((ROOT / "tests/arch/participles.json").read_text(encoding="utf-8"))
+"""`words` that say neither what a name holds nor what a function does; `most`: names of each package that are one."""
 IN_PROSE = ("an accent of the old house", "a sentence that begins with What")
 """The rules that docstrings and comments are held to as well; the others are about texts of the program."""
 
@@ -367,6 +369,35 @@ def accents() -> list[str]:
     return found
 
 
+def participles() -> dict[str, list[str]]:
+    """Return by package where a name is bound that is one bare participle; a scope counts each of its names once."""
+    words = frozenset(PARTICIPLES["words"])
+    places: dict[str, list[str]] = {package: [] for package in PARTICIPLES["most"]}
+    for path in (*product(), *files(".py", under="scripts")):
+        package = max((one for one in places if named(path).startswith(f"{one}/")), key=len)
+        bound = {(scope, name): line for scope, line, name in names_bound(nodes(path)[0]) if name.strip("_") in words}
+        places[package] += [f"{named(path)}:{line} {name}" for (_, name), line in bound.items()]
+    return places
+
+
+def names_bound(within: ast.AST, scope: str = "") -> Iterator[tuple[str, int, str]]:
+    """Yield scope, line and name of each variable, parameter, attribute, function and class that a tree gives a name.
+
+    A name that is only imported was given elsewhere.
+    """
+    for node in ast.iter_child_nodes(within):
+        inner = scope
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield scope, node.lineno, name
+                inner = f"{scope}.{name}"
+            case ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()) | ast.arg(arg=name):
+                yield scope, node.lineno, name
+            case ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield scope, node.lineno, name
+        yield from names_bound(node, inner)
+
+
 def lines() -> tuple[int, int]:
     """Return the lines of the product and of its tests, generated files left out."""
     of_product = [*product(), *page_files(), *files(".css", under=PAGE), *files(".py", under="scripts")]
@@ -421,6 +452,7 @@ def figures(found: dict[str, list[str]]) -> dict[str, int]:
     ]
     found["too_many_floors"] = [f"{one.name} {one.floors}" for one in rooms.values() if one.floors > FLOORS_MOST]
     found["circles"] = [f"{one.name}: {', '.join(sorted(c))}" for one in rooms.values() for c in one.circles]
+    found["participles"] = list(chain.from_iterable(participles().values()))
     of_product, of_tests = lines()
     return {
         "core_children": len(core.children),

@@ -11,11 +11,14 @@ from tests.arch.shape import (
     CHILDREN_MOST,
     FLOORS_MOST,
     LONGEST_FUNCTION,
+    PARTICIPLES,
     Rooms,
     accents,
     functions,
+    names_bound,
     names_of_anything,
     packages,
+    participles,
     paths_in_quotes,
     polls,
     private_uses,
@@ -59,6 +62,37 @@ def test_no_function_is_long() -> None:
 
 def test_docstrings_and_comments_are_plain_english() -> None:
     assert accents() == []
+
+
+@pytest.mark.parametrize("package", PARTICIPLES["most"])
+def test_names_that_are_bare_participles_only_become_fewer(package: str, places: dict[str, list[str]]) -> None:
+    count, most = len(places[package]), PARTICIPLES["most"][package]
+    new = "\n".join(["name what it holds (devices, request, lines), or what a function does:", *places[package]])
+    assert count <= most, f"{package} has {count} names of this kind, {count - most} more than before; {new}"
+    assert count == most, f"write {count} for {package} in tests/arch/participles.json instead of {most}"
+
+
+@pytest.fixture(scope="module")
+def places() -> dict[str, list[str]]:
+    return participles()
+
+
+def test_each_name_that_a_module_binds_is_seen() -> None:
+    module = """
+import a as told
+class A:
+    kept: int
+    def made(self, given, *, asked=1):
+        self.had = [found for found in given]
+        found = found.found
+        with x as said, y as (_taken, z): ...
+        match z:
+            case {"b": known}: ...
+"""
+    names = {(scope, name) for scope, _, name in names_bound(ast.parse(module))}
+    assert names == {("", "A"), (".A", "kept"), (".A", "made")} | {
+        (".A.made", name) for name in ("self", "given", "asked", "had", "found", "said", "_taken", "z", "known")
+    }
 
 
 def test_no_timer_of_the_page_asks_the_hub_again_and_again() -> None:

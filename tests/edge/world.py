@@ -577,7 +577,7 @@ async def a_world(
         values=blobs,
         settings=EngineSettings(owner="test", check_every=check_every),
         secrets=vault,
-        refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
+        on_refused=lambda device, door, reason: refusals.of_device(clock.now_ms(), device, door, reason),
     )
     access, fleet = AccessView(clock.now_ms), FleetView()
     views = Views(
@@ -625,7 +625,7 @@ async def a_world(
             vault=vault,
             vitals=VitalLines(clock.now_ms, "here"),
             drawn=at_once,
-            given=engine.given,
+            dispatched_secrets=engine.dispatched_secrets,
         )
         script = tmp_path / "join.py"
         script.write_text("print('join')\n")

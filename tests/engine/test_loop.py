@@ -189,7 +189,7 @@ async def build(
         values=wires,
         settings=EngineSettings(owner="hub", check_every=check_every, keeping=keeping or FinishedRetention()),
         chance=random.Random(1),
-        first=first,
+        first_inputs=first,
     )
     await engine.start()
     return Hub(clock, redis, history, wires, engine, store)

@@ -605,7 +605,7 @@ DEVICE_THREATS = (
         "T236",
         "an MCP server behaves until its owner has allowed its tools, and after a restart of the agent offers others"
         " under the same names, or more of them, that count as harmless as the first",
-        "what it offered at the first start with its entry is kept; what is new or other since asks at each call",
+        "what it offered at the first start with its entry is kept; what is new or changed since asks at each call",
         part="a tool that its owner names in `mcp.toml` counts as declared; no list tells what a server really does",
     ),
     Threat(

@@ -218,4 +218,11 @@ PEOPLE_THREATS = (
         "a question is read and answered under one lock of the device's folder: the first answer counts",
         ("tests/device_agents/policy/test_approvals.py::test_t317_",),
     ),
+    Threat(
+        "T319",
+        "a secret was removed, or kept from a device, tool or recipe, after a backup was made, and is there for them"
+        " again once the backup is restored",
+        "a restore compares the receivers: those of the backup and of the history until then may have it, nobody else",
+        ("tests/core/people/test_restored_rights.py::test_t319_",),
+    ),
 )

@@ -72,7 +72,7 @@ def test_t236_a_tool_that_is_other_at_a_later_start_is_careful(place: Place, oth
     assert place.start() == {"find": AS_DECLARED}, place.said
     place.offered = [other, NEW]
     assert place.start() == {"find": CAREFUL, "wipe": CAREFUL}
-    assert any("mcp.notes.find, mcp.notes.wipe: new or other" in line for line in place.said)
+    assert any("mcp.notes.find, mcp.notes.wipe: new or changed" in line for line in place.said)
     _, later = LaterTools(place.home, (), print).of("notes", [other, NOTE])
     assert [(tuple(sorted(tool.effects)), tool.repeatability) for tool in later] == [CAREFUL, AS_DECLARED]
     place.offered = [NOTE]

@@ -52,5 +52,5 @@ def test_t223_a_question_from_another_year_is_answered_by_nobody(tmp_path: Path)
     clock.now_s = NOW
     with pytest.raises(CannotAnswer, match="waited too long"):
         asks.answer("0123abcd", "allow")
-    assert asks.told() == []
+    assert asks.offered() == []
     assert ANSWER_WITHIN_S == DAY

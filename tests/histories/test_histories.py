@@ -39,7 +39,7 @@ async def test_a_history_is_decided_again(path: Path) -> None:
 async def test_a_history_verifies(path: Path) -> None:
     history = read(path)
     walk = Walk()
-    walk.take(await MemoryStore(history=history).kept(0, len(history.commits)))
+    walk.take(await MemoryStore(history=history).commits_after(0, len(history.commits)))
     walk.ended(history.meta.watermark)
     assert walk.breaks == []
 

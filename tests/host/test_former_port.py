@@ -46,12 +46,12 @@ def test_the_devices_not_seen_since_are_named_with_both_ways_out() -> None:
         device("gone", revoked=True),
         device("never", since=None),
     ]
-    told = FormerPort(8470, 8480, CHANGED_S).told(rows)
+    told = FormerPort(8470, 8480, CHANGED_S).warning(rows)
     assert told is not None
     assert "not seen since: attic, never." in told[0]
     assert "starloom up --port 8470" in told[1]
     assert "starloom-agent start --hub http://127.0.0.1:8480" in told[1]
-    assert FormerPort(8470, 8480, CHANGED_S).told([device("new", link="online")]) is None
+    assert FormerPort(8470, 8480, CHANGED_S).warning([device("new", link="online")]) is None
 
 
 def test_a_link_in_the_place_of_the_file_is_not_written_through(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_the_doctor_names_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     note(tmp_path, 8470)
     os.utime(tmp_path / FILE, (CHANGED_S, CHANGED_S))
     try:
-        found = [one for one in examine(hub.url, tmp_path) if one.subject == "port" and "attic" in one.told]
+        found = [one for one in examine(hub.url, tmp_path) if one.subject == "port" and "attic" in one.words]
     finally:
         hub.close()
     assert [(one.good, "starloom up --port 8470" in one.fix) for one in found] == [(False, True)]

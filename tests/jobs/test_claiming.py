@@ -10,7 +10,7 @@ import pytest
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.jobs import claiming
 from starloom.jobs.claiming import Answered, Claim, NotOurs, WorkerJob, ask
-from starloom.store.port import JobReads, Unavailable
+from starloom.store.port import JobReads, StreamState, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.vocabulary import Code
 from tests.store.memory import MemoryStore
@@ -128,9 +128,9 @@ class Behind(MemoryStore):
         self.asked: list[str] = []
         self._back_after = back_after
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         self.asked.append(stream)
-        return (7 if len(self.asked) > self._back_after else 4), {"head": b"{}"}
+        return StreamState(7 if len(self.asked) > self._back_after else 4, {"head": b"{}"})
 
 
 async def claimed_at(seq: int, reads: Behind) -> JobReads:

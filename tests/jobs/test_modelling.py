@@ -24,7 +24,7 @@ from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.recipes.catalogue import Catalogue
-from starloom.store.port import StreamRow
+from starloom.store.port import StreamRow, StreamState
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.stream.feed import FLEET
@@ -57,13 +57,13 @@ class Hub:
     def __init__(self, *devices: str) -> None:
         self.driver = Driver(*(devices or ("one",)))
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         shard = self.driver.shard
         found = shard.fleet if stream == FLEET else shard.constellations.get(stream)
         if found is None:
             return None
         keyed = {f"{kind}/{key}" if key else kind: encode_entity(item) for kind, key, item in found.records()}
-        return found.seq, keyed
+        return StreamState(found.seq, keyed)
 
     async def constellations(self, *, before: tuple[int, str], limit: int, **_: None) -> list[StreamRow]:
         heads = [item.head for item in self.driver.shard.constellations.values()]

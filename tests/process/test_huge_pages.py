@@ -57,7 +57,7 @@ def test_the_heap_lies_in_large_pages_as_far_as_the_kernel_does_it() -> None:
     assert found["said"] == found["answers"].count(0)
     assert found["said"] * huge_pages.HUGE_BYTES <= found["shown"]
     assert found["kept"]
-    if huge_pages.allowed() and _kernel() >= (6, 1):
+    if huge_pages.are_allowed() and _kernel() >= (6, 1):
         assert len(found["answers"]) >= 10
         assert set(found["answers"]) <= {0} | _FULL
 
@@ -80,11 +80,11 @@ def test_it_is_left_alone_where_the_machine_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str, bytes_each: int, asked: bool
 ) -> None:
     monkeypatch.setattr(huge_pages, "_SETTINGS", tmp_path)
-    assert not huge_pages.allowed()
+    assert not huge_pages.are_allowed()
     (tmp_path / "enabled").write_text(setting)
     (tmp_path / "hpage_pmd_size").write_text(f"{bytes_each}\n")
     here = sys.platform == "linux" and os.sysconf("SC_PAGE_SIZE") == 4096
-    assert huge_pages.allowed() == (asked and here)
+    assert huge_pages.are_allowed() == (asked and here)
 
 
 async def test_it_is_done_again_when_the_process_has_grown(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -48,8 +48,8 @@ BUGS = [
     Bug(
         "work begins again after a backup was restored",
         "device_agents/starloom_agent/work/core.py",
-        "    if begun is None or dispatch.repeatability in REPEATABLE or begun[0] == at.incarnation"
-        " or at.attempt > begun[1]:\n",
+        "    if fence is None or dispatch.repeatability in REPEATABLE or fence[0] == at.incarnation"
+        " or at.attempt > fence[1]:\n",
         "    if True:\n",
         RESTORED,
     ),
@@ -182,7 +182,7 @@ BUGS = [
     Bug(
         "the incarnation is lost at a restart",
         "backend/starloom/engine/loop.py",
-        "        shard.incarnation = own.incarnation\n        order",
+        "        shard.incarnation = ownership.incarnation\n        order",
         "        order",
         SIM,
     ),
@@ -400,7 +400,7 @@ BUGS = [
     Bug(
         "viewers keep what an owner showed and Redis lost",
         "backend/starloom/engine/following.py",
-        "        return there is not None and there.events == self._last\n",
+        "        return commit is not None and commit.events == self._last\n",
         "        return True\n",
         PAIR,
     ),

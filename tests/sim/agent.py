@@ -162,7 +162,7 @@ class SimAgent:
 
     def _recall(self, at: LeaseRef) -> None:
         key = core.task_of(at)
-        known = None if key in self.state.fences else self.ledger.known(key)
+        known = None if key in self.state.fences else self.ledger.fences_of(key)
         if known is not None:
             core.step(self.state, core.Recalled(key, *known))
 

@@ -90,7 +90,7 @@ class SimLedger:
             found[key] = max(found.get(key, (-1, -1)), core.fence_of(at))
         return found
 
-    def known(self, key: core.TaskKey) -> tuple[core.Fence, core.Fence | None] | None:
+    def fences_of(self, key: core.TaskKey) -> tuple[core.Fence, core.Fence | None] | None:
         fences = [core.fence_of(at) for at in self.attempts if core.task_of(at) == key]
         begun = [core.fence_of(at) for at in self.begun if core.task_of(at) == key]
         if not fences:

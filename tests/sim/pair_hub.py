@@ -87,10 +87,10 @@ class WatchedEngine(Engine):
 
     violations: list[str]
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             self.violations.append(f"{task.get_name()} died: {task.exception()!r}")
-        super()._ended(task)
+        super()._note_end(task)
 
 
 class Hub:
@@ -127,7 +127,7 @@ class Hub:
         seals = HubSeals(b"the secret of these hubs", self.name, site.clock.now_ms)
         cards = Cards(site.redis, site.cards)
         self.neighbours = Neighbours(cards, self.succession, seals, self.viewers, site.clock, f"http://{self.name}")
-        self.neighbours.moved.append(self._cut_passed)
+        self.neighbours.on_moved.append(self._cut_passed)
         self.seat = self.succession.inbox
 
     def _make(self) -> Engine:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from starloom.store.port import Commit, Ownership, Unavailable
+from starloom.store.port import Commit, Ownership, StreamState, Unavailable
 from starloom.store.sql.history import PastCommit
 from tests.store.memory import MemoryHistory, MemoryRedis, MemoryStore
 
@@ -54,7 +54,7 @@ class SlowStore(MemoryStore):
         except Unavailable:
             # As in `RedisStore`: a taking that failed leaves no ownership behind.
             await self._projector.stop()
-            self._own = None
+            self._ownership = None
             raise
         return own
 
@@ -73,7 +73,7 @@ class SlowStore(MemoryStore):
         await asyncio.sleep(self._chance.choice([0.0, 0.001]))
         return found
 
-    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+    async def recall(self, streams: Sequence[str]) -> dict[str, StreamState]:
         await asyncio.sleep(self._chance.choice([0.0, 0.001, 0.02]))
         found = await super().recall(streams)
         self._lose_reply()

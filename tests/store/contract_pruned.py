@@ -40,7 +40,7 @@ async def three(store: Store, own: Ownership) -> list[EndedConstellation]:
 
 async def walked(store: Store, *, anchors: list[tuple[int, bytes]] | None = None) -> Walk:
     walk = Walk(anchors=anchors or [], prunings=await store.prunings(0, 100))
-    walk.take(await store.kept(0, 100))
+    walk.take(await store.commits_after(0, 100))
     walk.ended(10 if not walk.pos > 10 else walk.pos)
     return walk
 
@@ -65,8 +65,8 @@ class PrunedContract:
         before = await store.history_size()
         done = await store.prune(ended[:2], 500, WHY)
         assert (done.constellations, done.commits, done.more) == (["c1", "c2"], 4, False)
-        assert await store.gone("c1") == Tombstone(at_ms=500, why=WHY)
-        assert (await store.gone("c3"), await store.gone("nobody")) == (None, None)
+        assert await store.tombstone("c1") == Tombstone(at_ms=500, why=WHY)
+        assert (await store.tombstone("c3"), await store.tombstone("nobody")) == (None, None)
         assert (await store.entities("c1"), await store.headline("c1")) == (None, None)
         assert await store.events("c1", 0, 10) == []
         assert await store.recall(["c1"]) == {}
@@ -95,7 +95,7 @@ class PrunedContract:
         store = await world.store()
         own = await store.take("a", 1)
         ended = await three(store, own)
-        whole = await store.kept(0, 100)
+        whole = await store.commits_after(0, 100)
         anchors = [(item.pos, item.chain or b"") for item in whole]
         await store.prune(ended[1:2], 500, WHY)
         assert (await walked(store)).breaks == []
@@ -106,7 +106,9 @@ class PrunedContract:
         walk = await walked(store, anchors=anchors)
         assert (walk.breaks, walk.pos, walk.pruned) == ([], 11, 6)
         assert sorted(walk.unseen) == [1, 2, 4, 5, 7, 8]
-        left = {item.pos: (seqs(item.events), item.inputs, item.pruning > 0) for item in await store.kept(0, 100)}
+        left = {
+            item.pos: (seqs(item.events), item.inputs, item.pruning > 0) for item in await store.commits_after(0, 100)
+        }
         assert left == {
             1: ([1], [], True),
             4: ([2], [], True),
@@ -125,11 +127,11 @@ class PrunedContract:
         await store.retire([("c1", 1), ("c2", 1)])
         first, second = await store.ended((0, ""), 9)
         assert (await store.prune([first], 500, WHY)).commits == 0
-        assert [seqs(item.events) for item in await store.kept(0, 9)] == [[1], [1]]
+        assert [seqs(item.events) for item in await store.commits_after(0, 9)] == [[1], [1]]
         assert (await store.prune([second], 600, WHY)).commits == 1
-        assert [item.pos for item in await store.kept(0, 9)] == [2]
+        assert [item.pos for item in await store.commits_after(0, 9)] == [2]
         walk = Walk(prunings=await store.prunings(0, 9))
-        walk.take(await store.kept(0, 9))
+        walk.take(await store.commits_after(0, 9))
         walk.ended(2)
         assert walk.breaks == []
 
@@ -143,7 +145,7 @@ class PrunedContract:
         done = await store.prune([moved, unknown, live], 500, WHY)
         assert (done.constellations, done.commits) == ([], 0)
         assert await store.prunings(0, 9) == []
-        assert (await store.gone("c1"), await store.gone("c4")) == (None, None)
+        assert (await store.tombstone("c1"), await store.tombstone("c4")) == (None, None)
 
     async def test_only_the_owner_prunes(self, world: World) -> None:
         first, second = await world.store(), await world.store()
@@ -153,14 +155,14 @@ class PrunedContract:
         await second.take("b", 2)
         with pytest.raises(Refused):
             await first.prune(ended, 500, WHY)
-        assert await second.gone("c1") is None
+        assert await second.tombstone("c1") is None
         assert (await second.prune(ended, 500, WHY)).constellations == ["c1", "c2", "c3"]
 
     async def test_pruning_without_a_history_says_so(self, world: World) -> None:
         store = await world.store()
         ended = await three(store, await store.take("a", 1))
         world.history_down(True)
-        for asked in (store.prune(ended, 500, WHY), store.ended((0, ""), 9), store.gone("c1")):
+        for asked in (store.prune(ended, 500, WHY), store.ended((0, ""), 9), store.tombstone("c1")):
             with pytest.raises(Unavailable):
                 await asked
         world.history_down(False)
@@ -191,14 +193,14 @@ class PrunedContract:
         await store.retire([("c1", 3)])
         done = await store.prune(await store.ended((0, ""), 9), 500, WHY)
         assert (done.constellations, done.commits) == (["c1"], 1)
-        assert [item.pos for item in await store.kept(0, 9)] == [2, 3]
+        assert [item.pos for item in await store.commits_after(0, 9)] == [2, 3]
         assert await store.entities("c1") is None
         assert await store.position_of("c1", 0) is None
         await store.commit(commit(own, 4, [("fleet", 1, {"device/d": b"{}"})], sent_pos=4))
         await store.watermark(3)
         assert (await store.prune([], 600, WHY)).commits == 2
         walk = Walk(prunings=await store.prunings(0, 9), anchors=[])
-        walk.take(await store.kept(0, 9))
+        walk.take(await store.commits_after(0, 9))
         walk.ended(4)
         assert walk.breaks == list[Break]()
 

@@ -42,7 +42,7 @@ class RecordContract:
     async def test_commits_are_kept_whole_with_inputs_and_links(self, world: World) -> None:
         store = await world.store()
         made = await record(store, await store.take("a", 1))
-        kept = [*await store.kept(0, 4), *await store.kept(4, 100)]
+        kept = [*await store.commits_after(0, 4), *await store.commits_after(4, 100)]
         assert [(item.pos, item.events, item.inputs) for item in kept] == [
             (item.pos, item.events, item.inputs) for item in made
         ]
@@ -63,15 +63,15 @@ class RecordContract:
         await other.commit(commit(own, 7, [("c2", 3, {"task/a": None})], at_ms=70))
         await other.watermark(6)
         walk = Walk()
-        walk.take(await other.kept(0, 100))
+        walk.take(await other.commits_after(0, 100))
         assert (walk.breaks, walk.pos, walk.unchained) == ([], 7, 0)
         assert (await other.owned_since(3), await other.owned_since(7)) == (1, 7)
 
     async def test_what_stood_before_a_commit_is_found(self, world: World) -> None:
         store = await world.store()
         await record(store, await store.take("a", 1))
-        assert await store.standing(4) == {"fleet": 2, "c1": 2}
-        assert await store.standing(6) == {"fleet": 2, "c2": 1}
+        assert await store.live_before(4) == {"fleet": 2, "c1": 2}
+        assert await store.live_before(6) == {"fleet": 2, "c2": 1}
         assert (await store.last_before("c1", 3), await store.last_before("c2", 4)) == (1, 0)
         assert (await store.position_of("c1", 1), await store.position_of("c1", 0)) == (2, 5)
         assert await store.position_of("nobody", 1) is None

@@ -28,6 +28,7 @@ from starloom.store.port import (
     PrunedPiece,
     Refused,
     StreamRow,
+    StreamState,
     Tombstone,
     Unavailable,
 )
@@ -188,7 +189,7 @@ class MemoryStore:
         self.inbox: Final = MemoryInbox(self.redis)
         self.ciphertexts: Final = MemoryCiphertexts(self.history)
         self.log: Final = MemoryLog(self.redis, self.history, sleep)
-        self._own: Ownership | None = None
+        self._ownership: Ownership | None = None
         self._doubt: Commit | None = None
         self._tried_term = 0
         self._projector = Projector(self._project, sleep=sleep)
@@ -196,11 +197,11 @@ class MemoryStore:
     async def take(
         self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
     ) -> Ownership:
-        if self._own is not None:
+        if self._ownership is not None:
             if self._projector.runs:
                 await self._projector.drained()
             await self._projector.stop()
-            self._own = None
+            self._ownership = None
         redis, history = self.redis, self.history
         redis.reach()
         history.reach()
@@ -230,7 +231,7 @@ class MemoryStore:
             # Redis has lost the retirement of the stream, which came before its pruning.
             redis.put(Gone(stream))
         redis.hold(incarnation=history.meta.incarnation)
-        self._own = Ownership(
+        self._ownership = Ownership(
             heads=dict(redis.heads),
             incarnation=redis.incarnation,
             replaced=replaced,
@@ -240,7 +241,7 @@ class MemoryStore:
         )
         self._doubt = None
         self._projector.start(history.meta.watermark)
-        return self._own
+        return self._ownership
 
     def _may_take(self, owner: str, over: int | None, *, polite: bool) -> None:
         redis, meta = self.redis, self.history.meta
@@ -259,7 +260,7 @@ class MemoryStore:
         return 0 < term == self.redis.term
 
     async def leave(self, *, release: bool) -> None:
-        own, self._own = self._own, None
+        own, self._ownership = self._ownership, None
         await self._projector.stop()
         self._doubt = None
         if own is not None and release:
@@ -288,7 +289,7 @@ class MemoryStore:
 
     async def commit(self, commit: Commit) -> None:
         await asyncio.sleep(0)
-        own, redis = self._own, self.redis
+        own, redis = self._ownership, self.redis
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         await self.position()
@@ -322,21 +323,21 @@ class MemoryStore:
             if self.redis.heads.get(stream) == seq:
                 self.redis.put(Gone(stream))
 
-    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+    async def recall(self, streams: Sequence[str]) -> dict[str, StreamState]:
         await asyncio.sleep(0)
         self.history.reach()
-        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+        found: dict[str, StreamState] = {}
         for stream in streams:
             if stream in self.history.streams:
                 self._owned()
                 whole = self.history.whole(stream)
                 self.redis.put(whole)
-                found[stream] = (whole.seq, dict(whole.entities))
+                found[stream] = StreamState(whole.seq, dict(whole.entities))
         return found
 
     def _owned(self) -> None:
         """Refuse an owner that has lost the shard to another, or whose Redis was replaced."""
-        own, redis = self._own, self.redis
+        own, redis = self._ownership, self.redis
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         redis.reach()
@@ -370,19 +371,19 @@ class MemoryStore:
     async def close(self) -> None:
         await self._projector.stop()
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         self.redis.reach()
         seq = self.redis.heads.get(stream)
         if seq is not None:
-            return seq, dict(self.redis.entities.get(stream, {}))
+            return StreamState(seq, dict(self.redis.entities.get(stream, {})))
         self.history.reach()
         events = self.history.streams.get(stream)
-        return (len(events), await self.entities_at(stream, len(events))) if events else None
+        return StreamState(len(events), await self.entities_at(stream, len(events))) if events else None
 
-    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, StreamState]:
         self.redis.reach()
-        heads = self.redis.heads
-        return {name: (heads[name], dict(self.redis.entities.get(name, {}))) for name in streams if name in heads}
+        heads, entities = self.redis.heads, self.redis.entities
+        return {name: StreamState(heads[name], dict(entities.get(name, {}))) for name in streams if name in heads}
 
     async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
         self.redis.reach()
@@ -456,15 +457,15 @@ class MemoryStore:
         }
         return {name: found for name, found in had.items() if found}
 
-    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
+    async def commits_after(self, after: int, limit: int) -> list[ChainedCommit]:
         self.history.reach()
-        return self.history.kept(after, limit)
+        return self.history.commits_after(after, limit)
 
     async def prunings(self, after: int, limit: int) -> list[Pruning]:
         self.history.reach()
         return self.history.prunings[after : after + limit]
 
-    async def gone(self, constellation: str) -> Tombstone | None:
+    async def tombstone(self, constellation: str) -> Tombstone | None:
         self.history.reach()
         no = self.history.gone.get(constellation)
         if no is None:
@@ -506,7 +507,7 @@ class MemoryStore:
 
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         await asyncio.sleep(0)
-        own = self._own
+        own = self._ownership
         if own is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         try:
@@ -530,7 +531,7 @@ class MemoryStore:
         term = self.history.commits[self.history.place(pos)].term
         return next(commit.pos for commit in self.history.commits if commit.term == term)
 
-    async def standing(self, pos: int) -> dict[str, int]:
+    async def live_before(self, pos: int) -> dict[str, int]:
         at_ms = self.history.commits[self.history.place(pos)].at_ms
         ended = [row.id for row in self.history.rows.values() if 0 < row.ended_ms < at_ms]
         names = [name for name in self.history.streams if name not in ended]
@@ -568,7 +569,7 @@ class MemoryStore:
         redis.put(commit)
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
-        own, meta = self._own, self.history.meta
+        own, meta = self._ownership, self.history.meta
         if own is None:
             raise Superseded("the shard is not taken")
         if meta.term == own.term and batch[0].pos <= meta.watermark <= batch[-1].pos:

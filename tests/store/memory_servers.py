@@ -35,7 +35,7 @@ from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 
 
 def kept_of(commit: PastCommit, link: bytes, pruning: int = 0) -> ChainedCommit:
-    """Return a commit of a history in memory as `read_kept` returns one from SQL."""
+    """Return a commit of a history in memory as `read_whole_commits` returns one from SQL."""
     return ChainedCommit(
         at_ms=commit.at_ms,
         chain=link,
@@ -256,8 +256,8 @@ class MemoryHistory:
         self._list(rows)
         self.meta = msgspec.structs.replace(self.meta, watermark=rows.last)
 
-    def kept(self, after: int, limit: int) -> list[ChainedCommit]:
-        """Return commits as `audit.read_kept` does."""
+    def commits_after(self, after: int, limit: int) -> list[ChainedCommit]:
+        """Return commits as `audit.read_whole_commits` does."""
         start = self.place(after + 1) if self.prunings else after
         parts = {left.pos: made.no for made in self.prunings for left in made.leftovers}
         return [

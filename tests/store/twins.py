@@ -107,7 +107,7 @@ class Side:
         }
         if not self._history_is_down and (whole or pos < self.pos):
             rows = await reader.constellations(states=(), text=None, device=None, before=None, limit=99)
-            state |= {"kept": await reader.kept(0, 1_000), "rows": rows}
+            state |= {"kept": await reader.commits_after(0, 1_000), "rows": rows}
             events = [msgspec.json.decode(raw) for one in state["kept"] for raw in one.events]
             self.seqs = {event["stream"]: event["seq"] for event in events}
         self.pos, self.sent_pos, self.seqs = pos, loaded.sent_pos, self.seqs | loaded.heads
@@ -210,7 +210,7 @@ class Side:
         return await store.recall(streams)
 
     async def _watermark(self, call: Call, store: Store, *, after: int) -> Any:
-        own = store._own
+        own = store._ownership
         if own is None or self._history_is_down or store._projector.watermark <= self.pos - after:
             return None  # nothing would ever come
         return await store.watermark(self.pos - after)
@@ -275,10 +275,10 @@ class Side:
         return await store.constellations(**wanted)
 
     async def _record(self, call: Call, store: Store, *, stream: str, seq: int, pos: int) -> Any:
-        kept = await store.kept(pos - 1, 3)
+        kept = await store.commits_after(pos - 1, 3)
         found: list[Any] = [kept, await store.position_of(stream, seq), await store.last_before(stream, pos)]
         if kept:
-            found += [await store.owned_since(pos), await store.standing(pos)]
+            found += [await store.owned_since(pos), await store.live_before(pos)]
         return found
 
     async def _activity(self, call: Call, store: Store, *, wanted: Any, before: Any, limit: int) -> Any:

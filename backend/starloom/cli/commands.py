@@ -40,8 +40,8 @@ def _version() -> None:
     print(f"starloom {version('starloom')}")
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_wanted: bool) -> None:
+    if is_wanted:
         _version()
         raise typer.Exit
 

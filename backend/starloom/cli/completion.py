@@ -27,28 +27,28 @@ markup takes away again."""
 
 
 def devices(context: typer.Context) -> Found:
-    return _named(context, lambda hub: ((one["name"], one["os"]) for one in hub.get(get_devices())["items"]))
+    return _words_of(context, lambda hub: ((row["name"], row["os"]) for row in hub.get(get_devices())["items"]))
 
 
 def constellations(context: typer.Context) -> Found:
-    return _named(
-        context, lambda client: ((one["id"], one["name"]) for one in client.get(get_constellations())["items"])
+    return _words_of(
+        context, lambda client: ((row["id"], row["name"]) for row in client.get(get_constellations())["items"])
     )
 
 
 def recipes(context: typer.Context) -> Found:
-    return _named(context, lambda hub: ((one["name"], one["title"]) for one in hub.get(get_recipes())["items"]))
+    return _words_of(context, lambda hub: ((row["name"], row["title"]) for row in hub.get(get_recipes())["items"]))
 
 
 def schedules(context: typer.Context) -> Found:
-    return _named(context, lambda hub: ((one["name"], one["cron"]) for one in hub.get(get_schedules())["items"]))
+    return _words_of(context, lambda hub: ((row["name"], row["cron"]) for row in hub.get(get_schedules())["items"]))
 
 
 def tools(context: typer.Context) -> Found:
-    return _named(context, lambda hub: ((one["tool"], one["title"]) for one in hub.get(get_capabilities())["items"]))
+    return _words_of(context, lambda hub: ((row["tool"], row["title"]) for row in hub.get(get_capabilities())["items"]))
 
 
-def _named(context: typer.Context, read: Callable[[Client], Iterable[tuple[str, str]]]) -> Found:
+def _words_of(context: typer.Context, read: Callable[[Client], Iterable[tuple[str, str]]]) -> Found:
     from starloom.client.rest import Client  # HTTP costs a quarter of a second to import
 
     try:

@@ -127,11 +127,11 @@ def _in_usage(param: Any) -> str:
     return f"{word}{many}" if param.required else f"[{word}]{many}"
 
 
-def _range(found: re.Match[str]) -> str:
-    least, sign, bound = found.groups()
+def _range(match: re.Match[str]) -> str:
+    least, sign, bound = match.groups()
     if least is not None and bound is not None:
         return f"{least} to {bound}"
-    return found[0] if bound is None else f"{'at least' if sign == '>=' else 'at most'} {bound}"
+    return match[0] if bound is None else f"{'at least' if sign == '>=' else 'at most'} {bound}"
 
 
 def _row(param: Any, ctx: Context) -> tuple[str, str] | None:
@@ -143,7 +143,7 @@ def _row(param: Any, ctx: Context) -> tuple[str, str] | None:
         name = _in_usage(param)
     else:
         # Where there are few values they stand there; nobody types the name of a type.
-        name = _TYPE.sub(lambda found: f" {found[1] if '|' in found[1] else word_of(param)}", name)
+        name = _TYPE.sub(lambda match: f" {match[1] if '|' in match[1] else word_of(param)}", name)
     return name, _RANGE.sub(_range, text)
 
 
@@ -175,15 +175,15 @@ class Command(TyperCommand):
     def collect_usage_pieces(self, ctx: Context) -> list[str]:  # type: ignore[override]
         """Return the pieces of the usage: what may be left out stands in brackets, once."""
         arguments: list[Any] = [param for param in self.get_params(ctx) if param.param_type_name == "argument"]
-        return [self.options_metavar or "", *(_in_usage(one) for one in arguments if not one.hidden)]
+        return [self.options_metavar or "", *(_in_usage(argument) for argument in arguments if not argument.hidden)]
 
     def format_options(self, ctx: Context, formatter: Any) -> None:  # type: ignore[override]
         """Write arguments, options, and lines to type."""
         for title, kind in (("Arguments", "argument"), ("Options", "option")):
             rows = [_row(param, ctx) for param in self.get_params(ctx) if param.param_type_name == kind]
-            if shown := [row for row in rows if row is not None]:
+            if complete := [row for row in rows if row is not None]:
                 with formatter.section(title):
-                    formatter.write_dl(shown)
+                    formatter.write_dl(complete)
         root, _, path = ctx.command_path.partition(" ")
         if path in EXAMPLES:
             with formatter.section("Examples"), formatter.indentation():
@@ -197,10 +197,10 @@ class Command(TyperCommand):
 
     def _refuse_lacking(self, ctx: Context, args: list[str]) -> None:
         """Refuse a command that lacks several options, with all of them; the parser names the first alone."""
-        given = {word.partition("=")[0] for word in args}
-        needed: list[Any] = [one for one in self.params if one.param_type_name == "option" and one.required]
-        lacking = [one.opts[0] for one in needed if given.isdisjoint(one.opts)]
-        if len(lacking) > 1 and "--help" not in given and not ctx.resilient_parsing:
+        names = {word.partition("=")[0] for word in args}
+        needed: list[Any] = [option for option in self.params if option.param_type_name == "option" and option.required]
+        lacking = [option.opts[0] for option in needed if names.isdisjoint(option.opts)]
+        if len(lacking) > 1 and "--help" not in names and not ctx.resilient_parsing:
             ctx.fail(f"Missing options {listed(list(map(repr, lacking)))}.")
 
 
@@ -245,8 +245,8 @@ class Commands(TyperGroup):
         elif typed and not typed.startswith("-") and typed not in self.commands and not ctx.resilient_parsing:
             # With a word behind it, it is no name of a thing to show.
             shows = not rest or rest[0].startswith("-")
-            meant = [one for one in meant_by(typed, inside) if shows or one != f"show {typed}"]
-            also = f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in meant)}?" if meant else ""
+            near = [one for one in meant_by(typed, inside) if shows or one != f"show {typed}"]
+            also = f" Did you mean {' or '.join(f'`{ctx.command_path} {one}`' for one in near)}?" if near else ""
             ctx.fail(f"No such command '{typed}'.{also}")
         return super().resolve_command(ctx, args)
 

@@ -54,9 +54,9 @@ class Invocation:
 
     as_json: bool = False
     hub: str | None = None
-    chosen: str = ""
+    constellation: str = ""
     """The constellation that the command is about, once it is known."""
-    written: str = field(default="", repr=False)
+    document: str = field(default="", repr=False)
     """The document that the command sends; a refusal names its lines."""
     kind: str = "plan"
     """The kind of that document."""
@@ -92,7 +92,7 @@ class Invocation:
             where = "stdin" if path == "-" else f"the {kind} {path}"
             raise usage(f"{where} cannot be read: {why}", hint) from error
         if not form:
-            self.written, self.kind = text, kind
+            self.document, self.kind = text, kind
         return text
 
     def agrees(self, ends: str, question: str, line: str) -> bool:
@@ -110,31 +110,31 @@ class Invocation:
         """Return whether the command has opened the client of a hub."""
         return self._client is not None
 
-    def newest(self, given: str | None) -> str:
-        """Return the given constellation; without one that of `meant`, named if `ls` lists another one first.
+    def newest(self, identity: str | None) -> str:
+        """Return the given constellation; without one the default, named if `ls` lists another first.
 
         Raises:
             Problem: there is none.
         """
-        if given:
-            self.chosen = given
-            return given
-        meant, first = self.meant()
-        self.chosen = meant["id"]
+        if identity:
+            self.constellation = identity
+            return identity
+        row, first = self.default_constellation()
+        self.constellation = row["id"]
         if not first and not self.as_json:
-            say(f"{meant['name'] or meant['id']} ({meant['id']}), the newest that no schedule began:", sys.stderr)
-        return meant["id"]
+            say(f"{row['name'] or row['id']} ({row['id']}), the newest that no schedule began:", sys.stderr)
+        return row["id"]
 
-    def task_ids(self, chosen: str, given: Sequence[str]) -> list[str]:
+    def task_ids(self, constellation: str, names_given: Sequence[str]) -> list[str]:
         """Return the ids of tasks of a constellation that may be given as they are shown: *run on nas*."""
-        names = self.client.names() if any(map(is_display_name, given)) else {}
-        meant = [task_ids(task, names) for task in given]
-        if all(len(ids) == 1 for ids in meant):
-            return [ids[0] for ids in meant]
-        there = {task["id"] for task in self.client.get(get_constellation(chosen))["tasks"]}
-        return [next((one for one in ids if one in there), ids[0]) for ids in meant]
+        names = self.client.names() if any(map(is_display_name, names_given)) else {}
+        ids_of_each = [task_ids(task, names) for task in names_given]
+        if all(len(ids) == 1 for ids in ids_of_each):
+            return [ids[0] for ids in ids_of_each]
+        existing = {task["id"] for task in self.client.get(get_constellation(constellation))["tasks"]}
+        return [next((task_id for task_id in ids if task_id in existing), ids[0]) for ids in ids_of_each]
 
-    def meant(self) -> tuple[ConstellationRow, bool]:
+    def default_constellation(self) -> tuple[ConstellationRow, bool]:
         """Return the constellation that commands without an ID mean, and whether `ls` lists it first.
 
         It is the newest that no schedule began, or else the newest.
@@ -145,13 +145,20 @@ class Invocation:
         items = self.client.get(get_constellations(limit=NEWEST_LOOKED_AT))["items"]
         if not items:
             raise usage("there is no constellation yet", 'Ask for one: starloom submit "how are my machines"')
-        meant = next((row for row in items if not row.get("schedule")), items[0])
-        return meant, meant is items[0]
+        newest = next((row for row in items if not row.get("schedule")), items[0])
+        return newest, newest is items[0]
 
     def emit(self, document: Any) -> None:
         """Print a document as JSON: the whole output of a command with --json."""
         _write(document, sys.stdout)
         sys.stdout.flush()
+
+    def answer(self, document: Any, words: str) -> None:
+        """Print what came of a command: the document with --json, else the words."""
+        if self.as_json:
+            self.emit(document)
+        else:
+            print(words)
 
 
 def _write(document: Any, into: TextIO) -> None:
@@ -173,14 +180,14 @@ def hub_command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], 
 
     def register(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
-        own = list(inspect.signature(command).parameters.values())[1:]
-        parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in own] + [
+        declared = list(inspect.signature(command).parameters.values())[1:]
+        parameters = [parameter.replace(annotation=hints[parameter.name]) for parameter in declared] + [
             inspect.Parameter("json_", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=JsonFlag),
             inspect.Parameter("hub_", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=HubOption),
         ]
 
-        def run(*, json_: bool, hub_: str | None, **given: Any) -> None:
-            _guarded(command, Invocation(as_json=json_, hub=hub_), given)
+        def run(*, json_: bool, hub_: str | None, **arguments: Any) -> None:
+            _guarded(command, Invocation(as_json=json_, hub=hub_), arguments)
 
         run.__name__ = command.__name__
         run.__doc__ = command.__doc__
@@ -192,35 +199,35 @@ def hub_command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], 
     return register
 
 
-def _guarded(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
+def _guarded(command: Callable[..., None], run: Invocation, arguments: dict[str, Any]) -> None:
     try:
-        _carry_out(command, run, given)
+        _carry_out(command, run, arguments)
     except BrokenPipeError as closed:
         # The reader of a pipe (`head`) closed it; output that was not read does not count as success.
         raise typer.Exit(int(Exit.READER_GONE)) from closed
     except OSError as error:
-        if run.chosen:
-            error.add_note(typed(f"The work goes on at the hub: starloom show {run.chosen}"))
+        if run.constellation:
+            error.add_note(typed(f"The work goes on at the hub: starloom show {run.constellation}"))
         raise
 
 
-def _carry_out(command: Callable[..., None], run: Invocation, given: dict[str, Any]) -> None:
+def _carry_out(command: Callable[..., None], run: Invocation, arguments: dict[str, Any]) -> None:
     try:
         try:
             try:
-                command(run, **given)
+                command(run, **arguments)
             finally:
                 sys.stdout.flush()  # a fault of the output is met while the work is known
         except OSError as error:
             raise _of_file(error) from error
     except Problem as problem:
-        if problem.code == Code.UNKNOWN_TASK and run.chosen:
+        if problem.code == Code.UNKNOWN_TASK and run.constellation:
             # The hub's hint is for all its clients; without an ID the command would show another constellation.
-            problem.hint = problem.hint.replace("`starloom show`", f"`starloom show {run.chosen}`")
+            problem.hint = problem.hint.replace("`starloom show`", f"`starloom show {run.constellation}`")
             problem.document["hint"] = problem.hint
         if run.kind == "recipe":  # the hub's titles are for the plan in it
             problem.title = problem.title.replace("The plan", "The recipe")
-        show_problem(problem, as_json=run.as_json, written=run.written)
+        show_problem(problem, as_json=run.as_json, document=run.document)
         raise typer.Exit(int(problem.exit_code)) from problem
     except KeyboardInterrupt as stop:
         # A command that has not spoken with a hub has submitted nothing.
@@ -235,20 +242,20 @@ def _of_file(error: OSError) -> Exception:
     return usage(f"{os.fsdecode(error.filename)}: {error.strerror}", "Check the path, and who may write there.")
 
 
-def _line_in(written: str, place: str) -> str:
+def _line_in(document: str, place: str) -> str:
     """Return the line of a place of a document, as the beginning of a sentence; nothing where it has none."""
-    if not written or not place:
+    if not document or not place:
         return ""
     from starloom_protocol.plan.language.document import line_of  # YAML costs a tenth of a start
 
-    line = line_of(written, place)
+    line = line_of(document, place)
     return f"line {line}: " if line else ""
 
 
-def show_problem(problem: Problem, *, as_json: bool, written: str = "") -> None:
+def show_problem(problem: Problem, *, as_json: bool, document: str = "") -> None:
     """Print a problem: a sentence, each fault with its place, the remedy; as JSON if asked for. Always on stderr.
 
-    `written` is the document that the command has sent; its lines stand before the places.
+    `document` is the document that the command has sent; its lines stand before the places.
     """
     if as_json:
         _write({"problem": problem.document}, sys.stderr)
@@ -259,7 +266,7 @@ def show_problem(problem: Problem, *, as_json: bool, written: str = "") -> None:
     apart = len(hints) > 1 and problem.hint in hints
     for place in problem.places:
         at = ", ".join(part for part in (place.code, place.place) if part)
-        line = _line_in(written, place.place)
+        line = _line_in(document, place.place)
         if place.reason == problem.reason and len(problem.places) == 1:
             # The title line has said the reason; a place within a document is all that is left.
             if place.place.startswith("line "):
@@ -268,8 +275,8 @@ def show_problem(problem: Problem, *, as_json: bool, written: str = "") -> None:
                 lines.append(f"  {line}{place.where} [{at}]")
             continue
         where = line + (f"{place.where}: " if place.where else "")
-        own = place.hint not in ("", CODES[Code.PLAN_INVALID].hint) and (apart or place.hint != problem.hint)
-        hint = f" - {place.hint}" if own else ""
+        has_own_hint = place.hint not in ("", CODES[Code.PLAN_INVALID].hint) and (apart or place.hint != problem.hint)
+        hint = f" - {place.hint}" if has_own_hint else ""
         lines.append(f"  {where}{place.reason} [{at}]{hint}")
     for candidate in problem.document.get("candidates") or []:
         title, *rest = candidate_lines(candidate)

@@ -74,16 +74,16 @@ def meant_by(typed: str, inside: Mapping[str, Sequence[str]]) -> list[str]:
     Where it is like none, and the group shows one thing by its name, the word is probably such a name.
     """
     typed = typed.casefold()
-    other = [word for word in _OTHER_WORDS.get(typed, ()) if word in inside or word.startswith("-")]
+    synonyms = [word for word in _OTHER_WORDS.get(typed, ()) if word in inside or word.startswith("-")]
     paths: dict[str, list[str]] = {}
     for name, words in inside.items():
         for word in words:
             paths.setdefault(word, []).append(f"{name} {word}")
     # A word of many groups, such as `rm`, points at none of them.
-    found = {word: names for word, names in paths.items() if len(names) <= _GROUPS_MOST}
-    exact = other or found.get(typed, [])
+    telling = {word: names for word, names in paths.items() if len(names) <= _GROUPS_MOST}
+    exact = synonyms or telling.get(typed, [])
     if exact:
         return exact
     near = difflib.get_close_matches(typed, inside, n=2)
-    near = near or [path for word in difflib.get_close_matches(typed, found, n=2) for path in found[word]]
+    near = near or [path for word in difflib.get_close_matches(typed, telling, n=2) for path in telling[word]]
     return near or ([f"show {typed}"] if "show" in inside and "ls" in inside and not any(inside.values()) else [])

@@ -25,7 +25,7 @@ class Call(Generic[Shape]):
     query: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def given(self) -> dict[str, Any]:
+    def params(self) -> dict[str, Any]:
         """The parameters of the query that are not left out."""
         return {name: value for name, value in self.query.items() if value is not None}
 
@@ -54,8 +54,8 @@ class Empty(TypedDict):
     """An answer without content."""
 
 
-class Said(dict[str, Any]):
-    """An object of an answer; `lacks` is called with the name of a field that it does not have."""
+class AnswerObject(dict[str, Any]):
+    """A JSON object of an answer. Reading a field that the hub did not send raises a `Problem` (see `lacks`)."""
 
     __slots__ = ("_lacks",)
 

@@ -104,12 +104,12 @@ class Surroundings:
 
 def homes(around: Surroundings) -> list[Path]:
     """Return the data folders where a hub of this machine may have left its address, nearest first."""
-    found: list[Path] = []
+    folders: list[Path] = []
     if around.environment.get("STARLOOM_HOME"):
-        found.append(Path(around.environment["STARLOOM_HOME"]).expanduser())
-    found.extend(home for home in _near(around) if is_own(home, around.user_home))
-    found.append(around.user_home / DEFAULT_HOME)
-    return found
+        folders.append(Path(around.environment["STARLOOM_HOME"]).expanduser())
+    folders.extend(home for home in _near(around) if is_own(home, around.user_home))
+    folders.append(around.user_home / DEFAULT_HOME)
+    return folders
 
 
 def _near(around: Surroundings) -> list[Path]:
@@ -139,9 +139,9 @@ def strange(home: Path, around: Surroundings) -> Problem:
 def hub_option(home: Path) -> str:
     """Return the option, after a space, that a command in another terminal of this folder needs to find a hub."""
     around = Surroundings.actual()
-    other = {name: value for name, value in around.environment.items() if name != "STARLOOM_HOME"}
-    found = [one.resolve() for one in homes(replace(around, environment=other))]
-    return "" if home.resolve() in found else f" --hub {shlex.quote(str(home))}"
+    variables = {name: value for name, value in around.environment.items() if name != "STARLOOM_HOME"}
+    folders = [folder.resolve() for folder in homes(replace(around, environment=variables))]
+    return "" if home.resolve() in folders else f" --hub {shlex.quote(str(home))}"
 
 
 def read_local(home: Path) -> HubAddress | None:
@@ -152,19 +152,19 @@ def read_local(home: Path) -> HubAddress | None:
     """
     path = home / LOCAL_FILE
     try:
-        said = json.loads(path.read_text())
-        url, tunnel = _clean(str(said["url"])), said.get("tunnel")
+        fields = json.loads(path.read_text())
+        url, tunnel = _clean(str(fields["url"])), fields.get("tunnel")
         if tunnel is None:  # a version without sockets left it: any program may have its port now
             return None
-        own = OwnHub(
+        own_hub = OwnHub(
             path,
-            Path(said["socket"]),
+            Path(fields["socket"]),
             Path(tunnel["socket"]),
             str(tunnel["pin"]),
-            int(said["pid"]),
-            float(said["started_s"]),
+            int(fields["pid"]),
+            float(fields["started_s"]),
         )
-        return HubAddress(url=url, token=said.get("token"), source=str(path), own=own, renews=True)
+        return HubAddress(url=url, token=fields.get("token"), source=str(path), own=own_hub, renews=True)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as error:
@@ -186,26 +186,26 @@ def find(hub: str | None, around: Surroundings | None = None) -> HubAddress:
     """
     around = around or Surroundings.actual()
     token = around.environment.get("STARLOOM_TOKEN") or None
-    found = _found(hub, token, around)
-    return replace(found, token_from="STARLOOM_TOKEN") if token and found.token == token else found
+    address = _address(hub, token, around)
+    return replace(address, token_from="STARLOOM_TOKEN") if token and address.token == token else address
 
 
-def _found(hub: str | None, token: str | None, around: Surroundings) -> HubAddress:
+def _address(hub: str | None, token: str | None, around: Surroundings) -> HubAddress:
     if hub:
-        return _named(hub, token, around, said_by="--hub")
+        return _address_named(hub, token, around, said_by="--hub")
     if around.environment.get("STARLOOM_URL"):
-        return _named(around.environment["STARLOOM_URL"], token, around, said_by="STARLOOM_URL")
-    looked: list[str] = []
+        return _address_named(around.environment["STARLOOM_URL"], token, around, said_by="STARLOOM_URL")
+    searched: list[str] = []
     for home in homes(around):
         local = read_local(home)
         if local is not None:
             return _with_token(local, token)
-        looked.append(str(home))
+        searched.append(str(home))
     hubs = _hubs(around)
-    chosen = hubs.get("default")
-    if isinstance(chosen, str):
-        return _named(chosen, token, around, said_by="hubs.toml")
-    raise _nothing_found(looked, around)
+    default = hubs.get("default")
+    if isinstance(default, str):
+        return _address_named(default, token, around, said_by="hubs.toml")
+    raise _nothing_found(searched, around)
 
 
 def _with_token(local: HubAddress, token: str | None) -> HubAddress:
@@ -221,30 +221,30 @@ def renewed_token(address: HubAddress) -> str | None:
     """
     if not address.renews or address.own is None:
         return None
-    # The file lies at `LOCAL_FILE` below the home.
-    now = read_local(address.own.file.parent.parent)
-    same = now is not None and now.own is not None and now.own.socket == address.own.socket
-    return now.token if now is not None and same and now.token != address.token else None
+    # The file is at `LOCAL_FILE` below the home.
+    present = read_local(address.own.file.parent.parent)
+    same = present is not None and present.own is not None and present.own.socket == address.own.socket
+    return present.token if present is not None and same and present.token != address.token else None
 
 
-def _nothing_found(looked: list[str], around: Surroundings) -> Problem:
-    other = strange_home(around)
-    if other is not None and not around.environment.get("STARLOOM_HOME"):
-        return strange(other, around)
-    first = looked[0] if len(looked) > 1 else around.here / NEAR_NAME
-    places = f"no hub left its address under {first} or its parents, in {looked[-1]}"
+def _nothing_found(searched: list[str], around: Surroundings) -> Problem:
+    stranger = strange_home(around)
+    if stranger is not None and not around.environment.get("STARLOOM_HOME"):
+        return strange(stranger, around)
+    first = searched[0] if len(searched) > 1 else around.here / NEAR_NAME
+    places = f"no hub left its address under {first} or its parents, in {searched[-1]}"
     return unreachable(
         f"{places}, nor in {around.user_home / HUBS_FILE}",
         "Start one with `starloom up` (or `make run`), or name it: --hub URL, or STARLOOM_URL and STARLOOM_TOKEN.",
     )
 
 
-def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -> HubAddress:
+def _address_named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -> HubAddress:
     if "://" in hub:
         url = _clean(hub)
-        own = _own(url, around)
-        if own is not None:
-            return replace(_with_token(own, token), source=said_by)
+        local_hub = _address_here(url, around)
+        if local_hub is not None:
+            return replace(_with_token(local_hub, token), source=said_by)
         return HubAddress(url, token, said_by)
     entry = _hubs(around).get("hubs", {}).get(hub)
     if isinstance(entry, dict) and isinstance(entry.get("url"), str):
@@ -267,7 +267,7 @@ def _named(hub: str, token: str | None, around: Surroundings, *, said_by: str) -
     )
 
 
-def _own(url: str, around: Surroundings) -> HubAddress | None:
+def _address_here(url: str, around: Surroundings) -> HubAddress | None:
     """Return the hub of this machine whose own address is named."""
     for home in homes(around):
         local = read_local(home)
@@ -283,7 +283,7 @@ def _hubs(around: Surroundings) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise usage(f"{path} cannot be read: {error}", "Mend it or remove it.") from error
+        raise usage(f"{path} cannot be read: {error}", "Correct it or remove it.") from error
 
 
 def _clean(url: str) -> str:

@@ -57,22 +57,22 @@ def exit_of_refusal(status: int, code: str) -> Exit:
     return Exit.FAILED
 
 
-def exit_of_preview(found: RequestPreview, *, approved: str = "") -> Exit:
+def exit_of_preview(preview: RequestPreview, *, approved: str = "") -> Exit:
     """Return the exit code that submitting a preview would begin with; `approved` is the hash given with it.
 
     Words that no recipe fits and no model may plan are a mistake in the call, as is a plan that may not start. A plan
     that waits for an approval, or whose tasks are held until somebody gives a grant or a secret, needs a person.
     """
-    if found.get("may_not"):
+    if preview.get("may_not"):
         return Exit.USAGE
-    understood = found.get("understood")
-    taken = understood is not None and (understood["outcome"] == "exact" or understood.get("by_model", False))
-    if not found["tasks"] and not taken:
+    understood = preview.get("understood")
+    is_understood = understood is not None and (understood["outcome"] == "exact" or understood.get("by_model", False))
+    if not preview["tasks"] and not is_understood:
         return Exit.USAGE
-    waits = bool(found.get("asks_approval")) and approved != found["plan_hash"]
-    return Exit.ATTENTION if waits or found.get("held") else Exit.SUCCEEDED
+    waits = bool(preview.get("asks_approval")) and approved != preview["plan_hash"]
+    return Exit.ATTENTION if waits or preview.get("held") else Exit.SUCCEEDED
 
 
-def exit_of_plan(found: PlanPreview, *, approved: str = "") -> Exit:
+def exit_of_plan(preview: PlanPreview, *, approved: str = "") -> Exit:
     """Return the exit code that submitting a plan without words would begin with; its preview has no match of words."""
-    return exit_of_preview(cast("RequestPreview", found), approved=approved)
+    return exit_of_preview(cast("RequestPreview", preview), approved=approved)

@@ -39,13 +39,13 @@ def note(home: Path, user_home: Path) -> None:
     path = user_home / LIST_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     marks = [*_marks(user_home), mark][-_MARKS_MOST:]
-    write_private(path, "".join(f"{one}\n" for one in marks).encode("ascii"))
+    write_private(path, "".join(f"{line}\n" for line in marks).encode("ascii"))
     write_private(home / MARK_FILE, f"{mark}\n".encode("ascii"))
 
 
 def is_own(home: Path, user_home: Path) -> bool:
     """Return whether this user has started a hub on this data folder."""
-    mark = _read(home / MARK_FILE, _MARK_BYTES * 2 + 1)
+    mark = _read_own(home / MARK_FILE, _MARK_BYTES * 2 + 1)
     return mark is not None and mark.strip() in _marks(user_home)
 
 
@@ -58,17 +58,17 @@ def has_data(home: Path) -> bool:
 
 
 def _marks(user_home: Path) -> list[str]:
-    told = _read(user_home / LIST_FILE, _LIST_BYTES_MOST)
-    return [line for line in (told or "").split() if len(line) == _MARK_BYTES * 2]
+    text = _read_own(user_home / LIST_FILE, _LIST_BYTES_MOST)
+    return [line for line in (text or "").split() if len(line) == _MARK_BYTES * 2]
 
 
-def _read(path: Path, most: int) -> str | None:
+def _read_own(path: Path, most: int) -> str | None:
     """Return the text of a regular file of this user, None where there is none."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as opened:
-            found = os.fstat(descriptor)
-            own = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-            return opened.read(most).decode("ascii", "replace") if own else None
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            is_own_file = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+            return file.read(most).decode("ascii", "replace") if is_own_file else None
     except OSError:
         return None

@@ -22,8 +22,8 @@ from starloom_protocol.wire.peer import peer_uid
 class _Stream(httpcore.NetworkStream):
     """An open Unix socket as httpcore reads and writes it."""
 
-    def __init__(self, opened: socket.socket) -> None:
-        self._socket = opened
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
@@ -62,23 +62,23 @@ class _OwnUserOnly(httpcore.NetworkBackend):
     def connect_unix_socket(
         self, path: str, timeout: float | None = None, socket_options: Iterable[Any] | None = None
     ) -> httpcore.NetworkStream:
-        opened = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            opened.settimeout(timeout)
+            connection.settimeout(timeout)
             for option in socket_options or ():
-                opened.setsockopt(*option)
-            opened.connect(path)
+                connection.setsockopt(*option)
+            connection.connect(path)
         except TimeoutError as error:
-            opened.close()
+            connection.close()
             raise httpcore.ConnectTimeout(str(error)) from error
         except OSError as error:
-            opened.close()
+            connection.close()
             raise httpcore.ConnectError(f"{path}: {error.strerror or error}") from error
-        found = peer_uid(opened)
-        if found != self._uid:
-            opened.close()
-            raise httpcore.ConnectError(f"{path} is served by another user ({found}) than the hub's ({self._uid})")
-        return _Stream(opened)
+        uid = peer_uid(connection)
+        if uid != self._uid:
+            connection.close()
+            raise httpcore.ConnectError(f"{path} is served by another user ({uid}) than the hub's ({self._uid})")
+        return _Stream(connection)
 
 
 class _Body(httpx.SyncByteStream):
@@ -108,10 +108,10 @@ def _as_httpx() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        named = getattr(httpx, type(error).__name__, None) if type(error).__module__.startswith("httpcore") else None
-        if named is None:
+        kind = getattr(httpx, type(error).__name__, None) if type(error).__module__.startswith("httpcore") else None
+        if kind is None:
             raise
-        raise named(str(error)) from error
+        raise kind(str(error)) from error
 
 
 class OwnSocket(httpx.BaseTransport):
@@ -141,7 +141,7 @@ class OwnSocket(httpx.BaseTransport):
             port=request.url.port,
             target=request.url.raw_path,
         )
-        asked = httpcore.Request(
+        forwarded = httpcore.Request(
             request.method,
             url,
             headers=request.headers.raw,
@@ -149,7 +149,7 @@ class OwnSocket(httpx.BaseTransport):
             extensions=request.extensions,
         )
         with _as_httpx():
-            answer = self._connections.handle_request(asked)
+            answer = self._connections.handle_request(forwarded)
         return httpx.Response(
             answer.status,
             headers=answer.headers,

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 import httpx
 import msgspec
 
-from starloom.client.calls import Call, Delete, Get, Patch, Post, Put, Said, lacks
+from starloom.client.calls import AnswerObject, Call, Delete, Get, Patch, Post, Put, lacks
 from starloom.client.discovery import HubAddress, kept_by, renewed_token
 from starloom.client.exits import Exit
 from starloom.client.own_socket import OwnSocket
@@ -89,7 +89,7 @@ class Client:
         self._now = now
         self._say = say
         self._patience_s = patience_s
-        self._heard = False
+        self._is_heard = False
         self._http = httpx.Client(
             base_url=address.url,
             headers=headers,
@@ -115,39 +115,43 @@ class Client:
         `within_s` is how much longer than usual the hub may take. A path instead of a call, here and below, is for
         programs that have no type for the answer.
         """
-        asked: Get[Any] = Get(call, params) if isinstance(call, str) else replace(call, query={**call.query, **params})
-        given = asked.given | ({"wait_s": wait_s} if wait_s else {})
+        request: Get[Any] = (
+            Get(call, params) if isinstance(call, str) else replace(call, query={**call.query, **params})
+        )
+        query = request.params | ({"wait_s": wait_s} if wait_s else {})
         timeout = ANSWER_S + wait_s + within_s
         return self._json(
-            self._patiently(lambda: self._send("GET", API + asked.path, params=given, timeout=timeout)), asked.path
+            self._patiently(lambda: self._send("GET", API + request.path, params=query, timeout=timeout)), request.path
         )
 
     def names(self) -> dict[str, str]:
         """Return the names of devices by id; none where the fleet may not be read or cannot be now."""
-        asked = get_devices(all_=True)
+        request = get_devices(all_=True)
         try:
-            found: Items[DeviceRow] = self._json(self._send("GET", API + asked.path, params=asked.given), asked.path)
+            page: Items[DeviceRow] = self._json(
+                self._send("GET", API + request.path, params=request.params), request.path
+            )
         except Problem:
             return {}
-        return {item["id"]: item["name"] for item in found["items"]}
+        return {item["id"]: item["name"] for item in page["items"]}
 
     def _patiently(self, ask: Callable[[], httpx.Response]) -> httpx.Response:
         until, pause = self._now() + self._patience_s, PAUSE_S[0]
-        told = False
+        is_told = False
         while True:
             try:
                 response = ask()
             except Problem as problem:
-                away = problem.exit_code is Exit.UNREACHABLE and self._heard
-                if not away or self._now() + pause > until:
+                is_away = problem.exit_code is Exit.UNREACHABLE and self._is_heard
+                if not is_away or self._now() + pause > until:
                     raise
-                if not told:
+                if not is_told:
                     self._say("the hub does not answer; trying again ...")
-                    told = True
+                    is_told = True
                 self._sleep(pause)
                 pause = min(pause * 2, PAUSE_S[1])
                 continue
-            if told:
+            if is_told:
                 self._say("the hub is back")
             return response
 
@@ -231,10 +235,12 @@ class Client:
         Raises:
             Problem: it has none, so a line from it would fail on the device.
         """
-        status, said = self.outside("/agent/wheels.json")
+        status, answer = self.outside("/agent/wheels.json")
         if status != HTTPStatus.OK:
-            told = said if isinstance(said, dict) else {}
-            raise usage(str(told.get("reason") or "this hub has no agent to hand out"), str(told.get("hint") or ""))
+            problem = answer if isinstance(answer, dict) else {}
+            raise usage(
+                str(problem.get("reason") or "this hub has no agent to hand out"), str(problem.get("hint") or "")
+            )
 
     def events(self, constellation: str, after: int, *, wait_s: float = 0, limit: int = 500) -> list[Event]:
         """Return events with a number above `after`, in order; with `wait_s` wait for the first that long."""
@@ -246,12 +252,12 @@ class Client:
     def pages(self, call: Get[Items[A]], *, most: int) -> Iterator[A]:
         """Yield the items of a list over its pages, at most `most`."""
         cursor: str | None = None
-        left = most
-        while left > 0:
-            more = {"cursor": cursor, "limit": min(left, 100)}
+        remaining = most
+        while remaining > 0:
+            more = {"cursor": cursor, "limit": min(remaining, 100)}
             page = self.get(replace(call, query={**call.query, **more}))
-            yield from page["items"][:left]
-            left -= len(page["items"])
+            yield from page["items"][:remaining]
+            remaining -= len(page["items"])
             cursor = page.get("next")
             if not cursor:
                 return
@@ -266,16 +272,16 @@ class Client:
             Problem: the hub refused, or the bytes do not match the hash.
         """
         target.parent.mkdir(parents=True, exist_ok=True)
-        left = target.with_name(f"{target.name}.{sha256[:12]}.part")
-        part = left.with_suffix(f".{uuid.uuid4().hex[:8]}.part")
+        kept_part = target.with_name(f"{target.name}.{sha256[:12]}.part")
+        part = kept_part.with_suffix(f".{uuid.uuid4().hex[:8]}.part")
         with contextlib.suppress(OSError):
-            left.rename(part)
+            kept_part.rename(part)
         try:
             count = self._download(sha256, part)
             part.replace(target)
         except BaseException:
             with contextlib.suppress(OSError):
-                part.replace(left)
+                part.replace(kept_part)
             raise
         return count
 
@@ -290,16 +296,16 @@ class Client:
                 if not part.exists() or part.stat().st_size <= have:
                     raise self._no_answer(error) from error
         with part.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
         count = part.stat().st_size
-        if found != sha256:
+        if digest != sha256:
             part.unlink()
             raise problem_of(
                 502,
                 {
                     "code": "artifact_corrupt",
                     "title": "The bytes do not match their hash",
-                    "reason": f"{count} bytes came, with hash {found}",
+                    "reason": f"{count} bytes came, with hash {digest}",
                     "hint": "Fetch it again; run `starloom doctor` if it repeats.",
                 },
             )
@@ -363,12 +369,12 @@ class Client:
                 response = self._answer(build())
         except httpx.HTTPError as error:
             raise self._no_answer(error) from error
-        self._heard = True
+        self._is_heard = True
         if raises and response.status_code >= 400:
-            raise self._refused(response)
+            raise self._refusal(response)
         return response
 
-    def _refused(self, response: httpx.Response) -> Problem:
+    def _refusal(self, response: httpx.Response) -> Problem:
         """Return the problem of a refusal; a token that a person gave is named by its place."""
         problem = problem_of(response.status_code, _document(response))
         if response.status_code == HTTPStatus.UNAUTHORIZED and (place := self.address.token_from):
@@ -408,25 +414,25 @@ class Client:
             return self._http.send(request)
 
     def _no_answer(self, error: httpx.HTTPError) -> Problem:
-        what = str(error) or type(error).__name__
-        own = self.address.own
-        if own is not None and own.has_ended():
-            ended = f"the hub at {self.address.url} does not run: its process {own.pid} has ended"
-            if keeper := kept_by(own.home):
+        cause = str(error) or type(error).__name__
+        own_hub = self.address.own
+        if own_hub is not None and own_hub.has_ended():
+            reason = f"the hub at {self.address.url} does not run: its process {own_hub.pid} has ended"
+            if keeper := kept_by(own_hub.home):
                 return unreachable(
-                    f"{ended}; `starloom up` (process {keeper}) starts it again",
+                    f"{reason}; `starloom up` (process {keeper}) starts it again",
                     "Wait a few seconds, then run this command again.",
                 )
-            start = f"starloom up --home {shlex.quote(str(own.home))}"
-            return unreachable(ended, f"Start it with `{start}`, or name another hub with --hub.")
-        if "WRONG_VERSION_NUMBER" in what:
+            start = f"starloom up --home {shlex.quote(str(own_hub.home))}"
+            return unreachable(reason, f"Start it with `{start}`, or name another hub with --hub.")
+        if "WRONG_VERSION_NUMBER" in cause:
             plain = self.address.url.replace("https://", "http://", 1)
             return unreachable(
                 f"{self.address.url} (from {self.address.source}) answers without TLS",
                 f"On the hub's own computer take {plain}; elsewhere the https address that `starloom up --lan` prints.",
             )
         return unreachable(
-            f"{self.address.url} (from {self.address.source}) does not answer: {what}",
+            f"{self.address.url} (from {self.address.source}) does not answer: {cause}",
             "Start the hub with `starloom up`, or name another with --hub.",
         )
 
@@ -435,7 +441,7 @@ class Client:
             return {}
         tell = lacks(self.address.url, f"{response.request.method} {path}")
         try:
-            return response.json(object_hook=lambda fields: Said(fields, tell))
+            return response.json(object_hook=lambda fields: AnswerObject(fields, tell))
         except ValueError as error:
             raise unreachable(
                 f"{self.address.url} answered something that is not JSON", "Is this the address of a Starloom hub?"
@@ -444,9 +450,9 @@ class Client:
 
 def _document(response: httpx.Response) -> dict[str, Any]:
     try:
-        found = response.json()
+        document = response.json()
     except ValueError:
-        found = None
-    if isinstance(found, dict):
-        return found
+        document = None
+    if isinstance(document, dict):
+        return document
     return {"title": f"The hub answered {response.status_code}", "reason": response.text[:200]}

@@ -1,6 +1,6 @@
 """A constellation as a client sees it: the fold of its events, with the questions a reader asks of it.
 
-Pure: no HTTP, no printing. `words` and colours of states come from the vocabulary's `presentation` alone.
+Pure: no HTTP, no printing. The words and colours of states come from `starloom_protocol.text.presentation` alone.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from starloom_protocol.stream.feed import Event, fold
 from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import utc_words
 from starloom_protocol.vocabulary import (
+    AT_WORK_TASK_STATES,
     FINAL_CONSTELLATION_STATES,
     Attention,
     ConstellationState,
@@ -33,7 +34,6 @@ from starloom_protocol.vocabulary import (
 
 R = TypeVar("R", bound=Record)
 
-_MOVES_BY_ITSELF = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 _READY_MOVES = frozenset({None, Reason.BACKOFF, Reason.MOMENT, Reason.BUSY, Reason.REVIEW, Reason.QUOTA})
 
 
@@ -50,7 +50,7 @@ class View:
         self._raw: dict[str, bytes] = {}
         self._decoded: dict[str, Record] = {}
         self._each: dict[str, dict[str, Any]] = {}
-        self._joined: dict[str, Reason] = {}
+        self._ready_reasons: dict[str, Reason] = {}
 
     def apply(self, events: Iterable[Event]) -> list[Event]:
         """Apply events and return those that were new; one that was seen already is left out."""
@@ -68,20 +68,20 @@ class View:
         raw = self._raw.get(key)
         if raw is None:
             return None
-        found = self._decoded.get(key)
-        if found is None:
-            found = self._decoded[key] = decode_entity(key, raw)
-        return found if isinstance(found, kind) else None
+        record = self._decoded.get(key)
+        if record is None:
+            record = self._decoded[key] = decode_entity(key, raw)
+        return record if isinstance(record, kind) else None
 
     def each(self, kind: str, record: type[R]) -> Mapping[str, R]:
         """Return all entities of a kind by the rest of their key; the same map until one of them changes."""
-        known: Mapping[str, R] | None = self._each.get(kind)
-        if known is not None:
-            return known
+        cached: Mapping[str, R] | None = self._each.get(kind)
+        if cached is not None:
+            return cached
         prefix = kind + "/"
-        found = {key[len(prefix) :]: self.record(key, record) for key in self._raw if key.startswith(prefix)}
-        made = self._each[kind] = {name: entity for name, entity in found.items() if entity is not None}
-        return made
+        records = {key[len(prefix) :]: self.record(key, record) for key in self._raw if key.startswith(prefix)}
+        table = self._each[kind] = {name: entity for name, entity in records.items() if entity is not None}
+        return table
 
     @property
     def head(self) -> Head | None:
@@ -125,44 +125,44 @@ class View:
         record = self.record(f"task/{task}", TaskRecord)
         return self.record(f"attempt/{task}/{record.attempt}", Attempt) if record and record.attempt else None
 
-    def shown(self, task: str) -> Presentation:
+    def presentation_of(self, task: str) -> Presentation:
         """Return the word, shape and tone of a task; a moment in the word is the hub's."""
         record = self.record(f"task/{task}", TaskRecord)
         if record is None:
             return presentation(TaskState.WAITING)
         reason = record.reason
         if reason is None and record.state is TaskState.READY:
-            reason = self._joined.get(task)
+            reason = self._ready_reasons.get(task)
         until = utc_words(record.not_before_ms)
         return presentation(record.state, reason, attempt=record.attempt, checked=record.checked, until=until)
 
-    def join(self, reasons: Mapping[str, Reason]) -> None:
+    def set_ready_reasons(self, reasons: Mapping[str, Reason]) -> None:
         """Take the reasons of ready tasks that the hub joins from its fleet; no event has them."""
-        self._joined = dict(reasons)
+        self._ready_reasons = dict(reasons)
 
     @property
-    def starves(self) -> bool:
+    def has_unplaceable_tasks(self) -> bool:
         """Tell whether ready tasks wait that no device can take until a person has done something."""
         return self.head is not None and not ABOUT_DEVICES.isdisjoint(self.head.attention)
 
     @property
-    def stands(self) -> bool:
+    def is_idle(self) -> bool:
         """Tell whether a task could begin and none is at work: it waits for something."""
         states = {task.state for task in self.tasks.values()}
-        return not self.final and TaskState.READY in states and states.isdisjoint(_MOVES_BY_ITSELF)
+        return not self.final and TaskState.READY in states and states.isdisjoint(AT_WORK_TASK_STATES)
 
     def needs_person(self) -> bool:
         """Return whether it asks for attention and no task of it can move without a person."""
         if self.final:
             return False
         if self.state in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED):
-            return not any(task.state in _MOVES_BY_ITSELF for task in self.tasks.values())
+            return not any(task.state in AT_WORK_TASK_STATES for task in self.tasks.values())
         head = self.head
         if head is None or not head.attention:
             return False
-        starved = self.starves
+        starved = self.has_unplaceable_tasks
         for task in self.tasks.values():
-            if task.state in _MOVES_BY_ITSELF:
+            if task.state in AT_WORK_TASK_STATES:
                 return False
             if task.state is TaskState.READY and task.reason in _READY_MOVES and not (starved and task.reason is None):
                 return False

@@ -69,7 +69,7 @@ def follow(
         if view.seq:
             wait_s = POLL_S if told_quiet and not view.needs_person() else SETTLE_S
         try:
-            got = source.events(view.constellation, view.seq, wait_s=wait_s, limit=PAGE)
+            events = source.events(view.constellation, view.seq, wait_s=wait_s, limit=PAGE)
         except Problem as problem:
             if problem.exit_code is not Exit.UNREACHABLE:
                 raise
@@ -85,8 +85,8 @@ def follow(
             say("the hub is back")
             away_since, pause = None, 0.2
         was_stuck = view.needs_person()
-        fresh = view.apply(got)
-        caught_up = len(got) < PAGE
+        fresh = view.apply(events)
+        caught_up = len(events) < PAGE
         yield Batch(fresh, caught_up)
         if fresh:
             told_quiet = False
@@ -119,7 +119,7 @@ def ended_or_stuck(source: Creating, body: Any, key: str, *, now: Callable[[], f
     was_stuck = False
     while True:
         try:
-            found = source.create(post_constellations(), body, wait_s=SETTLE_S if was_stuck else POLL_S, key=key)
+            created = source.create(post_constellations(), body, wait_s=SETTLE_S if was_stuck else POLL_S, key=key)
         except Problem as problem:
             if problem.exit_code is not Exit.UNREACHABLE and problem.code != Code.RATE_LIMITED:
                 raise
@@ -129,22 +129,22 @@ def ended_or_stuck(source: Creating, body: Any, key: str, *, now: Callable[[], f
             source.pause(AGAIN_S)
             continue
         away_since = None
-        stuck = _needs_person(found)
-        if found["state"] in FINAL_CONSTELLATION_STATES or (stuck and was_stuck):
-            return found
+        stuck = _needs_person(created)
+        if created["state"] in FINAL_CONSTELLATION_STATES or (stuck and was_stuck):
+            return created
         was_stuck = stuck
 
 
-def _needs_person(found: Created) -> bool:
-    if found.get("running"):
+def _needs_person(created: Created) -> bool:
+    if created.get("running"):
         return False
-    asked = found["state"] in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED)
-    return asked or not PERSON_ATTENTION.isdisjoint(found.get("attention", ()))
+    is_held = created["state"] in (ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED)
+    return is_held or not PERSON_ATTENTION.isdisjoint(created.get("attention", ()))
 
 
-def outcome_unread(found: Created) -> Exit:
+def outcome_unread(created: Created) -> Exit:
     """Return the exit code of a request that has ended or needs a person."""
-    code = exit_of_state(found["state"])
+    code = exit_of_state(created["state"])
     return Exit.ATTENTION if code is None else code
 
 

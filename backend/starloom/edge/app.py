@@ -173,8 +173,8 @@ def _guarded(hub: Hub, here: TypedHere) -> type[APIRoute]:
         lambda request: sessions.cookie_name(hub.settings.port, request),
         here,
     )
-    denials = Denials(lambda denied: _note_denied(hub, denied), hub.monotonic_s)
-    hub.refusals.heard.append(lambda refused: denials.note(_denied_of(refused)))
+    denials = Denials(lambda denial: _note_denied(hub, denial), hub.monotonic_s)
+    hub.refusals.heard.append(lambda refusal: denials.note(_denied_of(refusal)))
     return guarded_route(admission, denials.note, PrunedAnswers(hub.reads).explained)
 
 
@@ -241,7 +241,7 @@ def _sockets(hub: Hub) -> tuple[AipEndpoint, LiveEndpoint]:
         changes=changes,
         faults=faults,
         fanout=hub.fanout,
-        given=hub.given,
+        dispatched_secrets=hub.dispatched_secrets,
         handshake=Handshake(hub.key, hub.fleet.devices, hub.fleet.enrollments),
         inbox=hub.inbox,
         limits=hub.limits,
@@ -280,9 +280,9 @@ def _wrapped(app: FastAPI, aip: AipEndpoint, hub: Hub) -> Relay | None:
     return relay
 
 
-def _denied_of(refused: DeviceRefusal) -> Denied:
-    who = f"device:{refused.device}" if refused.device else ""
-    return Denied(refused.door, refused.address, refused.code, refused.reason, who)
+def _denied_of(refusal: DeviceRefusal) -> Denied:
+    by = f"device:{refusal.device}" if refusal.device else ""
+    return Denied(refusal.door, refusal.address, refusal.code, refusal.reason, by)
 
 
 def _note_denied(hub: Hub, denied: Denied) -> None:

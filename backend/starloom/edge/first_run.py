@@ -52,15 +52,15 @@ async def ensure_local_token(home: Path, access: AccessView, inbox: Inbox, now_m
     owner = access.owner()
     if owner is None:
         owner = issue.owner(_user_name(), now_ms)
-        added = inputs.PrincipalAdded(by=ENGINE, id=new_id(), principal=owner, scope="local")
-        accepted(await inbox.ask(added))
+        item = inputs.PrincipalAdded(by=ENGINE, id=new_id(), principal=owner, scope="local")
+        accepted(await inbox.ask(item))
     path = home / TOKEN_FILE
     # Where an older version kept it.
     token = _known_token(path, access) or _known_token(home / LOCAL_FILE, access)
     if token is None:
-        made = issue.bearer(owner.id, Role.OWNER, now_ms, label=LOCAL_LABEL, scopes=[])
-        accepted(await inbox.ask(inputs.TokenAdded(by=ENGINE, id=new_id(), scope="local", token=made.token)))
-        token = made.text
+        issued = issue.bearer(owner.id, Role.OWNER, now_ms, label=LOCAL_LABEL, scopes=[])
+        accepted(await inbox.ask(inputs.TokenAdded(by=ENGINE, id=new_id(), scope="local", token=issued.token)))
+        token = issued.text
     write_private(path, {"token": token})
     return token
 
@@ -108,10 +108,10 @@ def marks_of_a_restore(homes: Iterable[Path]) -> Iterator[inputs.HistoryRestored
             raw = (home / RESTORED_FILE).read_bytes()
         except FileNotFoundError:
             continue
-        found = msgspec.json.decode(raw, type=inputs.HistoryRestored | int)
-        if isinstance(found, int):  # the time of the backup: the restore of an earlier version left nothing else
-            found = inputs.HistoryRestored(by=ENGINE, id=f"restored-{found}", made_ms=found, scope="local")
-        yield found
+        mark = msgspec.json.decode(raw, type=inputs.HistoryRestored | int)
+        if isinstance(mark, int):  # the time of the backup: the restore of an earlier version left nothing else
+            mark = inputs.HistoryRestored(by=ENGINE, id=f"restored-{mark}", made_ms=mark, scope="local")
+        yield mark
 
 
 async def tell_restored(homes: Collection[Path], inbox: Inbox) -> None:
@@ -122,8 +122,8 @@ async def tell_restored(homes: Collection[Path], inbox: Inbox) -> None:
         OSError: the mark cannot be removed.
     """
     for home in homes:
-        for found in marks_of_a_restore([home]):
-            accepted(await inbox.ask(found))
+        for mark in marks_of_a_restore([home]):
+            accepted(await inbox.ask(mark))
             (home / RESTORED_FILE).unlink(missing_ok=True)  # a hub beside this one may have told it as well
 
 
@@ -160,12 +160,12 @@ def history_id(shared: Path) -> str:
 
 
 def _kept_id(path: Path) -> str:
-    if path.exists() and (found := path.read_text(encoding="ascii").strip()):
-        return found
-    made = secrets.token_hex(6)
+    if path.exists() and (identity := path.read_text(encoding="ascii").strip()):
+        return identity
+    new_id_text = secrets.token_hex(6)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    path.write_text(made, encoding="ascii")
-    return made
+    path.write_text(new_id_text, encoding="ascii")
+    return new_id_text
 
 
 def local_token_id(home: Path) -> str:
@@ -175,10 +175,10 @@ def local_token_id(home: Path) -> str:
 
 def _kept_token(path: Path) -> str:
     try:
-        said = json.loads(path.read_text(encoding="utf-8"))
+        fields = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return ""
-    token = said.get("token") if isinstance(said, dict) else None
+    token = fields.get("token") if isinstance(fields, dict) else None
     return token if isinstance(token, str) else ""
 
 

@@ -73,7 +73,7 @@ _LOOKED: Final = b'{"k":"looked"}'
 _PRUNED: Final = b'{"k":"pruned"}'
 _MARKS: Final = (b'{"k":"taken"', b'{"k":"regained"', b'{"k":"brought"', _LOOKED, _PRUNED)
 _encode: Final = msgspec.json.Encoder().encode
-_inputs: Final = msgspec.json.Decoder(AnyInput)
+_decoder: Final = msgspec.json.Decoder(AnyInput)
 _marks: Final = msgspec.json.Decoder(Mark)
 _kinds: Final = frozenset(str(kind.__struct_config__.tag) for kind in get_args(AnyInput))
 
@@ -89,7 +89,7 @@ def decode_kept(raw: bytes) -> AnyInput | Mark | Foreign:
         mark = _marks.decode(raw)
         return mark
     try:
-        item: AnyInput = _inputs.decode(raw)
+        item: AnyInput = _decoder.decode(raw)
     except msgspec.ValidationError:
         kind = msgspec.json.decode(raw, type=_Tagged).k
         if kind in _kinds:
@@ -102,19 +102,19 @@ class Recording:
     """The inputs stepped and the marks of loading since the last commit, in order."""
 
     def __init__(self) -> None:
-        self._kept: list[bytes] = []
+        self._inputs: list[bytes] = []
 
     def shard_loaded(self, shard: Shard) -> None:
         """Note that the shard was loaded: all earlier notes are void."""
-        self._kept = [_encode(ShardLoaded(incarnation=shard.incarnation, settings=settings_of(shard.settings)))]
+        self._inputs = [_encode(ShardLoaded(incarnation=shard.incarnation, settings=settings_of(shard.settings)))]
 
     def shard_regained(self, shard: Shard) -> None:
         """Note that the shard was taken again with its state unchanged."""
-        self._kept.append(_encode(ShardRegained(incarnation=shard.incarnation)))
+        self._inputs.append(_encode(ShardRegained(incarnation=shard.incarnation)))
 
     def constellation_loaded(self, constellation: str) -> None:
         """Note that a constellation was loaded back."""
-        self._kept.append(_encode(ConstellationLoaded(constellation=constellation)))
+        self._inputs.append(_encode(ConstellationLoaded(constellation=constellation)))
 
     def queues_pruned(self) -> None:
         """Note that the queues were pruned."""
@@ -123,19 +123,19 @@ class Recording:
     def stepped(self, item: AnyInput, *, decided: bool) -> None:
         """Note a stepped input; one that `decided` something, or whose decisions were undone, is kept whole."""
         if decided:
-            self._kept.append(_encode(item))
+            self._inputs.append(_encode(item))
         else:
             self._once(_LOOKED)
 
     def finished(self) -> list[bytes]:
         """Return the record for the commit and start an empty one."""
-        kept, self._kept = self._kept, []
-        return kept
+        inputs, self._inputs = self._inputs, []
+        return inputs
 
     def _once(self, mark: bytes) -> None:
         """Keep a mark, unless it is the newest entry already."""
-        if not self._kept or self._kept[-1] is not mark:
-            self._kept.append(mark)
+        if not self._inputs or self._inputs[-1] is not mark:
+            self._inputs.append(mark)
 
 
 def settings_of(settings: ShardSettings) -> dict[str, int]:
@@ -143,7 +143,7 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
     return {name: getattr(settings, name) for name in ShardSettings.__slots__}
 
 
-def with_settings(found: dict[str, int]) -> ShardSettings:
+def with_settings(recorded: dict[str, int]) -> ShardSettings:
     """Return the settings of a record; a setting that no longer exists is left out.
 
     A setting that the record lacks gets its default, with thirteen exceptions: they are 0, as the hub that wrote the
@@ -155,8 +155,8 @@ def with_settings(found: dict[str, int]) -> ShardSettings:
     settings.patience_most_ms = settings.fences_most = settings.grows_patience = 0
     settings.proposals_most = settings.trial_runs = settings.spending_rows_most = 0
     for name in ShardSettings.__slots__:
-        if name in found:
-            setattr(settings, name, found[name])
+        if name in recorded:
+            setattr(settings, name, recorded[name])
     return settings
 
 
@@ -196,7 +196,7 @@ class Holding(Protocol):
         """Return the names of the constellations in memory; a rebuilt Redis must have them."""
         ...
 
-    def retaken(self, own: Ownership) -> None:
+    def retaken(self, ownership: Ownership) -> None:
         """Continue with the held state under a new term."""
         ...
 
@@ -263,20 +263,20 @@ class Committing:
         A replaced Redis is rebuilt from the history. The history has every acknowledged commit of this owner, so the
         refused one follows the last.
         """
-        own = await self.regain(commit.pos - 1)
-        if own is None:
+        ownership = await self.regain(commit.pos - 1)
+        if ownership is None:
             return None
-        return replace(commit, incarnation=own.incarnation, term=own.term)
+        return replace(commit, incarnation=ownership.incarnation, term=ownership.term)
 
     async def check_ownership(self, pos_here: int, *, renewed: bool) -> None:
         """Check between commits, as a commit would, whether another hub has the shard or Redis was replaced."""
-        own = self._owning.own
-        if renewed and own is not None:
+        ownership = self._owning.own
+        if renewed and ownership is not None:
             try:
                 _pos, _term, run = await self._store.position()
             except Unavailable:
                 return
-            if run == own.run_id:
+            if run == ownership.run_id:
                 return
         await self.regain(pos_here)
 
@@ -286,7 +286,7 @@ class Committing:
         assert self._owning.own is not None  # noqa: S101 - only an owner commits
         while True:
             try:
-                own = await self._store.take(
+                ownership = await self._store.take(
                     self._owner, self._clock.now_ms(), self._holding.held(), over=self._owning.own.term
                 )
                 pos, _term, _run = await self._store.position()
@@ -302,9 +302,9 @@ class Committing:
             # Viewers have seen events that the log does not have; the follower that starts next resets them.
             self._holding.lose(f"the log ends at commit {pos}, what is held at {pos_here}")
             return None
-        self._owning.own = own
-        self._holding.retaken(own)
-        return own
+        self._owning.own = ownership
+        self._holding.retaken(ownership)
+        return ownership
 
 
 def is_waited_for(work: Work) -> bool:

@@ -31,7 +31,7 @@ class Follower:
         self._cut = cut
         self._incarnation = 0
         self._last: list[bytes] | None = None
-        self._moved = asyncio.Event()
+        self._published = asyncio.Event()
         self.pos = 0
         self.heard_ms = 0
 
@@ -46,9 +46,9 @@ class Follower:
     async def until(self, pos: int) -> None:
         """Wait until the commit at `pos` was published."""
         while self.pos < pos:
-            self._moved.clear()
+            self._published.clear()
             if self.pos < pos:
-                await self._moved.wait()
+                await self._published.wait()
 
     async def end_at(self, pos: int) -> None:
         """Start over unless the last published commit is the log's at `pos`, after which this hub owns the shard.
@@ -65,9 +65,9 @@ class Follower:
         """Publish new commits until cancelled; wait through outages of the store."""
         while True:
             try:
-                found = await self._source.read_on(self.pos, WAIT_MS)
-                if found:
-                    await self._publish(found)
+                commits = await self._source.read_on(self.pos, WAIT_MS)
+                if commits:
+                    await self._publish(commits)
                 else:
                     await self._look_back()
             except Unavailable as error:
@@ -76,8 +76,8 @@ class Follower:
                 continue
             self.heard_ms = self._clock.now_ms()
 
-    async def _publish(self, found: list[Followed]) -> None:
-        for commit in found:
+    async def _publish(self, commits: list[Followed]) -> None:
+        for commit in commits:
             if commit.incarnation != self._incarnation:
                 if not await self._goes_on():
                     await self.begin_again("it goes on otherwise than what was seen")
@@ -85,7 +85,7 @@ class Follower:
                 self._incarnation = commit.incarnation
             self._live.publish(commit.pos, [(decode_event(raw), raw) for raw in commit.events])
             self.pos, self._last = commit.pos, commit.events
-            self._moved.set()
+            self._published.set()
 
     async def _look_back(self) -> None:
         """Check a log without new commits; a shorter one is of a replaced Redis."""
@@ -103,8 +103,8 @@ class Follower:
         """Tell whether the log of another incarnation of Redis still has the last published commit."""
         if self._last is None:
             return True
-        there = await self._source.commit_at(self.pos)
-        return there is not None and there.events == self._last
+        commit = await self._source.commit_at(self.pos)
+        return commit is not None and commit.events == self._last
 
     async def begin_again(self, why: str) -> None:
         """Continue from the end of a log that has lost published commits, and reset the viewers."""
@@ -113,4 +113,4 @@ class Follower:
         self._last = None
         self.begin(pos, incarnation)
         await self._cut()
-        self._moved.set()
+        self._published.set()

@@ -12,7 +12,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -53,6 +53,9 @@ SLOW_STEP_MS = 50
 """A step takes less than a millisecond as a rule; one of so many delays every device, and is logged."""
 RETRY_MS = 200
 """An outage is seen to end within this time; five tries a second cost nothing."""
+STOP_WITHIN_MS = 5_000
+"""A history that answers takes less to write what is queued; one that does not must not hold up the end of a hub."""
+STOP_LOOK_MS = 100
 RETIRE_SWEEP_MS = 1_000
 """Finished constellations leave in small portions between steps; a rarer sweep would have to stop the loop longer."""
 
@@ -73,10 +76,18 @@ def _not_taken(frame: ResultFrame) -> ResultFrame:
     )
 
 
+class Deferred(NamedTuple):
+    """The part of a commit that waits until the history has it."""
+
+    pos: int
+    orders: list[AnyOrder]
+    answers: list[tuple[asyncio.Future[Reply], Reply]]
+
+
 class Engine:
-    """Owns the shard from `start` to `stop`. `refused(device, door, reason)` is called with each refusal of a device's
-    report, `pruned` with the constellations that left the history. `first` gives the inputs that are decided before any
-    timer of a shard that was just taken.
+    """Owns the shard from `start` to `stop`. `on_refused(device, door, reason)` is called with each refusal of a
+    device's report, `on_pruned` with the constellations that left the history. `first_inputs` gives the inputs that are
+    decided before any timer of a shard that was just taken.
     """
 
     def __init__(
@@ -92,12 +103,12 @@ class Engine:
         settings: EngineSettings,
         chance: random.Random | None = None,
         secrets: SecretSource | None = None,
-        given: DispatchedSecrets | None = None,
+        dispatched_secrets: DispatchedSecrets | None = None,
         measure: Measured | None = None,
-        refused: Callable[[str, str, str], None] | None = None,
+        on_refused: Callable[[str, str, str], None] | None = None,
         kept_files: KeptFiles | None = None,
-        pruned: Callable[[list[str]], None] | None = None,
-        first: Callable[[], list[AnyInput]] = list,
+        on_pruned: Callable[[list[str]], None] | None = None,
+        first_inputs: Callable[[], list[AnyInput]] = list,
     ) -> None:
         self._store = store
         self._remote = remote
@@ -108,15 +119,15 @@ class Engine:
         self._settings = settings
         self._chance = chance or random.Random()  # noqa: S311 - jitter, no secret
         self._measure = measure
-        self._refused = refused
-        self._first = first
+        self._on_refused = on_refused
+        self._first_inputs = first_inputs
         self._leases = Leases(clock, ttl_ms=settings.lease_ttl_ms, grace_ms=settings.lease_grace_ms)
         self._owning = Owning(store, clock, settings)
         self.inbox = EngineInbox(self._leases, self._owning)
         self._lag = Lag(store, clock, self.inbox)
         self.timers = Timers(clock, self.inbox.post, lambda timer: is_stale(self._shard, timer))
-        self.given = DispatchedSecrets() if given is None else given
-        self._giving = SecretDelivery(secrets or NoSecrets(), self.given, self.inbox, clock)
+        self.dispatched_secrets = DispatchedSecrets() if dispatched_secrets is None else dispatched_secrets
+        self._secret_delivery = SecretDelivery(secrets or NoSecrets(), self.dispatched_secrets, self.inbox, clock)
         self._pump = Pump(
             sender=sender,
             live=live,
@@ -124,7 +135,7 @@ class Engine:
             leases=self._leases,
             timers=self.timers,
             values=values,
-            giving=self._giving,
+            secret_delivery=self._secret_delivery,
         )
         self._shard = Shard()
         self._pos = 0
@@ -132,7 +143,7 @@ class Engine:
         self._watermark = 0
         self._now_ms = 0
         self._newest_ms = 0
-        self._later: deque[tuple[int, list[AnyOrder], list[tuple[asyncio.Future[Reply], Reply]]]] = deque()
+        self._deferred: deque[Deferred] = deque()
         self._acks = Acknowledgements(sender)
         self._recording = Recording()
         self.retiring = Retiring(store, clock, settings.keeping, self._acks, self._recording)
@@ -145,7 +156,7 @@ class Engine:
             lambda: self._shard,
             self.retiring.in_redis,
             kept_files,
-            pruned,
+            on_pruned,
         )
         self._tasks: list[asyncio.Task[None]] = []
         self._committed = asyncio.Event()
@@ -153,7 +164,7 @@ class Engine:
         self._committing = Committing(store, clock, settings.owner, self._owning, self.inbox, self.counts, self)
         self.ready = False
         self.last: list[bytes] | None = None  # the events of the last commit, if there was one
-        self._untold: tuple[int, list[tuple[Event, bytes]]] | None = None
+        self._unpublished: tuple[int, list[tuple[Event, bytes]]] | None = None
 
     @property
     def shard(self) -> Shard:
@@ -179,11 +190,15 @@ class Engine:
             Refused: `held`, if the shard is to be taken politely and another hub has it.
         """
         settings = self._settings
-        own = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
-        await self._load(own)
+        owned = await self._store.take(settings.owner, self._clock.now_ms(), polite=settings.polite)
+        await self._load(owned)
         if loaded is not None:
             await loaded(self._pos)
-        for item in (*self._went_back(own), *self._first(), *gone_with_their_hub(self._shard, own.term)):
+        for item in (
+            *self._went_back(owned),
+            *self._first_inputs(),
+            *gone_with_their_hub(self._shard, owned.term),
+        ):
             self.inbox.post(item)
         self._spawn(self._run(), "loop")
         self._spawn(self._follow_history(), "history")
@@ -203,18 +218,18 @@ class Engine:
         self.ready = True
 
     async def stop(self) -> None:
-        """Accept no more inputs, commit the queued ones, wait until they are durable, end."""
+        """Accept no more inputs, commit the queued ones, wait until they are durable, 5 s at most, end."""
         self.ready = False
         self.inbox.closed = True
-        for _ in range(50):
-            if self.lost.is_set() or (not len(self.inbox) and not self._later):
+        for _ in range(STOP_WITHIN_MS // STOP_LOOK_MS):
+            if self.lost.is_set() or (not len(self.inbox) and not self._deferred):
                 break
-            await self._clock.wait(100)
+            await self._clock.wait(STOP_LOOK_MS)
         # The error of a failed task was logged when it failed.
         await end_tasks(self._tasks)
         self._tasks.clear()
         self._drop(self.inbox.close())
-        self._void()
+        self._refuse_deferred()
         self._publish()
         try:
             await self._store.leave(release=not self.lost.is_set())
@@ -238,23 +253,23 @@ class Engine:
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.get_running_loop().create_task(work, name=f"engine-{name}")
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._note_end)
         self._tasks.append(task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _note_end(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and task.exception() is not None:
             log.critical("event=engine_task_died task=%s", task.get_name(), exc_info=task.exception())
             self.lose(f"the task {task.get_name()} has died; its state is loaded again")
 
-    def _went_back(self, own: Ownership) -> list[DateWentBack]:
+    def _went_back(self, ownership: Ownership) -> list[DateWentBack]:
         """Return what tells the core, before anything else, that the log has a later time than now."""
         now_ms = self._clock.now_ms()
         if self._newest_ms <= now_ms:
             return []
         log.warning("event=date_went_back by_ms=%d", self._newest_ms - now_ms)
-        return [DateWentBack(by=ENGINE, id=f"date-{own.term}", newest_ms=self._newest_ms)]
+        return [DateWentBack(by=ENGINE, id=f"date-{ownership.term}", newest_ms=self._newest_ms)]
 
-    async def _load(self, own: Ownership) -> None:
+    async def _load(self, ownership: Ownership) -> None:
         """Load the live streams: `access` and `fleet`, then the others by name. The order influences decisions.
 
         Raises:
@@ -262,29 +277,29 @@ class Engine:
         """
         loaded = await self._store.load()
         shard = Shard(self._settings.shard_settings())
-        shard.incarnation = own.incarnation
+        shard.incarnation = ownership.incarnation
         order = sorted(loaded.entities, key=lambda name: (name not in ("fleet", "access"), name))
         for stream in order:
             load(shard, stream, loaded.heads.get(stream, 0), decode_entities(loaded.entities[stream]))
         shard.touched.clear()
         shard.settled.clear()
-        self._owning.own = own
+        self._owning.own = ownership
         self._shard = self._leases.shard = self._pump.shard = shard
         self._pos, self.last, self._newest_ms = loaded.pos, None, loaded.at_ms
         self._sent_pos = loaded.sent_pos
-        self._watermark = own.watermark
+        self._watermark = ownership.watermark
         self.retiring.reload(shard, loaded.pos)
         self._recording.shard_loaded(shard)
         self._leases.grant_all()
         self.timers.replace(due_moments(shard))
-        await self._giving.recall(shard)
+        await self._secret_delivery.recall(shard)
         for _pos, raw in loaded.outbox:
             self._pump.act(_decode_order.decode(raw))
         self._sent_pos = loaded.pos
         log.info(
             "event=shard_taken term=%d incarnation=%d pos=%d constellations=%d",
-            own.term,
-            own.incarnation,
+            ownership.term,
+            ownership.incarnation,
             loaded.pos,
             len(shard.live),
         )
@@ -303,9 +318,9 @@ class Engine:
                 raise
 
     async def _carry_out(self, batch: list[Entry]) -> None:
-        if away := missing(self._shard, [item for item, _future in batch]):
+        if absent := missing(self._shard, [item for item, _future in batch]):
             self._publish()
-            batch = await self._bring_for(away, batch)
+            batch = await self._bring_for(absent, batch)
         work = self._step_all(batch)
         if work.events:
             await self._commit(work, batch)
@@ -321,19 +336,19 @@ class Engine:
         for item, _future in batch:
             if isinstance(item, DeviceConnected):
                 self._acks.note_ledger(item)
-            begun = self._measure() if self._measure else 0.0
+            began_s = self._measure() if self._measure else 0.0
             undone, item = work.undone, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
             item = self._step_one(work, item)
             self._recording.stepped(item, decided=len(work.events) != work.begun[1] or work.undone != undone)
-            if self._measure and (self._measure() - begun) * 1000 > SLOW_STEP_MS:
+            if self._measure and (self._measure() - began_s) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
-                log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - begun) * 1000)
+                log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - began_s) * 1000)
         self.counts.inputs += len(batch)
         for reason, count in work.ignored.items():
             self.counts.ignored[reason] = self.counts.ignored.get(reason, 0) + count
-        if self._refused is not None:
+        if self._on_refused is not None:
             for device, door, reason in work.refused:
-                self._refused(device, door, reason)
+                self._on_refused(device, door, reason)
         return work
 
     def _step_one(self, work: Work, item: AnyInput) -> AnyInput:
@@ -384,7 +399,7 @@ class Engine:
             inputs=self._recording.finished(),
             told=[event for event, _raw in published],
         )
-        if self._untold is not None:
+        if self._unpublished is not None:
             # It runs once this commit is on its way, in the time that Redis takes for it.
             asyncio.get_running_loop().call_soon(self._publish)
         if not await self._committing.commit(commit):
@@ -401,7 +416,7 @@ class Engine:
         # Orders first: devices wait for them. Askers wake after this turn, when the read models have the commit too.
         self._act(work, batch)
         self.last = events
-        self._untold = (self._pos, published)
+        self._unpublished = (self._pos, published)
         if not len(self.inbox) or any(future is not None for _item, future in batch):
             self._publish()
 
@@ -410,19 +425,19 @@ class Engine:
 
         While inputs wait that nobody asked for, such as results, it is done beside the next commit.
         """
-        if self._untold is not None:
-            untold, self._untold = self._untold, None
-            self._live.publish(*untold)
+        if self._unpublished is not None:
+            unpublished, self._unpublished = self._unpublished, None
+            self._live.publish(*unpublished)
 
     def held(self) -> list[str]:
         """Return the names of the constellations in memory."""
         return list(self._shard.constellations)
 
-    def retaken(self, own: Ownership) -> None:
+    def retaken(self, ownership: Ownership) -> None:
         """Continue under a new term with the state in memory."""
-        self._shard.incarnation = own.incarnation
+        self._shard.incarnation = ownership.incarnation
         self._recording.shard_regained(self._shard)
-        self.retiring.retaken(self._shard, own.heads)
+        self.retiring.retaken(self._shard, ownership.heads)
         self._leases.grant_all()
 
     async def _look_after(self, renewed: bool) -> None:
@@ -440,14 +455,14 @@ class Engine:
         self._owning.lost.set()
         self.inbox.refusing = Obstacle(reason)
         self._drop(self.inbox.close())
-        self._void()
+        self._refuse_deferred()
         self.inbox.wake()
 
-    def _void(self) -> None:
-        """Answer all that waits for the history: another owner decides whether it becomes durable."""
+    def _refuse_deferred(self) -> None:
+        """Answer with a fault all that waits for the history: another owner decides whether it becomes durable."""
         self._acks.forget()
-        while self._later:
-            for future, _reply in self._later.pop()[2]:
+        while self._deferred:
+            for future, _reply in self._deferred.pop().answers:
                 if not future.done():
                     future.set_result(Reply(faults=[TAKEN_OVER]))
 
@@ -463,12 +478,11 @@ class Engine:
     def _act(self, work: Work, batch: list[Entry]) -> None:
         """Carry out orders and answers of a commit: now, or once the history has it."""
         futures = {item.id: future for item, future in batch if future is not None}
-        orders_later: list[AnyOrder] = []
-        answers_later: list[tuple[asyncio.Future[Reply], Reply]] = []
+        deferred = Deferred(self._pos, [], [])
         durable = self._watermark >= self._pos
         for order in work.orders:
             if order.after == DURABLE and not durable:
-                orders_later.append(order)
+                deferred.orders.append(order)
             else:
                 self._pump.act(order)
         self._sender.flush()
@@ -478,12 +492,12 @@ class Engine:
                 continue
             reply = Reply(faults=answer.faults, value=answer.value)
             if answer.after == DURABLE and not answer.faults and not durable:
-                answers_later.append((future, reply))
+                deferred.answers.append((future, reply))
             else:
                 future.set_result(reply)
-        if orders_later or answers_later:
-            self._later.append((self._pos, orders_later, answers_later))
-        elif not self._later:
+        if deferred.orders or deferred.answers:
+            self._deferred.append(deferred)
+        elif not self._deferred:
             self._sent_pos = self._pos
         if self._acks.note(self._pos, [item for item, _future in batch]) and self._watermark >= self._pos:
             self._acks.due()
@@ -504,13 +518,13 @@ class Engine:
                 self._lag.failed(error)
                 await self._clock.wait(RETRY_MS)
                 continue
-            self._lag.moved()
+            self._lag.note_written()
             self._release()
 
     def _release(self) -> None:
-        later = self._later
-        while later and later[0][0] <= self._watermark:
-            pos, orders, answers = later.popleft()
+        deferred = self._deferred
+        while deferred and deferred[0].pos <= self._watermark:
+            pos, orders, answers = deferred.popleft()
             for order in orders:
                 self._pump.act(order)
             for future, reply in answers:
@@ -518,7 +532,7 @@ class Engine:
                     future.set_result(reply)
             self._sent_pos = max(self._sent_pos, pos)
         self._sender.flush()
-        if not later:
+        if not deferred:
             self._sent_pos = self._pos
         self._acks.due()
 
@@ -546,10 +560,10 @@ class Engine:
         async with self._turn:
             await self.retiring.bring(self._shard, [name], self._pos)
 
-    async def _bring_for(self, away: list[str], batch: list[Entry]) -> list[Entry]:
+    async def _bring_for(self, absent: list[str], batch: list[Entry]) -> list[Entry]:
         """Load the constellations that a batch is about, and return the inputs that can be stepped now."""
         try:
-            await self.retiring.bring(self._shard, away, self._pos)
+            await self.retiring.bring(self._shard, absent, self._pos)
         except Refused as refused:
             log.warning("event=recall_refused reason=%s", refused)
             await self._committing.regain(self._pos)

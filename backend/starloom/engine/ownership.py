@@ -32,20 +32,20 @@ class Owning:
         self._clock = clock
         self._settings = settings
         self._waiting: dict[str, Callable[[], object]] = {}
-        self._asked = asyncio.Event()
+        self._wanted = asyncio.Event()
         self.own: Ownership | None = None
         self.lost = asyncio.Event()
 
-    def when_proved(self, key: str, then: Callable[[], object]) -> None:
-        """Call `then` once the shard is proved to be ours after this call; of one key only the last is called."""
-        self._waiting[key] = then
-        self._asked.set()
+    def when_proved(self, key: str, on_proved: Callable[[], object]) -> None:
+        """Call `on_proved` once the shard is proved to be ours after this call; of one key only the last is called."""
+        self._waiting[key] = on_proved
+        self._wanted.set()
 
     async def prove(self) -> None:
         """Check the term for all waiting calls together, until the shard is lost."""
         while not self.lost.is_set():
-            await self._asked.wait()
-            self._asked.clear()
+            await self._wanted.wait()
+            self._wanted.clear()
             waiting, self._waiting = self._waiting, {}
             try:
                 proved = self.own is not None and await self._store.owns(self.own.term)
@@ -53,11 +53,11 @@ class Owning:
                 # No other hub can take the shard while Redis is away: the calls wait; of one key the later wins.
                 self._waiting = {**waiting, **self._waiting}
                 await self._clock.wait(RETRY_MS)
-                self._asked.set()
+                self._wanted.set()
                 continue
             if proved:
-                for then in waiting.values():
-                    then()
+                for on_proved in waiting.values():
+                    on_proved()
 
     async def keep(self, well: Callable[[], bool], look: Callable[[bool], Awaitable[None]]) -> None:
         """Renew the lease while the engine is `well`; `look` gets whether it was renewed, and checks the shard."""
@@ -73,14 +73,14 @@ class Owning:
                     if not await self._store.owns(self.own.term):
                         await look(False)
                     continue
-                still = await self._store.renew(self._settings.owner, self.own.term, self._clock.now_ms())
+                renewed = await self._store.renew(self._settings.owner, self.own.term, self._clock.now_ms())
             except Unavailable as error:
                 log.warning("event=owner_renew_unavailable reason=%s", error)
                 pause_ms = RETRY_MS
                 continue
-            if not still:
+            if not renewed:
                 log.warning("event=owner_doubted term=%d", self.own.term)
-            await look(still)
+            await look(renewed)
 
 
 def gone_with_their_hub(shard: Shard, term: int) -> list[DeviceDisconnected]:

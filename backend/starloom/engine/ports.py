@@ -65,8 +65,8 @@ class Inbox(Protocol):
         """
         ...
 
-    def when_proved(self, device: str, then: Callable[[], object]) -> None:
-        """Call `then` once this hub is proved to own the shard at a moment after this call; never if it does not."""
+    def when_proved(self, device: str, on_proved: Callable[[], object]) -> None:
+        """Call `on_proved` once this hub is proved to own the shard after this call; never if it does not."""
         ...
 
 

@@ -90,26 +90,26 @@ class Redeciding:
         self.different = 0
 
     def load(
-        self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: ShardLoaded | None, incarnation: int
+        self, streams: Sequence[tuple[str, int, dict[str, bytes]]], loaded: ShardLoaded | None, incarnation: int
     ) -> None:
         """Start with these streams (name, seq, entities), as an owner does."""
-        self.shard = Shard(with_settings(taken.settings)) if taken is not None else Shard()
-        self.shard.incarnation = taken.incarnation if taken is not None else incarnation
+        self.shard = Shard(with_settings(loaded.settings)) if loaded is not None else Shard()
+        self.shard.incarnation = loaded.incarnation if loaded is not None else incarnation
         for name, seq, entities in sorted(streams, key=lambda item: (item[0] not in (FLEET, ACCESS), item[0])):
             load(self.shard, name, seq, decode_entities(entities))
-        self._rest()
+        self._clear_notes()
 
     def bring(self, name: str, seq: int, entities: dict[str, bytes]) -> None:
         """Load a constellation; one that is held and finished is loaded again, to have its owner's order."""
-        held = self.shard.constellations.get(name)
-        if held is not None:
+        constellation = self.shard.constellations.get(name)
+        if constellation is not None:
             if name in self.shard.live:
                 return
             del self.shard.constellations[name]
         load(self.shard, name, seq, decode_entities(entities))
-        self._rest()
+        self._clear_notes()
 
-    def _rest(self) -> None:
+    def _clear_notes(self) -> None:
         self.shard.touched.clear()
         self.shard.settled.clear()
         self.shard.queued_now.clear()
@@ -120,36 +120,36 @@ class Redeciding:
         self.events += len(commit.events)
         logged = commit.events
         inputs = [decode_kept(raw) for raw in commit.inputs]
-        known = [item for item in inputs if not isinstance(item, Foreign)]
-        if not inputs or len(known) < len(inputs):
+        decodable = [item for item in inputs if not isinstance(item, Foreign)]
+        if not inputs or len(decodable) < len(inputs):
             self.without_inputs += bool(logged)
             self._follow(logged)
             return
         work = Work(self.shard)
         made_by: list[str] = []
-        for kept in known:
-            self._step(work, kept)
-            made_by.extend([type(kept).__name__] * (len(work.events) - len(made_by)))
+        for item in decodable:
+            self._step(work, item)
+            made_by.extend([type(item).__name__] * (len(work.events) - len(made_by)))
         decided = [drafted.finished()[1] for drafted in work.events]
         if decided == logged:
             self.shard.journal.clear()
             return
         self._tell(commit, decided, made_by)
         undo(self.shard)
-        self._rest()
+        self._clear_notes()
         self._follow(logged)
 
-    def _step(self, work: Work, kept: AnyInput | Mark) -> None:
-        if isinstance(kept, ShardRegained):
-            self.shard.incarnation = kept.incarnation
-        elif isinstance(kept, QueuesPruned):
+    def _step(self, work: Work, item: AnyInput | Mark) -> None:
+        if isinstance(item, ShardRegained):
+            self.shard.incarnation = item.incarnation
+        elif isinstance(item, QueuesPruned):
             prune_demands(self.shard)
-        elif isinstance(kept, QueuesExamined):
+        elif isinstance(item, QueuesExamined):
             look(work)
-        elif not isinstance(kept, ShardLoaded | ConstellationLoaded):
+        elif not isinstance(item, ShardLoaded | ConstellationLoaded):
             self.inputs += 1
             try:
-                step(work, kept)
+                step(work, item)
             except Exception:
                 work.undo_input()
 
@@ -157,17 +157,17 @@ class Redeciding:
         logged = commit.events
         at = next((n for n, (a, b) in enumerate(zip(decided, logged, strict=False)) if a != b), None)
         at = min(len(decided), len(logged)) if at is None else at
-        now = decode_event(decided[at]) if at < len(decided) else None
-        then = decode_event(logged[at]) if at < len(logged) else None
-        about = then or now
+        decided_event = decode_event(decided[at]) if at < len(decided) else None
+        logged_event = decode_event(logged[at]) if at < len(logged) else None
+        about = logged_event or decided_event
         self.different += 1
         if about is None or len(self.differences) == DIFFERENCES_MOST:
             return
         self.differences.append(
             Difference(
-                decided=_told(now, then),
+                decided=_line_of(decided_event, logged_event),
                 input=made_by[at] if at < len(made_by) else "",
-                logged=_told(then, now),
+                logged=_line_of(logged_event, decided_event),
                 pos=commit.pos,
                 seq=about.seq,
                 stream=about.stream,
@@ -184,10 +184,10 @@ class Redeciding:
                 put(self.shard, stream, kind, key, None if record is None else decode_entity(full, record))
             stream.seq = event.seq
         self.shard.journal.clear()
-        self._rest()
+        self._clear_notes()
 
 
-def _told(event: Event | None, other: Event | None) -> str:
+def _line_of(event: Event | None, other: Event | None) -> str:
     """Return an event in one line: its differences from the other, or its content."""
     if event is None:
         return ""
@@ -217,11 +217,11 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
         raise PrunedBeside(
             f"what ran beside {constellation} was pruned from the history, so its steps cannot be decided again"
         )
-    start, taken, note = await _start(reads, first, last, pruned)
+    start, loaded, note = await _start(reads, first, last, pruned)
     run = Redeciding()
-    page = await reads.kept(start - 1, PAGE_COMMITS)
+    page = await reads.commits_after(start - 1, PAGE_COMMITS)
     began_ms = page[0].at_ms
-    run.load(await _standing(reads, start), taken, page[0].incarnation)
+    run.load(await _streams_at(reads, start), loaded, page[0].incarnation)
     ended_ms = began_ms
     while page and page[0].pos <= last:
         part = [commit for commit in page if commit.pos <= last]
@@ -234,7 +234,7 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
                 run.take(commit)
                 await asyncio.sleep(0)
         ended_ms = part[-1].at_ms
-        page = await reads.kept(part[-1].pos, PAGE_COMMITS) if part[-1].pos < last else []
+        page = await reads.commits_after(part[-1].pos, PAGE_COMMITS) if part[-1].pos < last else []
     if run.without_inputs:
         lacking = f"{run.without_inputs} commits hold no inputs that this version can decide."
         note = f"{note} {lacking}" if note else lacking
@@ -243,7 +243,7 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
         constellation=constellation,
         differences=run.differences,
         events=run.events,
-        exact=taken is not None and not run.without_inputs,
+        exact=loaded is not None and not run.without_inputs,
         first_pos=start,
         inputs=run.inputs,
         last_pos=last,
@@ -255,12 +255,12 @@ async def redecide(reads: ReadPort, constellation: str) -> Redecided:
 
 async def _pruned(reads: ReadPort) -> list[tuple[int, int]]:
     """Return the first and last positions of the pruned parts of the log."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     no = 0
     while page := await reads.prunings(no, PAGE_COMMITS):
-        found += [(anchor.first, anchor.last) for pruning in page for anchor in pruning.anchors]
+        ranges += [(anchor.first, anchor.last) for pruning in page for anchor in pruning.anchors]
         no = page[-1].no
-    return found
+    return ranges
 
 
 async def _start(
@@ -271,34 +271,34 @@ async def _start(
     while pos > 0:
         since = await reads.owned_since(pos)
         if last - since > COMMITS_MOST:
-            note = f"The hub's start lies more than {COMMITS_MOST} commits back; ties may fall otherwise."
+            note = f"The hub's start is more than {COMMITS_MOST} commits back; ties may fall otherwise."
             return first, None, note
         if any(begin < first and since <= end for begin, end in pruned):
             return first, None, "Commits before it were pruned; ties may fall otherwise."
-        for raw in (await reads.kept(since - 1, 1))[0].inputs:
-            found = decode_kept(raw)
-            if isinstance(found, ShardLoaded):
-                return since, found, ""
+        for raw in (await reads.commits_after(since - 1, 1))[0].inputs:
+            kept = decode_kept(raw)
+            if isinstance(kept, ShardLoaded):
+                return since, kept, ""
         pos = since - 1
     return first, None, "The log was begun without inputs."
 
 
-async def _standing(reads: ReadPort, pos: int) -> list[tuple[str, int, dict[str, bytes]]]:
-    return [(name, seq, await reads.entities_at(name, seq)) for name, seq in (await reads.standing(pos)).items()]
+async def _streams_at(reads: ReadPort, pos: int) -> list[tuple[str, int, dict[str, bytes]]]:
+    return [(name, seq, await reads.entities_at(name, seq)) for name, seq in (await reads.live_before(pos)).items()]
 
 
 async def _prepare(reads: ReadPort, run: Redeciding, commit: ChainedCommit, *, begins: bool) -> None:
     """Load what its owner loaded before this commit: the whole shard, or constellations that came back."""
     items: list[AnyInput] = []
     names: dict[str, None] = {}
-    for kept in map(decode_kept, commit.inputs):
-        if isinstance(kept, ShardLoaded):
+    for item in map(decode_kept, commit.inputs):
+        if isinstance(item, ShardLoaded):
             if not begins:
-                run.load(await _standing(reads, commit.pos), kept, commit.incarnation)
-        elif isinstance(kept, ConstellationLoaded):
-            names[kept.constellation] = None
-        elif not isinstance(kept, QueuesExamined | QueuesPruned | ShardRegained | Foreign):
-            items.append(kept)
+                run.load(await _streams_at(reads, commit.pos), item, commit.incarnation)
+        elif isinstance(item, ConstellationLoaded):
+            names[item.constellation] = None
+        elif not isinstance(item, QueuesExamined | QueuesPruned | ShardRegained | Foreign):
+            items.append(item)
     names.update(dict.fromkeys(missing(run.shard, items)))
     for name in names:
         seq = await reads.last_before(name, commit.pos)

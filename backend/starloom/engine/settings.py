@@ -47,15 +47,15 @@ class EngineSettings:
 
     def shard_settings(self) -> ShardSettings:
         """Return the settings by which the core decides."""
-        made = ShardSettings(
+        settings = ShardSettings(
             ttl_ms=self.lease_ttl_ms,
             grace_ms=self.lease_grace_ms,
             absence_margin_ms=min(2_000, self.lease_ttl_ms // 8),
             backoff_first_ms=self.backoff_first_ms,
             backoff_most_ms=self.backoff_most_ms,
         )
-        made.random_placement = int(self.random_placement)
+        settings.random_placement = int(self.random_placement)
         if not self.experience:
-            made.pace_rows_most = made.spending_rows_most = made.hedge_at_p90 = 0
-            made.proposals_most = made.trial_runs = 0
-        return made
+            settings.pace_rows_most = settings.spending_rows_most = settings.hedge_at_p90 = 0
+            settings.proposals_most = settings.trial_runs = 0
+        return settings

@@ -54,9 +54,9 @@ class OwnerInbox:
             return Renew(granted=[], sent_ms=sent_ms)
         return self.engine.inbox.alive(device, running, sent_ms)
 
-    def when_proved(self, device: str, then: Callable[[], object]) -> None:
+    def when_proved(self, device: str, on_proved: Callable[[], object]) -> None:
         if self.engine is not None:
-            self.engine.inbox.when_proved(device, then)
+            self.engine.inbox.when_proved(device, on_proved)
 
     def received(self, device: str) -> int:
         """Return the highest report number of a device that is durable, as far as this hub knows."""
@@ -175,12 +175,12 @@ class Succession:
         if self.holder is None:
             if self._unseen_since_ms is None:
                 self._unseen_since_ms = now
-            due = now - self._unseen_since_ms >= self._timings.unseen_ms
+            may_take = now - self._unseen_since_ms >= self._timings.unseen_ms
         else:
             # Our own id here belongs to a copy of this hub or to a failed try; its lease runs out like any other.
             self._unseen_since_ms = None
-            due = self.holder == ""
-        if not due:
+            may_take = self.holder == ""
+        if not may_take:
             return
         try:
             await self._take()

@@ -64,14 +64,14 @@ def own_device(client: Client, agent: LocalAgent) -> OwnDevice | None:
     marker = agent.home / MARKER
     if not marker.exists():
         return None
-    kept = marker.read_text().strip()
+    marked = marker.read_text().strip()
     items = [item for item in client.get(get_devices())["items"] if not item["revoked"]]
     # Homes of the first versions remember the name that they joined with.
-    found = next((item for key in ("id", "name") for item in items if item[key] == kept), None)
-    if found is None:
+    row = next((item for key in ("id", "name") for item in items if item[key] == marked), None)
+    if row is None:
         return None
-    device = OwnDevice(str(found["id"]), str(found["name"]))
-    if kept != device.id:
+    device = OwnDevice(str(row["id"]), str(row["name"]))
+    if marked != device.id:
         marker.write_text(device.id)
     return device
 
@@ -94,23 +94,23 @@ async def join(client: Client, agent: LocalAgent) -> OwnDevice:
     Raises:
         Problem: it could not join; the agent's own words are quoted.
     """
-    before = await asyncio.to_thread(own_device, client, agent)
-    if before is not None:
+    device = await asyncio.to_thread(own_device, client, agent)
+    if device is not None:
         point_at(agent)
-        return before
+        return device
     shutil.rmtree(agent.home, ignore_errors=True)
     for folder in agent.folders:
         folder.mkdir(parents=True, exist_ok=True)
     body = {"label": agent.name, "name": agent.name, "preapproved": True, "demo": agent.demo}
-    made = await asyncio.to_thread(lambda: client.create(post_enrollments(), body))
+    code_row = await asyncio.to_thread(lambda: client.create(post_enrollments(), body))
     try:
         async with asyncio.timeout(JOIN_S):
-            await asyncio.to_thread(_enter, agent, made["code"])
+            await asyncio.to_thread(_enter, agent, code_row["code"])
     except TimeoutError as error:
-        raise _refused(agent, f"it did not finish within {JOIN_S:g} s") from error
-    joined = await asyncio.to_thread(lambda: client.get(get_enrollment(made["id"])))
-    (agent.home / MARKER).write_text(str(joined["device"]))
-    return OwnDevice(str(joined["device"]), str(joined["name"]))
+        raise _join_problem(agent, f"it did not finish within {JOIN_S:g} s") from error
+    enrollment = await asyncio.to_thread(lambda: client.get(get_enrollment(code_row["id"])))
+    (agent.home / MARKER).write_text(str(enrollment["device"]))
+    return OwnDevice(str(enrollment["device"]), str(enrollment["name"]))
 
 
 def _enter(agent: LocalAgent, code: str) -> None:
@@ -126,13 +126,13 @@ def _enter(agent: LocalAgent, code: str) -> None:
     from starloom_agent.wire import joining
     from starloom_agent.wire.dialling import BadRoute, Route
 
-    asked = joining.Asked(code=code, name=agent.name, os=os_name(), profile=agent.profile)
+    request = joining.Asked(code=code, name=agent.name, os=os_name(), profile=agent.profile)
     try:
         route = Route(joining.hub_address(agent.url), via=agent.via)
         policy = join_command.policy_for(agent.profile, [str(folder) for folder in agent.folders])
-        join_command.enter(AgentHome.at(str(agent.home)), route, asked, policy, say=lambda _: None)
+        join_command.enter(AgentHome.at(str(agent.home)), route, request, policy, say=lambda _: None)
     except (joining.JoinRefused, join_command.CannotDo, BadRoute, PolicyFault, OSError) as error:
-        raise _refused(agent, str(error)) from error
+        raise _join_problem(agent, str(error)) from error
 
 
 async def until_online(client: Client, names: Sequence[str], *, within_s: float = 30.0) -> None:
@@ -144,13 +144,13 @@ async def until_online(client: Client, names: Sequence[str], *, within_s: float 
     deadline = asyncio.get_running_loop().time() + within_s
     while True:
         items = (await asyncio.to_thread(lambda: client.get(get_devices())))["items"]
-        there = [item for item in items if item["link"] == "online" and item["tools"]]
-        missing = set(names) - {item[key] for item in there for key in ("id", "name")}
+        ready = [item for item in items if item["link"] == "online" and item["tools"]]
+        missing = set(names) - {item[key] for item in ready for key in ("id", "name")}
         if not missing:
             return
         if asyncio.get_running_loop().time() > deadline:
-            known = {item[key]: item for item in items for key in ("name", "id")}
-            reasons = [_absence(name, known.get(name)) for name in sorted(missing)]
+            rows = {item[key]: item for item in items for key in ("name", "id")}
+            reasons = [_absence(name, rows.get(name)) for name in sorted(missing)]
             raise device_missing(f"{'; '.join(reasons)}, after {within_s:g} s", "Read the log of its agent.")
         await asyncio.sleep(0.05)
 
@@ -168,5 +168,5 @@ def device_missing(reason: str, hint: str) -> Problem:
     return here("device_missing", "A device is missing", reason, hint, Exit.FAILED)
 
 
-def _refused(agent: LocalAgent, said: str) -> Problem:
-    return device_missing(f"the agent {agent.name} could not join: {said}", "Run `starloom doctor`, then start again.")
+def _join_problem(agent: LocalAgent, words: str) -> Problem:
+    return device_missing(f"the agent {agent.name} could not join: {words}", "Run `starloom doctor`, then start again.")

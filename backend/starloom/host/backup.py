@@ -153,9 +153,9 @@ def verify(path: Path) -> Archive:
     """
     try:
         with tarfile.open(path, "r:") as archive:
-            raw, found = _read_through(archive)
+            raw, hashes = _read_through(archive)
         manifest = _manifest(raw)
-        _compare(found, _hashes(manifest))
+        _compare(hashes, _hashes(manifest))
     except (tarfile.TarError, msgspec.DecodeError, EOFError) as error:
         raise _unusable(path, f"it is no backup, or it is cut short ({error})") from error
     except Damaged as damaged:
@@ -192,39 +192,39 @@ def restore(
     archive = verify(source)
     manifest = archive.manifest
     _check_place(settings, until, replace=replace)
-    there = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
-    _check_maker(source, archive.sum, known_sum, [settings.home, Path(there)] if there else [])
+    place = until or (str(settings.home) if (settings.home / DATABASE_FILE).exists() else "")
+    _check_maker(source, archive.sum, known_sum, [settings.home, Path(place)] if place else [])
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    known = asyncio.run(read_until(there)) if there else Until(why="there is none here")
-    unheard = _unheard_ends({settings.home, settings.shared_home} if until is None else {Path(until)})
+    until_rights = asyncio.run(read_until(place)) if place else Until(why="there is none here")
+    unread_ends = _unread_ends({settings.home, settings.shared_home} if until is None else {Path(until)})
     try:
         with tempfile.TemporaryDirectory(prefix=".starloom-restore-", dir=settings.home) as name:
             folder = Path(name)
             _extract(source, manifest, folder)
-            seen = known.incarnation
-            backup = asyncio.run(_read_history(settings.home, manifest.dump, folder / HISTORY, seen))
-            ended, known = compared(backup, known)
-            note = partial(_note_restored, settings, manifest.made_ms, with_those_of(unheard, ended))
+            incarnation = until_rights.incarnation
+            backup = asyncio.run(_read_history(settings.home, manifest.dump, folder / HISTORY, incarnation))
+            ended, until_rights = compared(backup, until_rights)
+            note = partial(_note_restored, settings, manifest.made_ms, with_those_of(unread_ends, ended))
             aside = settings.home / REPLACED / time.strftime("%Y-%m-%dT%H-%M-%SZ", time.gmtime())
             # The mark before the history is at its place: a hub that finds it must know what has ended.
             if settings.database_url is None:
-                before = note()
+                earlier_mark = note()
                 try:
                     _place_history(settings.home, aside)
                 except OSError:
-                    _put_mark(settings.shared_home, before)
+                    _put_mark(settings.shared_home, earlier_mark)
                     raise
             else:
                 _part_of(settings.home).unlink()
-                asyncio.run(_fill_database(settings.database_url, manifest.dump, folder / HISTORY, seen, note))
+                asyncio.run(_fill_database(settings.database_url, manifest.dump, folder / HISTORY, incarnation, note))
             _place_files(settings, manifest, folder, aside)
             _note_made(settings.home, archive.sum)
     except (OSError, tarfile.TarError, Unavailable, Damaged) as error:
-        other = f" ({_reader_of(manifest.release)})" if manifest.release not in ("", VERSION) else ""
-        raise _failed(f"the backup could not be restored: {error}{other}") from error
-    ended = among(with_those_of(unheard, ended), backup)
-    kept = aside if aside.exists() else None
-    return Restored(archive=archive, aside=kept, backup=backup, ended=ended, until=known)
+        release_words = f" ({_reader_of(manifest.release)})" if manifest.release not in ("", VERSION) else ""
+        raise _failed(f"the backup could not be restored: {error}{release_words}") from error
+    ended = among(with_those_of(unread_ends, ended), backup)
+    moved = aside if aside.exists() else None
+    return Restored(archive=archive, aside=moved, backup=backup, ended=ended, until=until_rights)
 
 
 def _check_place(settings: Settings, until: str | None, *, replace: bool) -> None:
@@ -244,17 +244,20 @@ def _check_place(settings: Settings, until: str | None, *, replace: bool) -> Non
         )
 
 
-def _check_maker(source: Path, found: str, known: str | None, homes: list[Path]) -> None:
+def _check_maker(source: Path, archive_sum: str, known_sum: str | None, homes: list[Path]) -> None:
     """Refuse an archive that is not the known one, or that no hub of these data folders has made."""
-    if known is not None and found != known.lower():
-        raise usage(f"the sum of {source} is {found}, and not {known}", "Nothing was changed. Take another backup.")
-    if known is None and homes and not any(found in _made_in(home) for home in homes):
+    if known_sum is not None and archive_sum != known_sum.lower():
+        raise usage(
+            f"the sum of {source} is {archive_sum}, and not {known_sum}", "Nothing was changed. Take another backup."
+        )
+    if known_sum is None and homes and not any(archive_sum in _made_in(home) for home in homes):
         way_out = (
             "Nothing was changed. If another data folder or an earlier release made it, compare this sum with the one "
             "that `starloom backup` printed, or see that nobody else could write to the file, and add --sum SUM."
         )
         raise usage(
-            f"{source} was altered, or not made by the hub of {homes[0]}, which does not know its sum {found}", way_out
+            f"{source} was altered, or not made by the hub of {homes[0]}, which does not know its sum {archive_sum}",
+            way_out,
         )
 
 
@@ -265,31 +268,31 @@ def _made_in(home: Path) -> list[str]:
         return []
 
 
-def _note_made(home: Path, made: str) -> None:
+def _note_made(home: Path, archive_sum: str) -> None:
     path = home / MADE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     with path.open("a") as file:
-        file.write(f"{made}\n")
+        file.write(f"{archive_sum}\n")
 
 
-async def _read_history(home: Path, dump: Dump, folder: Path, seen: int) -> Shard:
+async def _read_history(home: Path, dump: Dump, folder: Path, incarnation: int) -> Shard:
     """Make a SQLite file beside its place; return the rights that the history gives."""
     part = _part_of(home)
     part.unlink(missing_ok=True)
     database = open_database(f"sqlite:///{part}")
     try:
-        await database.write(_fill, dump, folder, seen)
+        await database.write(_fill, dump, folder, incarnation)
         await database.migrate()
         return await rights_of(database)
     finally:
         await database.close()
 
 
-async def _fill_database(url: str, dump: Dump, folder: Path, seen: int, note: Callable[[], object]) -> None:
+async def _fill_database(url: str, dump: Dump, folder: Path, incarnation: int, note: Callable[[], object]) -> None:
     """Fill an empty database in one transaction; `note` leaves the mark while nothing of it counts yet."""
 
     def fill(connection: Connection) -> None:
-        _fill(connection, dump, folder, seen)
+        _fill(connection, dump, folder, incarnation)
         note()
 
     database = open_database(url)
@@ -300,9 +303,9 @@ async def _fill_database(url: str, dump: Dump, folder: Path, seen: int, note: Ca
         await database.close()
 
 
-def _fill(connection: Connection, dump: Dump, folder: Path, seen: int) -> None:
+def _fill(connection: Connection, dump: Dump, folder: Path, incarnation: int) -> None:
     read_dump(connection, dump, folder)
-    begin_new_lives(connection, seen)
+    begin_new_lives(connection, incarnation)
 
 
 def _part_of(home: Path) -> Path:
@@ -321,22 +324,22 @@ def _place_history(home: Path, aside: Path) -> None:
     part.replace(home / DATABASE_FILE)
 
 
-def _unheard_ends(homes: set[Path]) -> EndedRights:
+def _unread_ends(homes: set[Path]) -> EndedRights:
     """Return what has ended by a restore since which no hub has started: the history there does not know it yet."""
-    unheard = EndedRights()
+    ended = EndedRights()
     for home in sorted(homes):
         try:
             raw = (home / RESTORED_FILE).read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             continue
         try:
-            found = msgspec.json.decode(raw, type=HistoryRestored | int)
+            mark = msgspec.json.decode(raw, type=HistoryRestored | int)
         except msgspec.DecodeError as error:
             way_out = "Name the history that it replaced: --until FOLDER, which is in the folder `replaced` there."
             raise usage(f"{home / RESTORED_FILE}, the mark of an earlier restore, is damaged", way_out) from error
-        if not isinstance(found, int) and found.ended is not None:
-            unheard = with_those_of(unheard, found.ended)
-    return unheard
+        if not isinstance(mark, int) and mark.ended is not None:
+            ended = with_those_of(ended, mark.ended)
+    return ended
 
 
 def _note_restored(settings: Settings, made_ms: int, ended: EndedRights) -> bytes | None:
@@ -345,11 +348,11 @@ def _note_restored(settings: Settings, made_ms: int, ended: EndedRights) -> byte
     """
     path = settings.shared_home / RESTORED_FILE
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    before = path.read_bytes() if path.exists() else None
+    earlier = path.read_bytes() if path.exists() else None
     item = HistoryRestored(by=ENGINE, ended=ended, id=f"restored-{made_ms}", made_ms=made_ms, scope="local")
     _put_mark(settings.shared_home, msgspec.json.encode(item))
     (settings.shared_home / HISTORY_ID_FILE).unlink(missing_ok=True)
-    return before
+    return earlier
 
 
 def _put_mark(home: Path, mark: bytes | None) -> None:
@@ -373,10 +376,10 @@ def _places(settings: Settings) -> dict[str, Path]:
 def _files(root: Path) -> Iterator[tuple[str, Path]]:
     """Yield the regular files that a backup keeps, by relative path; links and sockets are never followed."""
     for folder, names, files in os.walk(root):
-        here = Path(folder).relative_to(root)
+        relative = Path(folder).relative_to(root)
         names[:] = sorted(name for name in names if not name.startswith(".starloom-"))
         for name in sorted(files):
-            path = (here / name).as_posix()
+            path = (relative / name).as_posix()
             left_out = any(fnmatch(path, pattern) for pattern in LEFT_OUT) and path not in KEPT
             if not left_out and (root / path).is_file() and not (root / path).is_symlink():
                 yield path, root / path
@@ -439,20 +442,20 @@ def _read_through(archive: tarfile.TarFile) -> tuple[bytes, dict[str, str]]:
     Raises:
         Damaged: there is no manifest at the end, or something that no backup holds.
     """
-    found: dict[str, str] = {}
+    hashes: dict[str, str] = {}
     manifest: bytes | None = None
     for member in archive:
         # A sparse member says how many zeros it is, so that a small archive could be read for days.
         file = archive.extractfile(member) if member.isreg() and not member.issparse() else None
-        if file is None or manifest is not None or member.name in found:
+        if file is None or manifest is not None or member.name in hashes:
             raise Damaged(f"it holds {member.name}, which no backup holds there")
         if member.name == MANIFEST:
             manifest = file.read()
         else:
-            found[member.name] = _hash_of(file)
+            hashes[member.name] = _hash_of(file)
     if manifest is None:
         raise Damaged("it does not end with its manifest")
-    return manifest, found
+    return manifest, hashes
 
 
 def _hash_of(file: IO[bytes]) -> str:
@@ -462,35 +465,35 @@ def _hash_of(file: IO[bytes]) -> str:
     return digest.hexdigest()
 
 
-def _compare(found: dict[str, str], wanted: dict[str, str]) -> None:
-    for name in sorted(found.keys() | wanted.keys()):
-        if name not in found:
+def _compare(hashes: dict[str, str], expected: dict[str, str]) -> None:
+    for name in sorted(hashes.keys() | expected.keys()):
+        if name not in hashes:
             raise Damaged(f"{name} is missing")
-        if found[name] != wanted.get(name):
+        if hashes[name] != expected.get(name):
             raise Damaged(f"{name} is not as it was written")
 
 
 def _manifest(raw: bytes) -> Manifest:
-    told = msgspec.json.decode(raw, type=dict[str, Any])
-    found = told.get("format")
-    if found != FORMAT:
-        reader = _reader_of(str(told.get("release") or ""))
-        raise Damaged(f"it has format {found}, and Starloom {VERSION} reads {FORMAT}: {reader}")
+    fields = msgspec.json.decode(raw, type=dict[str, Any])
+    version = fields.get("format")
+    if version != FORMAT:
+        reader = _reader_of(str(fields.get("release") or ""))
+        raise Damaged(f"it has format {version}, and Starloom {VERSION} reads {FORMAT}: {reader}")
     return msgspec.json.decode(raw, type=Manifest)
 
 
 def _reader_of(release: str) -> str:
     """Return which release reads a backup that this one does not read."""
-    written = f"Starloom {escaped(release)} wrote it and reads it" if release else "the release that wrote it reads it"
-    return f"{written}; install that one, restore there, and upgrade it then"
+    reader = f"Starloom {escaped(release)} wrote it and reads it" if release else "the release that wrote it reads it"
+    return f"{reader}; install that one, restore there, and upgrade it then"
 
 
 def _hashes(manifest: Manifest) -> dict[str, str]:
-    found = {}
+    hashes = {}
     for table in manifest.dump.tables:
         if not _is_below(table.name):
             raise Damaged(f"it names {HISTORY}/{table.name}, which is no place of a hub")
-        found[f"{HISTORY}/{table.name}"] = table.sha256
+        hashes[f"{HISTORY}/{table.name}"] = table.sha256
     for entry in manifest.files:
         if entry.place not in ("home", "shared") or not _is_below(entry.path):
             raise Damaged(f"it names {entry.place}/{entry.path}, which is no place of a hub")
@@ -498,8 +501,8 @@ def _hashes(manifest: Manifest) -> dict[str, str]:
         name = entry.path.casefold()
         if name not in KEPT and any(fnmatchcase(name, pattern) for pattern in _NEVER_KEPT):
             raise Damaged(f"it holds {entry.path}, which no backup holds")
-        found[f"{entry.place}/{entry.path}"] = entry.sha256
-    return found
+        hashes[f"{entry.place}/{entry.path}"] = entry.sha256
+    return hashes
 
 
 def _is_below(name: str) -> bool:
@@ -509,10 +512,10 @@ def _is_below(name: str) -> bool:
 
 
 def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
-    wanted = _hashes(manifest)
+    hashes = _hashes(manifest)
     with tarfile.open(source, "r:") as archive:
         for member in archive:
-            file = archive.extractfile(member) if member.name in wanted else None
+            file = archive.extractfile(member) if member.name in hashes else None
             if file is None:
                 continue
             path = folder / member.name
@@ -521,7 +524,7 @@ def _extract(source: Path, manifest: Manifest, folder: Path) -> None:
             with path.open("xb") as out:
                 shutil.copyfileobj(hashed, out, _CHUNK_BYTES)
             # Its disk may be another computer's, which gives other bytes to the second reader.
-            _compare({member.name: hashed.hexdigest()}, {member.name: wanted[member.name]})
+            _compare({member.name: hashed.hexdigest()}, {member.name: hashes[member.name]})
 
 
 def _place_files(settings: Settings, manifest: Manifest, folder: Path, aside: Path) -> None:
@@ -534,9 +537,9 @@ def _place_files(settings: Settings, manifest: Manifest, folder: Path, aside: Pa
         if target.exists() and entry.path.startswith("agents/"):
             continue
         if target.exists() and not _has(target, entry):
-            kept = aside / entry.place / entry.path
-            kept.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            shutil.move(target, kept)
+            moved = aside / entry.place / entry.path
+            moved.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            shutil.move(target, moved)
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         source = folder / entry.place / entry.path
         source.chmod(entry.mode & _OWNER_ALONE)
@@ -564,4 +567,4 @@ def _unusable(path: Path, why: str) -> Problem:
 
 
 def _failed(reason: str) -> Problem:
-    return here("failed", "It did not work", reason, "Mend the cause and run it again.", Exit.FAILED)
+    return here("failed", "It did not work", reason, "Remove the cause and run it again.", Exit.FAILED)

@@ -33,22 +33,22 @@ class FormerPort:
     present: int
     until_s: float
 
-    def told(self, devices: Iterable[DeviceRow]) -> tuple[str, str] | None:
+    def warning(self, devices: Iterable[DeviceRow]) -> tuple[str, str] | None:
         """Return what to say of the devices that are away and were not seen since, and the way out; None without."""
         names = [str(item["name"]) for item in devices if self._may_know_it(item)]
         if not names:
             return None
-        shown = ", ".join(names[:NAMED_MOST])
+        unseen = ", ".join(names[:NAMED_MOST])
         if len(names) > NAMED_MOST:
-            shown += f" and {counted(len(names) - NAMED_MOST, 'other')}"
+            unseen += f" and {counted(len(names) - NAMED_MOST, 'other')}"
         old, new = (f"http://127.0.0.1:{port}" for port in (self.port, self.present))
         until = f"{datetime.fromtimestamp(self.until_s, UTC):%Y-%m-%d %H:%M} UTC"
-        told = (
-            f"this hub had {old} until {until} and now has {new}; not seen since: {shown}. A device that joined by the "
-            "old address without a tunnel looks for the hub there"
+        sentence = (
+            f"this hub had {old} until {until} and now has {new}; not seen since: {unseen}. A device that joined by "
+            "the old address without a tunnel looks for the hub there"
         )
         way = f"Start the hub with its old port: starloom up --port {self.port}. Or type on the device: "
-        return told, f"{way}starloom-agent start --hub {new}"
+        return sentence, f"{way}starloom-agent start --hub {new}"
 
     def _may_know_it(self, device: DeviceRow) -> bool:
         if device["revoked"] or device["link"] == "online":

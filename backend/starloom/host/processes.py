@@ -141,11 +141,11 @@ class Child:
                 if time.monotonic() - began > SETTLED_S:
                     pause = PAUSE_S
                 self._say(f"{self.program.name} ended ({_how(self.exit_code)}); starting it again in {pause:g} s")
-                pause = await self._again(pause)
+                pause = await self._start_again(pause)
         finally:
             self.ended.set()
 
-    async def _again(self, pause: float) -> float:
+    async def _start_again(self, pause: float) -> float:
         """Start it after a pause, and as often as that fails; return the next pause. Nothing is started after `stop`.
 
         An upgrade may take the program from its place for a moment, and a machine may lack memory for a new process.
@@ -185,10 +185,10 @@ class Child:
             self._say(f"the log {log} grows on: {error}")
 
 
-async def _copy(said: asyncio.StreamReader, log: Path) -> None:
+async def _copy(output: asyncio.StreamReader, log: Path) -> None:
     """Write to the log all that its disk takes: a pipe that nobody empties would block the program."""
     with log.open("ab", buffering=0) as out:
-        while data := await said.read(64 * 1024):
+        while data := await output.read(64 * 1024):
             with contextlib.suppress(OSError):
                 out.write(data)
 
@@ -204,7 +204,7 @@ def _how(code: int) -> str:
 def log_tail(path: Path, lines: int = 15) -> str:
     """Return the last lines of a log, indented, to quote in a fault."""
     try:
-        found = path.read_text(errors="replace").splitlines()[-lines:]
+        tail = path.read_text(errors="replace").splitlines()[-lines:]
     except OSError as error:
         return f"    (its log cannot be read: {error})"
-    return "\n".join("    " + line for line in found) or "    (its log is empty)"
+    return "\n".join("    " + line for line in tail) or "    (its log is empty)"

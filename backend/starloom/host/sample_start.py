@@ -15,7 +15,7 @@ LOOK_EVERY_S: Final = 0.05
 def own_folder(home: Path) -> Path:
     """Return the folder that this computer grants beside the sample.
 
-    An installation that has granted the folder of the first versions keeps it: its files lie there.
+    An installation that has granted the folder of the first versions keeps it: its files are there.
     """
     earlier = home / "demo" / "desktop"
     return earlier if earlier.is_dir() else home / "files"

@@ -134,14 +134,14 @@ def _check_port(settings: Settings) -> None:
 def _keep_port(settings: Settings) -> None:
     """Keep the port for the next start, which takes it unless another one is named."""
     file = settings.home / PORT_FILE
-    told = f"{settings.port}\n".encode()
-    before = port_in(file)
-    if before not in (None, settings.port):
-        note(settings.home, before)
-    if file.is_symlink() or not file.is_file() or file.read_bytes() != told:
+    line = f"{settings.port}\n".encode()
+    earlier = port_in(file)
+    if earlier not in (None, settings.port):
+        note(settings.home, earlier)
+    if file.is_symlink() or not file.is_file() or file.read_bytes() != line:
         # A folder of somebody in its place stays, and the next start has to be told its port.
         with contextlib.suppress(IsADirectoryError):
-            write_private(file, told)
+            write_private(file, line)
 
 
 def remember(home: Path) -> None:
@@ -152,8 +152,8 @@ def remember(home: Path) -> None:
     except OSError as error:
         if has_no_room(error):
             raise
-        told = f"{around.user_home / LIST_FILE}: {error.strerror}"
-        say(f"This folder cannot be noted as yours ({told}); commands have to name it: --hub {shlex.quote(str(home))}")
+        fault = f"{around.user_home / LIST_FILE}: {error.strerror}"
+        say(f"This folder cannot be noted as yours ({fault}); commands have to name it: --hub {shlex.quote(str(home))}")
 
 
 def home_of(address: HubAddress) -> Path | None:
@@ -183,8 +183,8 @@ def home_of_the_folder() -> Path | None:
     around = Surroundings.actual()
     if around.environment.get("STARLOOM_HOME"):
         return None
-    if (other := strange_home(around)) is not None:
-        raise strange(other, around)
+    if (stranger := strange_home(around)) is not None:
+        raise strange(stranger, around)
     *near, _usual = homes(around)
     return near[0] if near else None
 
@@ -208,10 +208,10 @@ class holding:  # noqa: N801 - reads as a statement
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             self._file.seek(0)
-            who = self._file.read().strip() or "another process"
+            owner = self._file.read().strip() or "another process"
             self._file.close()
             raise usage(
-                f"a service already runs on {self._path.parent} (pid {who})",
+                f"a service already runs on {self._path.parent} (pid {owner})",
                 "Use it (starloom open), stop it, or set STARLOOM_HOME to another folder.",
             ) from error
         self._file.truncate(0)
@@ -279,9 +279,9 @@ class Service:
             await self._until_ready(child)
         if (fault := fault_of_model(self._settings)) is not None:
             self._say(f"\nThe model that is set cannot be asked: {fault.reason}.\n  {fault.hint}")
-        told = SampleStart(self._home)
+        sample_start = SampleStart(self._home)
         if sample is not None:
-            told.hub_is_ready()
+            sample_start.hub_is_ready()
         keeper = Keeper(self._home, self._say, look=HubLook(self._home, self._say))
         self._tunnels = asyncio.create_task(keeper.run(), name="tunnels")
         address = read_local(self._home)
@@ -299,7 +299,7 @@ class Service:
             client.close()
         if sample is not None:
             self._say(f"\nSee it on the page (the link signs you in once):\n  {link}\n")
-            told.desktop_is(desktop)
+            sample_start.desktop_is(desktop)
             return sample
         self._say(_welcome(self._settings, link, lan))
         return None
@@ -319,7 +319,7 @@ class Service:
                     raise unreachable(str(error), "Run `starloom doctor`, or set STARLOOM_REDIS_URL.") from error
                 self._redis_task = asyncio.create_task(self._redis.supervise())
                 redis_url = self._redis.url
-        found = {
+        variables = {
             "STARLOOM_HOME": str(self._home),
             "STARLOOM_HOST": settings.host,
             "STARLOOM_PORT": str(settings.port),
@@ -327,16 +327,16 @@ class Service:
             "STARLOOM_BROKER_URL": settings.broker_url or broker_url_of(redis_url),
             "STARLOOM_DATABASE_URL": settings.database_url or f"sqlite:///{self._home / DATABASE_FILE}",
         }
-        found |= settings.llm_variables
+        variables |= settings.llm_variables
         if settings.lab:
-            found["STARLOOM_LAB"] = "true"
+            variables["STARLOOM_LAB"] = "true"
         if settings.lan:
-            found["STARLOOM_LAN"] = "true"
+            variables["STARLOOM_LAN"] = "true"
         if self._wishes.demo and settings.lease_ttl_s == Settings.model_fields["lease_ttl_s"].default:
             # The sample kills an agent; a shorter lease shows the recovery sooner. It outlasts a restart of the hub, or
             # the other devices would end their work by their fences meanwhile.
-            found |= {"STARLOOM_LEASE_TTL_S": "10", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
-        return found
+            variables |= {"STARLOOM_LEASE_TTL_S": "10", "STARLOOM_LEASE_GRACE_S": "2", "STARLOOM_ALIVE_INTERVAL_S": "2"}
+        return variables
 
     async def _start_agent(self, client: Client, address: HubAddress) -> str:
         """Start this computer's agent, and return its device; if that fails, say why, and go on without it."""
@@ -358,15 +358,15 @@ class Service:
         await self._keep(agent.program(self._log("agent-" + name)))
         return device.id
 
-    async def _tell_former_port(self, client: Client, own: str) -> None:
+    async def _tell_former_port(self, client: Client, own_device: str) -> None:
         """Say which devices but this computer's own may look for the hub at the port that it had before."""
         former = former_port(self._home, self._settings.port)
         if former is None:
             return
         items = (await asyncio.to_thread(lambda: client.get(get_devices())))["items"]
-        told = former.told([item for item in items if item["id"] != own])
-        if told is not None:
-            self._say(f"\nAnother port: {told[0]}.\n  {told[1]}")
+        fault_and_way = former.warning([item for item in items if item["id"] != own_device])
+        if fault_and_way is not None:
+            self._say(f"\nAnother port: {fault_and_way[0]}.\n  {fault_and_way[1]}")
 
     async def _begin_sample(self) -> Child:
         """Start the sample, which draws its pictures while the hub starts, then waits for `SampleStart`."""
@@ -409,12 +409,12 @@ class Service:
             probe.close()
         raise self._not_ready(f"the hub was not ready after {READY_S:g} s")
 
-    def _not_ready(self, what: str) -> Problem:
+    def _not_ready(self, reason: str) -> Problem:
         log = self._log("hub")
         if is_short(self._home):
-            # The log lies on the same disk: its last lines tell of something before.
+            # The log is on the same disk: its last lines tell of something before.
             return _no_room(self._home)
-        return unreachable(f"{what}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
+        return unreachable(f"{reason}; its log {log} ends:\n{log_tail(log)}", "Run `starloom doctor`.")
 
     async def _end(self) -> None:
         """End the parts, those that need others first."""
@@ -470,7 +470,7 @@ def _exit_of(demo: Child) -> int:
     return code if code is not None and code >= 0 else int(Exit.FAILED)
 
 
-def _lan_lines(lan: LanRow, hub: str, *, wanted: bool) -> list[str]:
+def _lan_lines(lan: LanRow, hub: str, *, is_wanted: bool) -> list[str]:
     """Return the lines about the local network's listener."""
     if lan["open"]:
         return [
@@ -479,7 +479,7 @@ def _lan_lines(lan: LanRow, hub: str, *, wanted: bool) -> list[str]:
             f"  The key of its certificate, in words: {lan['words']}",
             "",
         ]
-    return [f"It could not be opened in the local network: {lan['fault']}", ""] if wanted or lan["fault"] else []
+    return [f"It could not be opened in the local network: {lan['fault']}", ""] if is_wanted or lan["fault"] else []
 
 
 def _welcome(settings: Settings, link: str, lan: LanRow) -> str:
@@ -490,7 +490,7 @@ def _welcome(settings: Settings, link: str, lan: LanRow) -> str:
             f"Starloom is at {settings.outside_url}. This link signs you in once:",
             f"  {link}",
             "",
-            *_lan_lines(lan, hub, wanted=settings.lan),
+            *_lan_lines(lan, hub, is_wanted=settings.lan),
             f"Try, in another terminal{in_this_folder()}:",
             f'  starloom submit "how are my machines" --wait{hub}',
             "To add a laptop or a server:",
@@ -509,7 +509,7 @@ class StartDeadline:
     def __init__(self, began_s: float) -> None:
         self._since_s = began_s
         self._opening_since_s: float | None = None
-        self._told = False
+        self._is_told = False
 
     def lasts(self, now_s: float, *, opening: bool) -> bool:
         """Whether to keep waiting; the time starts again when the history is open."""
@@ -524,7 +524,7 @@ class StartDeadline:
     def words(self, now_s: float) -> str | None:
         """Return the sentence for the person once the opening takes long; None otherwise, and after the first time."""
         since_s = self._opening_since_s
-        if self._told or since_s is None or now_s - since_s < TOLD_AFTER_S:
+        if self._is_told or since_s is None or now_s - since_s < TOLD_AFTER_S:
             return None
-        self._told = True
+        self._is_told = True
         return OPENING_WORDS

@@ -43,21 +43,21 @@ class HubArtifacts:
             return None
         return await asyncio.to_thread(self._read, self._folder, sha256, bytes_most)
 
-    def _opened(self, folder: Path) -> FileBlobs:
+    def _store(self, folder: Path) -> FileBlobs:
         # Opened at first use: it reads its folder once, and most workers never ask a model.
         self._blobs = self._blobs or FileBlobs(folder)
         return self._blobs
 
     def _keep(self, folder: Path, text: str) -> str | None:
         try:
-            return self._opened(folder).put_bytes(text.encode("utf-8", "replace"), owner=OWNER)
+            return self._store(folder).put_bytes(text.encode("utf-8", "replace"), owner=OWNER)
         except (BlobRefused, OSError) as error:
             _log.warning("a text of the model could not be kept: %s", error)
             return None
 
     def _read(self, folder: Path, sha256: str, bytes_most: int) -> bytes | None:
         try:
-            with self._opened(folder).open(sha256) as file:
+            with self._store(folder).open(sha256) as file:
                 raw = file.read(bytes_most + 1)
         except (BlobRefused, OSError) as error:
             _log.warning("the artifact %s could not be read: %s", sha256[:12], error)

@@ -17,7 +17,7 @@ import msgspec
 
 from starloom.core.state.inputs import AnyInput, JobClaimed
 from starloom.process.ending import end_tasks
-from starloom.store.port import InboxPort, JobReads, Unavailable
+from starloom.store.port import InboxPort, JobReads, StreamState, Unavailable
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.stream.feed import FLEET
 
@@ -54,16 +54,16 @@ class ClaimedReads:
         self.headline = reads.headline
         self.constellations = reads.constellations
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         """Return a stream's entities; wait for a store that is behind the claim.
 
         Raises:
             Unavailable: the store stays behind.
         """
         for _ in range(BEHIND_TRIES):
-            found = await self._reads.entities(stream)
-            if stream != self._constellation or found is None or found[0] >= self._seq:
-                return found
+            records = await self._reads.entities(stream)
+            if stream != self._constellation or records is None or records.seq >= self._seq:
+                return records
             await asyncio.sleep(BEHIND_WAIT_S)
         raise Unavailable(f"the records of {stream} stay behind event {self._seq}, by which the job was claimed")
 
@@ -99,15 +99,15 @@ class WorkerJob:
         Raises:
             NotOurs: it does not exist.
         """
-        found = await self.reads.entities(self.constellation)
-        if found is None:
+        records = await self.reads.entities(self.constellation)
+        if records is None:
             raise NotOurs(f"{self.constellation} does not exist")
-        return found[1]
+        return records.entities
 
     async def fleet(self) -> dict[str, bytes]:
         """Return the committed records of the fleet."""
-        found = await self.reads.entities(FLEET)
-        return found[1] if found is not None else {}
+        records = await self.reads.entities(FLEET)
+        return records.entities if records is not None else {}
 
     async def post(self, item: AnyInput) -> Answered:
         """Post an input and return its answer.

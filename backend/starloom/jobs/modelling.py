@@ -88,19 +88,19 @@ class ModelJobs:
         Raises:
             ModelFault: its settings are wrong.
         """
-        told = in_force(self._environment, self._folder)
-        endpoints = endpoints_from(told, role)
+        values = in_force(self._environment, self._folder)
+        endpoints = endpoints_from(values, role)
         if not endpoints:
             return None
         first = endpoints[0]
         _log.info("the %s %s at %s is asked", role, first.model, first.host)
-        others = [(self._connect(endpoint), endpoint) for endpoint in endpoints[1:]]
+        later = [(self._connect(endpoint), endpoint) for endpoint in endpoints[1:]]
         return Owned(
             self._connect(first),
             first,
-            budget_from(told),
-            sharing_from(told, *readers_from(told, role)),
-            others[0] if others else None,
+            budget_from(values),
+            sharing_from(values, *readers_from(values, role)),
+            later[0] if later else None,
         )
 
     def tiers(self) -> tuple[ModelRole, ...]:
@@ -143,7 +143,7 @@ class _RecordedModel:
     def __init__(
         self, owned: Owned, purse: Purse, artifacts: HubArtifacts, now_s: Callable[[], float], tier: str
     ) -> None:
-        self._asked = (owned.model, owned.endpoint)
+        self._current = (owned.model, owned.endpoint)
         self._fallback = owned.fallback
         self._purse = purse
         self._artifacts = artifacts
@@ -163,12 +163,12 @@ class _RecordedModel:
         except ModelAway as error:
             if self._fallback is None:
                 raise
-            self._asked, self._fallback = self._fallback, None
-            _log.warning("%s; %s is asked instead", error.fault.reason, self._asked[1].model)
+            self._current, self._fallback = self._fallback, None
+            _log.warning("%s; %s is asked instead", error.fault.reason, self._current[1].model)
             return await self._ask(instructions, turns, stage)
 
     async def _ask(self, instructions: str, turns: Sequence[Turn], stage: Stage) -> Reply:
-        model, endpoint = self._asked
+        model, endpoint = self._current
         prompt = prompt_text(instructions, turns, stage)
         number = await self._purse.before_call(endpoint, *tokens_most(endpoint, prompt, stage))
         asked_ms = round(self._now_s() * 1000)
@@ -184,9 +184,17 @@ class _RecordedModel:
             reply = await model.ask(instructions, turns, stage)
         except ModelFault as error:
             took_ms = round(self._now_s() * 1000) - asked_ms
-            await self._purse.after_call(replace(call, fault=error.fault.reason, took_ms=took_ms), number)
+            failed = replace(
+                call,
+                fault=error.fault.reason,
+                input_tokens=error.input_tokens,
+                micros=error.micros,
+                output_tokens=error.output_tokens,
+                took_ms=took_ms,
+            )
+            await self._purse.after_call(failed, number)
             raise
-        told = replace(
+        answered = replace(
             call,
             cached_tokens=reply.cached_tokens,
             input_tokens=reply.input_tokens,
@@ -195,7 +203,7 @@ class _RecordedModel:
             reply=await self._artifacts.keep(reply_text(reply)),
             took_ms=round(self._now_s() * 1000) - asked_ms,
         )
-        await self._purse.after_call(told, number)
+        await self._purse.after_call(answered, number)
         return reply
 
 
@@ -220,10 +228,10 @@ class Purse:
         most = {"micros_most": price_of(endpoint, reads, writes) or 0, "tokens_most": reads + writes}
         takes_ms = round((endpoint.limits.call_s + ANSWER_S) * 1000)
         while True:
-            told = await self._report(budget=self._budget, calls=1, takes_ms=takes_ms, **most)
-            if "wait_ms" not in told:
-                return int(told["call"])
-            await self._sleep(min(_WAIT_S, told["wait_ms"] / 1000))
+            answer = await self._report(budget=self._budget, calls=1, takes_ms=takes_ms, **most)
+            if "wait_ms" not in answer:
+                return int(answer["call"])
+            await self._sleep(min(_WAIT_S, answer["wait_ms"] / 1000))
 
     async def after_call(self, call: ModelCall, number: int) -> None:
         """Count the tokens and the money of the call of this number that was made, and keep its record.
@@ -235,8 +243,8 @@ class Purse:
         tokens = call.input_tokens + call.output_tokens
         await self._report(call=call, micros=call.micros, number=number, tokens=tokens)
 
-    async def _report(self, **used: Any) -> dict[str, Any]:
-        answer = await self._job.post(ModelUsed(**used, **self._job.signed))
+    async def _report(self, **fields: Any) -> dict[str, Any]:
+        answer = await self._job.post(ModelUsed(**fields, **self._job.signed))
         for fault in answer.faults:
             if fault.code is Code.MODEL_BUDGET:
                 raise ModelFault(fault.code, fault.reason)

@@ -33,14 +33,14 @@ Wait = Callable[[float], Awaitable[None]]
 
 @asynccontextmanager
 async def sketched(
-    opened: OpenSketches | None, job: WorkerJob, now_ms: Callable[[], int], wait: Wait = asyncio.sleep
+    channels: OpenSketches | None, job: WorkerJob, now_ms: Callable[[], int], wait: Wait = asyncio.sleep
 ) -> AsyncIterator[Hear]:
     """Yield what takes the pieces of replies; sketches of them are sent until the block ends, if there is a channel."""
     sending = Sending(job.constellation, SketchPad(job.job, job.worker), now_ms)
-    if opened is None:
+    if channels is None:
         yield sending.hear
         return
-    async with opened() as port:
+    async with channels() as port:
         task = asyncio.create_task(sending.run(port, wait), name=f"sketch-{job.constellation}")
         try:
             yield sending.hear
@@ -64,7 +64,7 @@ class Sending:
 
     async def run(self, port: SketchPort, wait: Wait) -> None:
         """Send a sketch after each tick in which something changed, until cancelled."""
-        quiet, told = 0, False
+        quiet, is_logged = 0, False
         while True:
             await wait(EVERY_S)
             quiet += 1
@@ -74,16 +74,16 @@ class Sending:
             try:
                 await port.say(self._message())
             except Unavailable as error:
-                if not told:
-                    told = True
+                if not is_logged:
+                    is_logged = True
                     _log.warning("the plan for %s is not drawn while it is written: %s", self._constellation, error)
             except Exception:
                 _log.exception("the drawing of the plan for %s ends; the plan goes on", self._constellation)
                 return
 
     def _message(self) -> bytes:
-        made = self._pad.drawn()
-        value = msgspec.Raw(msgspec.json.encode(made))
+        sketch = self._pad.drawn()
+        value = msgspec.Raw(msgspec.json.encode(sketch))
         return msgspec.json.encode(
-            Beside(about=f"{SKETCH}/{made.job}", kind=SKETCH, stream=self._constellation, value=value)
+            Beside(about=f"{SKETCH}/{sketch.job}", kind=SKETCH, stream=self._constellation, value=value)
         )

@@ -55,8 +55,8 @@ from starloom_protocol.text.wording import quoted
 SILENCE_S = 30.0
 PING_S = 5.0
 CONCURRENCY = 8
-"""Jobs at once. A plan may wait for its thread, a review or an answer is lost if nobody claims it within 3 s: so there
-are more threads than the plans that a person has made at the same time."""
+"""Jobs at once. A plan may wait for a free thread; a review or an answer is lost if nobody claims it within 3 s. So
+there are more threads than plans that a person has made at the same time."""
 _log = logging.getLogger(__name__)
 
 
@@ -141,16 +141,16 @@ class Watchdog(threading.Thread):
         self._silence_s = silence_s
         self._every_s = every_s
         self._now = now
-        self._heard = now()
+        self._heard_s = now()
         self._stopped = threading.Event()
 
     def check(self) -> bool:
         """Ping once; False when the silence has lasted too long."""
         try:
             self._ping()
-            self._heard = self._now()
+            self._heard_s = self._now()
         except (RedisError, OSError) as error:
-            silent_s = self._now() - self._heard
+            silent_s = self._now() - self._heard_s
             _log.warning("the broker does not answer (%s), for %.0f s", error, silent_s)
             return silent_s < self._silence_s
         return True
@@ -197,7 +197,7 @@ def main() -> None:
     models = ModelJobs(os.environ, folder_of(os.environ), artifacts=HubArtifacts(blobs_of(os.environ)))
     name = worker_name()
     if models.tiers():
-        import starloom.store.opening  # noqa: F401 - the first job is claimed as soon as every other
+        import starloom.store.opening  # noqa: F401 - or the first job would be claimed later than the others
     claimed = ClaimedJobs(places.redis_url, places.database_url, name, CLAIM_TTL_S / places.time_scale)
     add_tasks(app, claimed, models, sketches=lambda: open_sketches(places.redis_url))
     watchdog = Watchdog(_broker_client(places.broker_url).ping, _end_now)

@@ -57,9 +57,9 @@ async def follow_dates(
     """Adopt a date that was set forward once nothing is under way, since schedules go by the date; run until cancelled.
 
     `followed` is called each time, because pending waits were computed from the earlier time. A date that was set back
-    is never adopted by a running hub: its decisions would lie in the future.
+    is never adopted by a running hub: its decisions would be in the future.
     """
-    told = 0
+    logged_step_ms = 0
     while True:
         await clock.wait(look_ms)
         step = clock.step_ms()
@@ -67,8 +67,8 @@ async def follow_dates(
             clock.follow()
             followed()
             log.warning("event=date_followed step_ms=%d", step)
-            told = 0
-        elif abs(step - told) > STEP_MS:
-            told = step
+            logged_step_ms = 0
+        elif abs(step - logged_step_ms) > STEP_MS:
+            logged_step_ms = step
             way = "once nothing is under way" if step > 0 else "when the hub is started again"
             log.warning("event=date_was_set step_ms=%d followed=%r", step, way)

@@ -26,9 +26,9 @@ def computers_of(home: Path) -> dict[str, Keeping]:
 
     A former one is the computer of a backup that was restored here, or this one by an earlier name.
     """
-    own = computer_name()
+    name = computer_name()
     return {
-        marker.read_text(encoding="utf-8", errors="replace").strip(): "own" if marker.parent.name == own else "former"
+        marker.read_text(encoding="utf-8", errors="replace").strip(): "own" if marker.parent.name == name else "former"
         for marker in sorted((home / "agents").glob(f"*/{MARKER}"))
         if marker.is_file()
     }

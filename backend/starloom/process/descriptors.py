@@ -34,13 +34,13 @@ def raise_descriptors() -> int:
         import resource
     except ImportError:
         return DESCRIPTORS_MOST
-    wanted = descriptors_allowed()
+    limit = descriptors_allowed()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
+    if soft == resource.RLIM_INFINITY or soft >= limit:
         return min(soft, DESCRIPTORS_MOST) if soft > 0 else DESCRIPTORS_MOST
     try:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
     except (OSError, ValueError) as error:
         _log.warning("event=descriptors_stay most=%d reason=%s", soft, error)
         return soft
-    return wanted
+    return limit

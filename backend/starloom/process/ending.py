@@ -18,12 +18,12 @@ AGAIN_S: Final = 0.5
 
 async def end_tasks(tasks: Iterable[asyncio.Future[Any]]) -> None:
     """Cancel tasks and wait until every one has ended; what each came to is left for its owner to read."""
-    named = list(tasks)
-    while open_tasks := [task for task in named if not task.done()]:
+    listed = list(tasks)
+    while open_tasks := [task for task in listed if not task.done()]:
         for task in open_tasks:
             task.cancel()
         await asyncio.wait(open_tasks, timeout=AGAIN_S)
-    for task in named:
+    for task in listed:
         if not task.cancelled():
             task.exception()  # read, so that asyncio does not report it as forgotten
 

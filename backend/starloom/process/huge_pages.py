@@ -31,7 +31,7 @@ if _libc is not None:
     _libc.mincore.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_char_p]
 
 
-def allowed() -> bool:
+def are_allowed() -> bool:
     """Tell whether large pages may be used; an administrator may have set `never`."""
     if _libc is None or os.sysconf("SC_PAGE_SIZE") != _PAGE_BYTES:
         return False
@@ -50,24 +50,24 @@ def gather(laid: set[int]) -> None:
     """
     if _libc is None:
         return
-    found: set[int] = set()
-    used = ctypes.create_string_buffer(HUGE_BYTES // _PAGE_BYTES)
+    gathered: set[int] = set()
+    resident = ctypes.create_string_buffer(HUGE_BYTES // _PAGE_BYTES)
     for at in _places():
-        if _libc.mincore(at, HUGE_BYTES, used) != 0 or 2 * used.raw.count(1) < len(used):
+        if _libc.mincore(at, HUGE_BYTES, resident) != 0 or 2 * resident.raw.count(1) < len(resident):
             continue
         if at in laid or _libc.madvise(at, HUGE_BYTES, _MADV_COLLAPSE) == 0:
-            found.add(at)
+            gathered.add(at)
     laid.clear()
-    laid.update(found)
+    laid.update(gathered)
 
 
 async def keep_gathered() -> None:
     """Move the heap into large pages now and whenever the process has grown, while that is allowed."""
     laid: set[int] = set()
-    before = -GROWN_BYTES
-    while allowed():
-        if (size := _resident_bytes()) >= before + GROWN_BYTES:
-            before = size
+    gathered_bytes = -GROWN_BYTES
+    while are_allowed():
+        if (size := _resident_bytes()) >= gathered_bytes + GROWN_BYTES:
+            gathered_bytes = size
             await asyncio.to_thread(gather, laid)
             _log.debug("event=heap_gathered bytes=%d", len(laid) * HUGE_BYTES)
         await asyncio.sleep(EVERY_S)

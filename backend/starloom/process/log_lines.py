@@ -23,8 +23,8 @@ class LineFormatter(logging.Formatter):
         if record.exc_info:
             for part in traceback.format_exception(record.exc_info[1]):
                 # The place of a frame takes several lines, all of them indented; an error is one part.
-                found = part.strip("\n")
-                lines += map(escaped, found.splitlines() if found.startswith(" ") else [found])
+                text = part.strip("\n")
+                lines += map(escaped, text.splitlines() if text.startswith(" ") else [text])
         return "\n".join(lines)
 
 

@@ -14,13 +14,13 @@ from pathlib import Path
 
 def write_private(path: Path, data: bytes) -> None:
     """Put these bytes in the place of a file."""
-    with _written(path, data) as part:
+    with _new_file(path, data) as part:
         part.replace(path)
 
 
 def create_private(path: Path, data: bytes) -> bool:
     """Make a file unless there is one: of several processes at the same moment, the first one makes it."""
-    with _written(path, data) as part:
+    with _new_file(path, data) as part:
         try:
             os.link(part, path)
         except FileExistsError:
@@ -29,7 +29,7 @@ def create_private(path: Path, data: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def _written(path: Path, data: bytes) -> Iterator[Path]:
+def _new_file(path: Path, data: bytes) -> Iterator[Path]:
     """Yield a new file beside `path` whose bytes are on disk. It is gone afterwards, unless it took the name."""
     part = path.with_name(f"{path.name}.{os.getpid()}-{threading.get_ident()}.part")
     part.unlink(missing_ok=True)  # of an earlier process with the same number

@@ -36,24 +36,24 @@ def script() -> Path:
 
 def anywhere() -> str:
     """Return the words that run this program in any folder of this computer."""
-    found = script()
-    return shlex.quote(str(found)) if found.exists() else f"{shlex.quote(sys.executable)} -P -m starloom.cli"
+    program = script()
+    return shlex.quote(str(program)) if program.exists() else f"{shlex.quote(sys.executable)} -P -m starloom.cli"
 
 
 def of_hub(home: Path, usual: Path) -> str:
     """Return the words that run this program for the hub on this data, in any terminal of its computer."""
-    whole = home.resolve()
-    return anywhere() if whole == usual.resolve() else f"STARLOOM_HOME={shlex.quote(str(whole))} {anywhere()}"
+    folder = home.resolve()
+    return anywhere() if folder == usual.resolve() else f"STARLOOM_HOME={shlex.quote(str(folder))} {anywhere()}"
 
 
 def in_its_folder() -> str:
-    """Return the words that run this program where its environment lies, without a folder or a person in them."""
-    found, environment = script(), Path(sys.prefix)
+    """Return the words that run this program where its environment is, without a folder or a person in them."""
+    program, environment = script(), Path(sys.prefix)
     on_path = shutil.which(NAME)
-    known = on_path is not None and os.path.realpath(on_path) == os.path.realpath(found)
-    if known or not found.is_relative_to(environment) or sys.prefix == sys.base_prefix:
+    is_on_path = on_path is not None and os.path.realpath(on_path) == os.path.realpath(program)
+    if is_on_path or not program.is_relative_to(environment) or sys.prefix == sys.base_prefix:
         return NAME
-    return shlex.quote(str(Path(environment.name) / found.relative_to(environment)))
+    return shlex.quote(str(Path(environment.name) / program.relative_to(environment)))
 
 
 def for_its_hub(words: str, home: Path, usual: Path) -> str:
@@ -61,9 +61,9 @@ def for_its_hub(words: str, home: Path, usual: Path) -> str:
 
     A hub is found on the usual data, and on `.starloom` in the folder of the command or above it.
     """
-    here = Path.cwd()
-    found = [usual, *(folder / ".starloom" for folder in (here, *here.parents))]
-    return words if home.resolve() in [one.resolve() for one in found] else f"{HOME_LEFT_OPEN} {words}"
+    folder_here = Path.cwd()
+    usual_homes = [usual, *(folder / ".starloom" for folder in (folder_here, *folder_here.parents))]
+    return words if home.resolve() in [one.resolve() for one in usual_homes] else f"{HOME_LEFT_OPEN} {words}"
 
 
 def with_program(text: str, program: Callable[[], str]) -> str:
@@ -73,8 +73,8 @@ def with_program(text: str, program: Callable[[], str]) -> str:
 
 def line_giving(texts: Iterable[str]) -> str:
     """Return the first line in these texts that gives a grant or a secret; empty where there is none."""
-    found = (_GIVING.search(text) for text in texts)
-    return next((line[0].strip().rstrip(".,") for line in found if line), "")
+    matches = (_GIVING.search(text) for text in texts)
+    return next((line[0].strip().rstrip(".,") for line in matches if line), "")
 
 
 def on_device(text: str, facts: Mapping[str, str]) -> str:

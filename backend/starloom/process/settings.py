@@ -222,11 +222,11 @@ class Settings(BaseSettings):
     @classmethod
     def _is_text(cls, value: Path | None) -> Path | None:
         # A path goes into JSON and databases, which hold text alone.
-        shown = ascii(os.fspath(value or ""))
-        if not value or r"\udc" not in shown:
+        printed = ascii(os.fspath(value or ""))
+        if not value or r"\udc" not in printed:
             return value
         raise ValueError(
-            f"the folder {shown} is no text under the locale of this terminal; set PYTHONUTF8=1 (or LC_ALL=C.UTF-8), "
+            f"the folder {printed} is no text under the locale of this terminal; set PYTHONUTF8=1 (or LC_ALL=C.UTF-8), "
             "or STARLOOM_HOME to a folder with plain letters"
         )
 
@@ -349,8 +349,8 @@ def port_in(file: Path) -> int | None:
     # A home that was copied or mounted may have anything there: a link, a pipe, bytes that are no text.
     try:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as opened:
-            text = opened.read(_PORT_BYTES_MOST).decode("ascii", "replace").strip()
+        with os.fdopen(descriptor, "rb") as stream:
+            text = stream.read(_PORT_BYTES_MOST).decode("ascii", "replace").strip()
     except OSError:
         return None
     return int(text) if text.isascii() and text.isdigit() and len(text) < 6 and 0 < int(text) < 65_536 else None
@@ -359,7 +359,7 @@ def port_in(file: Path) -> int | None:
 def _variables_in(environment: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
     """Return the settings among the variables that have a value, and a fault for each unknown one with our prefix."""
     names = set(Settings.model_fields)
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     faults: list[str] = []
     for variable in sorted(environment):
         if not variable.startswith(PREFIX):
@@ -367,10 +367,10 @@ def _variables_in(environment: Mapping[str, str]) -> tuple[dict[str, str], list[
         name = variable[len(PREFIX) :].lower()
         if name in names:
             if environment[variable] != "":
-                found[name] = environment[variable]
+                values[name] = environment[variable]
         elif name.upper() not in OTHER_VARIABLES:
             faults.append(f"unknown variable {variable}{_near(variable, {PREFIX + n.upper() for n in names})}")
-    return found, faults
+    return values, faults
 
 
 def _lines_of(path: Path) -> tuple[dict[str, Any], list[str]]:
@@ -405,16 +405,16 @@ def load(
     merged: dict[str, Any] = {}
     sources: dict[str, str] = dict.fromkeys(Settings.model_fields, "default")
     variables, faults = _variables_in(env)
-    given = {name: value for name, value in (flags or {}).items() if value is not None}
-    home = Path(given.get("home") or variables.get("home") or default_home()).expanduser()
+    options = {name: value for name, value in (flags or {}).items() if value is not None}
+    home = Path(options.get("home") or variables.get("home") or default_home()).expanduser()
     path = file or (Path(env[PREFIX + "CONFIG"]) if env.get(PREFIX + "CONFIG") else home / FILE_NAME)
     if file is not None and not path.is_file():
         faults.append(f"{path} does not exist")
     lines, wrong = _lines_of(path)
     faults += wrong
     port = port_in(home / PORT_FILE)
-    kept = {} if port is None else {"port": port}
-    for source, values in ((KEPT, kept), (str(path), lines), ("variable", variables), ("flag", given)):
+    home_values = {} if port is None else {"port": port}
+    for source, values in ((KEPT, home_values), (str(path), lines), ("variable", variables), ("flag", options)):
         for name, value in values.items():
             if name in names:
                 merged[name] = value

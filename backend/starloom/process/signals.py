@@ -48,11 +48,11 @@ def undisturbed() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
+    handlers = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler in handlers.items():
             signal.signal(number, handler)
 
 

@@ -46,7 +46,7 @@ def make_private(folder: Path) -> None:
         NoPlace: the directory belongs to another user.
     """
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    found = folder.lstat()
-    if hasattr(os, "getuid") and found.st_uid != os.getuid():
+    status = folder.lstat()
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise NoPlace(f"{folder} belongs to another user; remove it or set STARLOOM_HOME to a shorter path")
     folder.chmod(0o700)

@@ -62,17 +62,17 @@ class Pruning(msgspec.Struct, frozen=True, kw_only=True):
 
 def digest_of_pruning(pruning: Pruning) -> bytes:
     """Return the digest of a pruning's content without its seal."""
-    said = [
+    content = [
         pruning.no,
         pruning.after_pos,
         pruning.at_ms,
         pruning.commits,
         pruning.why,
         [[anchor.first, anchor.last, anchor.before, anchor.link] for anchor in pruning.anchors],
-        [[left.pos, left.digest] for left in pruning.leftovers],
+        [[leftover.pos, leftover.digest] for leftover in pruning.leftovers],
         sorted(pruning.constellations),
     ]
-    return sha256(b"pruning" + _encode(said)).digest()
+    return sha256(b"pruning" + _encode(content)).digest()
 
 
 class Numbered(msgspec.Struct):
@@ -113,15 +113,15 @@ class Span(NamedTuple):
 def spans_of(events: Iterable[IndexedEvent]) -> list[Span]:
     """Return the spans of a commit in the order of first appearance; numbers must rise within a stream."""
     last: dict[str, int] = {}
-    told: dict[str, dict[tuple[str, str], None]] = {}
+    authors: dict[str, dict[tuple[str, str], None]] = {}
     for event in events:
         stream = event.stream
         last[stream] = event.seq
-        pairs = told.get(stream)
+        pairs = authors.get(stream)
         if pairs is None:
-            pairs = told[stream] = {}
+            pairs = authors[stream] = {}
         pairs[event.kind, event.by] = None
-    return [Span(stream, seq, "\n".join(map(" ".join, told[stream]))) for stream, seq in last.items()]
+    return [Span(stream, seq, "\n".join(map(" ".join, authors[stream]))) for stream, seq in last.items()]
 
 
 BEGINNING: Final = bytes(32)
@@ -217,12 +217,12 @@ def anchor_of(text: str) -> tuple[int, bytes]:
     """
     pos, _, link = text.partition(":")
     try:
-        found = int(pos), bytes.fromhex(link)
+        anchor = int(pos), bytes.fromhex(link)
     except ValueError:
-        found = 0, b""
-    if found[0] < 1 or len(found[1]) != len(BEGINNING):
+        anchor = 0, b""
+    if anchor[0] < 1 or len(anchor[1]) != len(BEGINNING):
         raise ValueError("reads POS:LINK, as `verify` printed it; the first position is 1")
-    return found
+    return anchor
 
 
 class Walk:
@@ -246,8 +246,8 @@ class Walk:
             self._anchors.setdefault(pos, set()).add(link)
         self._seqs: dict[str, int] = {}
         self._areas = {anchor.first: anchor for pruning in prunings for anchor in pruning.anchors}
-        self._left = {left.pos: left.digest for pruning in prunings for left in pruning.leftovers}
-        self._gone = {name for pruning in prunings for name in pruning.constellations}
+        self._leftovers = {leftover.pos: leftover.digest for pruning in prunings for leftover in pruning.leftovers}
+        self._pruned_streams = {name for pruning in prunings for name in pruning.constellations}
         self._seals: dict[int, list[Pruning]] = {}
         self._inside: Anchor | None = None
         self.breaks: list[Break] = []
@@ -262,7 +262,7 @@ class Walk:
         for number, pruning in enumerate(prunings, 1):
             self._seals.setdefault(pruning.after_pos, []).append(pruning)
             if pruning.no != number:
-                self._broken(pruning.after_pos, f"pruning {number} is missing before pruning {pruning.no}")
+                self._note_break(pruning.after_pos, f"pruning {number} is missing before pruning {pruning.no}")
 
     def take(self, commits: Sequence[ChainedCommit]) -> None:
         """Check the next commits, in the order of their positions."""
@@ -271,24 +271,24 @@ class Walk:
             if self._inside is not None:
                 self._judge_leftover(commit)
             else:
-                for what in self._found(commit):
-                    self._broken(commit.pos, what)
+                for fault in self._faults(commit):
+                    self._note_break(commit.pos, fault)
                 self.commits += 1
-                self._passed(commit.pos, self.link if commit.chain is None else commit.chain)
+                self._advance(commit.pos, self.link if commit.chain is None else commit.chain)
             self.events += len(commit.events)
 
     def ended(self, watermark: int) -> None:
         """Check the end: the watermark of the history, and anchors that were never reached."""
         self._come_to(max(watermark, self.pos) + 1)
         if self.pos < watermark:
-            self._broken(self.pos + 1, f"the history ends here, but it reached {watermark}")
+            self._note_break(self.pos + 1, f"the history ends here, but it reached {watermark}")
         for pos in sorted(self._anchors):
-            where = "the anchor lies beyond the end of the history"
-            self._broken(pos, where if pos > self.pos else "no commit stands where the anchor was kept")
+            where = "the anchor is beyond the end of the history"
+            self._note_break(pos, where if pos > self.pos else "no commit stands where the anchor was kept")
         for pos in sorted(self._seals):
-            self._broken(pos, f"pruning {self._seals[pos][0].no} follows a commit that is not there")
-        for pos in sorted(pos for pos, digest in self._left.items() if digest):
-            self._broken(pos, "a part of it was left when it was pruned, and that is missing")
+            self._note_break(pos, f"pruning {self._seals[pos][0].no} follows a commit that is not there")
+        for pos in sorted(pos for pos, digest in self._leftovers.items() if digest):
+            self._note_break(pos, "a part of it was left when it was pruned, and that is missing")
 
     def check(self) -> ChainCheck:
         """Return what the walk has found, as an answer of the API has it."""
@@ -301,7 +301,7 @@ class Walk:
             "pos": self.pos,
             "link": self.link.hex(),
             "anchor": f"{self.pos}:{self.link.hex()}",
-            "breaks": [{"pos": found.pos, "what": found.what} for found in self.breaks],
+            "breaks": [{"pos": broken.pos, "what": broken.what} for broken in self.breaks],
             "pruned": {
                 "anchors": sum(len(pruning.anchors) for pruning in prunings),
                 "commits": self.pruned,
@@ -313,9 +313,9 @@ class Walk:
             "unseen_anchors": self.unseen,
         }
 
-    def _broken(self, pos: int, what: str) -> None:
+    def _note_break(self, pos: int, fault: str) -> None:
         if len(self.breaks) < BREAKS_MOST:
-            self.breaks.append(Break(pos=pos, what=what))
+            self.breaks.append(Break(pos=pos, what=fault))
 
     def _come_to(self, pos: int) -> None:
         """Walk over pruned runs before a position, and into the run that contains it."""
@@ -323,7 +323,9 @@ class Walk:
             self._leave(self._inside)
         while self._inside is None and (area := self._areas.get(self.pos + 1)) is not None and area.first <= pos:
             if area.before != self.link:
-                self._broken(area.first, f"what was pruned up to commit {area.last} does not follow the commit before")
+                self._note_break(
+                    area.first, f"what was pruned up to commit {area.last} does not follow the commit before"
+                )
             self._inside = area
             if pos > area.last:
                 self._leave(area)
@@ -334,54 +336,54 @@ class Walk:
         self.unseen += sorted(inner)
         for pos in inner:
             del self._anchors[pos]
-        self._passed(area.last, area.link)
+        self._advance(area.last, area.link)
 
-    def _passed(self, pos: int, link: bytes) -> None:
+    def _advance(self, pos: int, link: bytes) -> None:
         """Advance to a checked position and its link, and then over the prunings that were sealed there."""
         links = {link}
         self.pos, self.link = pos, link
         for pruning in self._seals.pop(pos, ()):
             if link_of(self.link, digest_of_pruning(pruning)) != pruning.seal:
-                self._broken(pos, f"pruning {pruning.no} after this commit is not what was sealed")
+                self._note_break(pos, f"pruning {pruning.no} after this commit is not what was sealed")
             self.link = pruning.seal
             links.add(self.link)
         if not links.issuperset(self._anchors.pop(pos, ())):
-            self._broken(pos, "its link is not that of the anchor")
+            self._note_break(pos, "its link is not that of the anchor")
 
     def _judge_leftover(self, commit: ChainedCommit) -> None:
-        left = self._left.pop(commit.pos, b"")
-        if left != self._digest(commit):
-            self._broken(commit.pos, "it lies in what was pruned, and is not what was left there")
-        for what in self._told(commit):
-            self._broken(commit.pos, what)
+        digest = self._leftovers.pop(commit.pos, b"")
+        if digest != self._digest(commit):
+            self._note_break(commit.pos, "it is in what was pruned, and is not what was left there")
+        for fault in self._number_faults(commit):
+            self._note_break(commit.pos, fault)
 
-    def _found(self, commit: ChainedCommit) -> Iterator[str]:
+    def _faults(self, commit: ChainedCommit) -> Iterator[str]:
         if commit.pos != self.pos + 1:
             missing = f"{self.pos + 1}" if commit.pos == self.pos + 2 else f"{self.pos + 1} to {commit.pos - 1}"
             yield f"commit {missing} is missing before this one"
-        yield from self._told(commit)
+        yield from self._number_faults(commit)
         if commit.chain is None:
             self.unchained += 1
             if self.link != BEGINNING:
                 yield "it has no link, though commits before it have one"
             return
         if link_of(self.link, self._digest(commit)) != commit.chain:
-            told = ", ".join(f"{span.stream} up to {span.last_seq}" for span in commit.spans[:5])
-            yield f"it is not what was chained here: {told or 'a commit without events'}"
+            spans = ", ".join(f"{span.stream} up to {span.last_seq}" for span in commit.spans[:5])
+            yield f"it is not what was chained here: {spans or 'a commit without events'}"
 
-    def _told(self, commit: ChainedCommit) -> Iterator[str]:
+    def _number_faults(self, commit: ChainedCommit) -> Iterator[str]:
         """Yield the faults in the numbers of the events, and differences between them and the index."""
-        named: list[_Named] = []
+        events: list[_Named] = []
         for place, body in enumerate(commit.events):
             try:
                 event = _named.decode(body)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 yield f"its event at place {place} cannot be read"
                 continue
-            named.append(event)
+            events.append(event)
             last = self._seqs.get(event.stream, 0)
-            if event.seq != last + 1 and event.stream not in self._gone:
+            if event.seq != last + 1 and event.stream not in self._pruned_streams:
                 yield f"{event.stream} goes from event {last} to {event.seq}"
             self._seqs[event.stream] = event.seq
-        for stream in sorted({span.stream for span in {*spans_of(named)} ^ {*commit.spans}}):
+        for stream in sorted({span.stream for span in {*spans_of(events)} ^ {*commit.spans}}):
             yield f"the index does not say of {stream} what its events say"

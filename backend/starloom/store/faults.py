@@ -40,9 +40,9 @@ def unavailable(place: str, error: BaseException, folder: Path | None = None) ->
     return Unavailable(f"{place} failed: {type(cause).__name__}: {text}")
 
 
-def corrupt(place: str, found: str) -> Corrupt:
+def corrupt(place: str, damage: str) -> Corrupt:
     """Return the error for a history with corrupt content."""
-    return Corrupt(f"the history in {place} is corrupt: {found}")
+    return Corrupt(f"the history in {place} is corrupt: {damage}")
 
 
 def full(folder: Path | None, place: str = "") -> DiskFull:

@@ -7,7 +7,7 @@ outbox kept - in one script, whole or not at all.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection, Sequence
-from typing import ClassVar, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import msgspec
 
@@ -102,6 +102,13 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     sent_pos: int
 
 
+class StreamState(NamedTuple):
+    """The records of a stream by key, after its event `seq`."""
+
+    seq: int
+    entities: dict[str, bytes]
+
+
 class Ownership(msgspec.Struct, frozen=True, kw_only=True):
     """The result of taking the shard: the new term, the incarnation, and whether Redis was replaced.
 
@@ -172,8 +179,8 @@ class CommitPort(Protocol):
         """
         ...
 
-    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        """Make retired streams live again, from the history, and return (seq, entities) of those that it has.
+    async def recall(self, streams: Sequence[str]) -> dict[str, StreamState]:
+        """Make retired streams live again, from the history, and return the states of those that it has.
 
         Raises:
             Refused: this owner no longer has the shard.
@@ -308,8 +315,8 @@ class OwnerStore(CommitPort, PruningPort, Protocol):
 class JobReads(Protocol):
     """The reads that a job of a worker needs: committed state."""
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
-        """Return (seq, entities) of a committed stream, from Redis or folded from SQL; None if unknown."""
+    async def entities(self, stream: str) -> StreamState | None:
+        """Return the state of a committed stream, from Redis or folded from SQL; None if unknown."""
         ...
 
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
@@ -335,8 +342,8 @@ class JobReads(Protocol):
 class ReadPort(JobReads, Protocol):
     """The reads of any process: committed state and history."""
 
-    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        """Return (seq, entities) of the live ones of these streams in one call."""
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, StreamState]:
+        """Return the states of the live ones of these streams in one call."""
         ...
 
     async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
@@ -359,7 +366,7 @@ class ReadPort(JobReads, Protocol):
         """Return the failed constellations among these, newest first, each with those of the devices that it had."""
         ...
 
-    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
+    async def commits_after(self, after: int, limit: int) -> list[ChainedCommit]:
         """Return durable commits above a position, whole and in order, for verifying and deciding again."""
         ...
 
@@ -367,7 +374,7 @@ class ReadPort(JobReads, Protocol):
         """Return the prunings with numbers above `after`, in order."""
         ...
 
-    async def gone(self, constellation: str) -> Tombstone | None:
+    async def tombstone(self, constellation: str) -> Tombstone | None:
         """Return when and why a constellation was pruned from the history, None if it was not."""
         ...
 
@@ -387,7 +394,7 @@ class ReadPort(JobReads, Protocol):
         """Return the position of the first commit of the ownership (term) to which the commit at `pos` belongs."""
         ...
 
-    async def standing(self, pos: int) -> dict[str, int]:
+    async def live_before(self, pos: int) -> dict[str, int]:
         """Return, with its last seq, every stream that may have been live just before the commit at `pos`."""
         ...
 

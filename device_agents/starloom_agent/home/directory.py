@@ -35,8 +35,8 @@ _DEMO = "demo-"
 
 def named_home(path: str | None) -> Path | None:
     """Return the home that a person chose, by an option or by the variable."""
-    chosen = path or os.environ.get(VARIABLE)
-    return _whole(Path(chosen)) if chosen else None
+    path_or_variable = path or os.environ.get(VARIABLE)
+    return _whole(Path(path_or_variable)) if path_or_variable else None
 
 
 def usual_home() -> Path:
@@ -69,18 +69,18 @@ def home_of_owner() -> Path:
     if (usual / _RECORD).exists():
         return usual
     for hub in _hubs():
-        found = [path.parent for path in sorted((hub / "agents").glob(f"*/{_RECORD}"))]
-        own = [home for home in found if not home.name.startswith(_DEMO)]
-        if own:
-            return _whole(own[0]) if len(own) == 1 else usual
+        homes = [path.parent for path in sorted((hub / "agents").glob(f"*/{_RECORD}"))]
+        real_homes = [home for home in homes if not home.name.startswith(_DEMO)]
+        if real_homes:
+            return _whole(real_homes[0]) if len(real_homes) == 1 else usual
     return usual
 
 
 def _hubs() -> Iterator[Path]:
     """Yield the places where the hub's data may lie, none of which depends on the folder that a person is in."""
-    named = os.environ.get("STARLOOM_HOME")
-    if named:
-        yield Path(named).expanduser()
+    folder = os.environ.get("STARLOOM_HOME")
+    if folder:
+        yield Path(folder).expanduser()
     yield Path(sys.prefix).parent / ".starloom"
     yield Path.home() / ".local" / "share" / "starloom"
 
@@ -191,14 +191,14 @@ class AgentHome:
         """Return the parts of a command line on this device: the path of the program, and the home if it is unusual."""
         script = Path(sys.executable).with_name("starloom-agent.exe" if os.name == "nt" else "starloom-agent")
         usual = all((folder / ".starloom-agent").resolve() == self.root for folder in _account_folders())
-        found = {"program": str(script)} if script.exists() else {}
-        return found if usual else {**found, "home": str(self.root)}
+        parts = {"program": str(script)} if script.exists() else {}
+        return parts if usual else {**parts, "home": str(self.root)}
 
     def line_for(self, command: str) -> str:
         """Return a line that works when pasted and runs this agent, also where the PATH has another or none."""
-        own, found = Path(sys.executable).with_name("starloom-agent"), shutil.which("starloom-agent")
-        is_own = found is not None and os.path.realpath(found) == os.path.realpath(own)
-        program = found if found is not None and (is_own or not own.exists()) else str(own)
+        own_program, on_path = Path(sys.executable).with_name("starloom-agent"), shutil.which("starloom-agent")
+        is_own = on_path is not None and os.path.realpath(on_path) == os.path.realpath(own_program)
+        program = on_path if on_path is not None and (is_own or not own_program.exists()) else str(own_program)
         usual = self.root == AgentHome.at(None).root
         return shlex.join([program, command, *([] if usual else ["--home", str(self.root)])])
 
@@ -207,7 +207,7 @@ class AgentHome:
         parts = self.line_parts()
         program = shlex.quote(parts["program"]) if "program" in parts else "starloom-agent"
         home = f" --home {shlex.quote(parts['home'])}" if "home" in parts else ""
-        return _COMMAND.sub(lambda found: f"{program} {found[1]}{home}", text)
+        return _COMMAND.sub(lambda match: f"{program} {match[1]}{home}", text)
 
     def make(self) -> None:
         self.root.mkdir(parents=True, exist_ok=True, mode=0o700)

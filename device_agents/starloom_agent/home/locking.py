@@ -50,7 +50,7 @@ def hold_upgrade(home: AgentHome) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _hold(path: Path, taken: Callable[[str], str]) -> Iterator[None]:
+def _hold(path: Path, words_for: Callable[[str], str]) -> Iterator[None]:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         for _ in range(_TRIES):
@@ -60,7 +60,7 @@ def _hold(path: Path, taken: Callable[[str], str]) -> Iterator[None]:
             time.sleep(_TRY_AGAIN_S)
         else:
             pid = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
-            raise AlreadyRunning(taken(pid))
+            raise AlreadyRunning(words_for(pid))
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
         yield

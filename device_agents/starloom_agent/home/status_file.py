@@ -37,7 +37,7 @@ def write_status(home: AgentHome, *, hub: str, device: str, state: str, reason: 
     """Write the state of this process's connection from now on; the same state as before began when it did."""
     before = read_status(home)
     lasts = before is not None and (before.pid, before.state) == (os.getpid(), state)
-    told = Status(
+    status = Status(
         device=device,
         environment=sys.prefix,
         hub=hub,
@@ -48,7 +48,7 @@ def write_status(home: AgentHome, *, hub: str, device: str, state: str, reason: 
         state=state,
         version=starloom_agent.__version__,
     )
-    write_private(_path(home), msgspec.json.encode(told))
+    write_private(_path(home), msgspec.json.encode(status))
 
 
 def read_status(home: AgentHome) -> Status | None:

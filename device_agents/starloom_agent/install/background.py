@@ -31,7 +31,7 @@ _TAKEOVER_S = 2.0
 Say = Callable[[str], None]
 
 
-class CannotStart(Exception):
+class AgentControlFault(Exception):
     """The agent did not start or did not end; the text quotes its log or says what to type."""
 
 
@@ -39,7 +39,7 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
     """Start the agent unless it runs already.
 
     Raises:
-        CannotStart: it ended at once, or did not take its home in time.
+        AgentControlFault: the agent ended at once, or did not take its home in time.
         ServiceFault: the service manager refuses.
     """
     pid = running_pid(home)
@@ -54,24 +54,24 @@ def start(home: AgentHome, say: Say, *, slots: int) -> None:
     deadline = time.monotonic() + START_WITHIN_S
     while (pid := running_pid(home)) is None:
         if process is not None and process.poll() is not None:
-            raise CannotStart(f"the agent ended at once:\n{log_tail(home)}")
+            raise AgentControlFault(f"the agent ended at once:\n{log_tail(home)}")
         if time.monotonic() > deadline:
-            raise CannotStart(f"the agent did not start within {START_WITHIN_S:g} s:\n{log_tail(home)}")
+            raise AgentControlFault(f"the agent did not start within {START_WITHIN_S:g} s:\n{log_tail(home)}")
         time.sleep(_STEP_S)
     say(f"the agent runs, process {pid}; its log is {_log(home)}")
 
 
 def _without_hub(home: AgentHome) -> str:
     """Return why the agent that runs is not connected; empty if it is, or if it has written nothing yet."""
-    told = read_status(home)
-    return "" if told is None or told.state == ONLINE else f", and does not reach its hub: {told.reason}"
+    status = read_status(home)
+    return "" if status is None or status.state == ONLINE else f", and does not reach its hub: {status.reason}"
 
 
 def stop(home: AgentHome, say: Say) -> None:
     """Stop the agent and everything it runs; say so if none runs.
 
     Raises:
-        CannotStart: it did not end in time.
+        AgentControlFault: it did not end in time.
         ServiceFault: the service manager refuses.
     """
     pid = running_pid(home)
@@ -85,7 +85,9 @@ def stop(home: AgentHome, say: Say) -> None:
     deadline = time.monotonic() + STOP_WITHIN_S
     while running_pid(home) == pid:
         if time.monotonic() > deadline:
-            raise CannotStart(f"process {pid} did not end within {STOP_WITHIN_S:g} s; end it yourself: kill -9 {pid}")
+            raise AgentControlFault(
+                f"process {pid} did not end within {STOP_WITHIN_S:g} s; end it yourself: kill -9 {pid}"
+            )
         time.sleep(_STEP_S)
     say("stopped")
 
@@ -119,7 +121,7 @@ def _log(home: AgentHome) -> Path:
 def log_tail(home: AgentHome, lines: int = 10) -> str:
     """Return the end of the agent's log, indented."""
     try:
-        found = _log(home).read_text(errors="replace").splitlines()[-lines:]
+        tail = _log(home).read_text(errors="replace").splitlines()[-lines:]
     except OSError as error:
         return f"    (its log cannot be read: {error})"
-    return "\n".join("    " + line for line in found) or "    (its log is empty)"
+    return "\n".join("    " + line for line in tail) or "    (its log is empty)"

@@ -59,11 +59,11 @@ class Environments:
         Raises:
             EnvironmentFault: the `venv` module does not work here.
         """
-        made = self._root / f"{POINTER}-{version}-{secrets.token_hex(3)}"
-        self._venv(made, "--without-pip")
-        return made
+        environment = self._root / f"{POINTER}-{version}-{secrets.token_hex(3)}"
+        self._venv(environment, "--without-pip")
+        return environment
 
-    def installer(self, made: Path) -> list[str]:
+    def installer(self, environment: Path) -> list[str]:
         """Return the command of a pip that installs into a new environment.
 
         The pip of this environment, or of the Python that it was made of, serves where there is one of 22.3 or newer.
@@ -73,16 +73,16 @@ class Environments:
             EnvironmentFault: this Python brings no pip.
         """
         for python in (sys.executable, _made_of(Path(sys.prefix))):
-            command = [python, "-P", "-m", "pip", "--python", str(python_in(made))]
+            command = [python, "-P", "-m", "pip", "--python", str(python_in(environment))]
             if python and _run([*command, "--version"]).returncode == 0:
                 return command
-        self._venv(made)
-        return [str(python_in(made)), "-P", "-m", "pip"]
+        self._venv(environment)
+        return [str(python_in(environment)), "-P", "-m", "pip"]
 
-    def _venv(self, made: Path, *options: str) -> None:
-        done = _run([sys.executable, "-P", "-m", "venv", *options, str(made)])
+    def _venv(self, environment: Path, *options: str) -> None:
+        done = _run([sys.executable, "-P", "-m", "venv", *options, str(environment)])
         if done.returncode != 0:
-            self.remove(made)
+            self.remove(environment)
             raise EnvironmentFault(f"no environment can be made in {self._root}: {_last(done)}")
 
     def point_to(self, environment: Path) -> Path | None:
@@ -124,9 +124,9 @@ class Environments:
 
     def sweep(self, keep: Iterable[Path]) -> None:
         """Remove what earlier upgrades left, except for the environment in use and those to keep."""
-        kept = {path.resolve() for path in keep} | {self.current()}
+        keep_paths = {path.resolve() for path in keep} | {self.current()}
         for path in self._root.glob(f"{POINTER}-*"):
-            if path.is_symlink() or path.resolve() not in kept:
+            if path.is_symlink() or path.resolve() not in keep_paths:
                 self.remove(path)
 
 

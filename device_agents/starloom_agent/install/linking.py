@@ -1,6 +1,6 @@
 """The link by which `starloom-agent` is typed without a path: in `~/.local/bin`, where that is on the PATH.
 
-Replaces no file, and no link to another program. Windows has none: there the line with the whole path is shown.
+Replaces no file, and no link to another program. Windows has none: there the line with the absolute path is shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def link_program() -> Path | None:
             link.unlink()  # it led to an agent that is gone
         link.symlink_to(program)
     except OSError:
-        return None  # the line with the whole path is shown then
+        return None  # the line with the absolute path is shown then
     return link
 
 

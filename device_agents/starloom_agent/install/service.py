@@ -173,13 +173,22 @@ def service_of(home: AgentHome, slots: int, *, system: str = sys.platform, user_
         label = name.replace("-", ".", 1)
         path = around / "Library" / "LaunchAgents" / f"{label}.plist"
         load, unload = ("launchctl", "load", "-w", str(path)), ("launchctl", "unload", "-w", str(path))
-        return Service(path, plist_bytes(label, argv, home.run / "agent.log"), (load,), (unload,), (load,), (unload,))
+        return Service(
+            path,
+            plist_bytes(label, argv, home.run / "agent.log"),
+            to_install=(load,),
+            to_stop=(unload,),
+            to_start=(load,),
+            to_remove=(unload,),
+        )
     if system == "win32":
         path = home.root / f"{name}.xml"
         create = ("schtasks", "/Create", "/F", "/TN", name, "/XML", str(path))
         run, end = ("schtasks", "/Run", "/TN", name), ("schtasks", "/End", "/TN", name)
         delete = ("schtasks", "/Delete", "/F", "/TN", name)
-        return Service(path, task_xml(argv), (create, run), (end,), (run,), (end, delete))
+        return Service(
+            path, task_xml(argv), to_install=(create, run), to_stop=(end,), to_start=(run,), to_remove=(end, delete)
+        )
     unit = f"{name}.service"
     path = around / ".config" / "systemd" / "user" / unit
     user = ("systemctl", "--user")
@@ -208,9 +217,11 @@ def is_stale(home: AgentHome, slots: int = 1) -> bool:
     service = service_of(home, slots)
     if sys.platform != "linux" or not service.path.exists():
         return False
-    kept = [line for line in service.path.read_text(encoding="utf-8").splitlines() if not line.startswith("ExecStart=")]
-    made = [line for line in service.data.decode().splitlines() if not line.startswith("ExecStart=")]
-    return kept != made
+    installed = [
+        line for line in service.path.read_text(encoding="utf-8").splitlines() if not line.startswith("ExecStart=")
+    ]
+    current = [line for line in service.data.decode().splitlines() if not line.startswith("ExecStart=")]
+    return installed != current
 
 
 def is_installed(home: AgentHome) -> bool:
@@ -237,9 +248,9 @@ def install(home: AgentHome, say: Say, *, slots: int) -> None:
         say(f"removed {service.path}")
         raise
     for argv in service.to_outlast_sign_out:
-        said = _run(argv)
-        if said is not None:
-            say(f"it ends when you sign out, because this did not work: {shlex.join(argv)} ({said})")
+        fault = _run(argv)
+        if fault is not None:
+            say(f"it ends when you sign out, because this did not work: {shlex.join(argv)} ({fault})")
 
 
 def start(home: AgentHome, say: Say) -> None:
@@ -266,8 +277,8 @@ def remove(home: AgentHome, say: Say) -> bool:
     if not service.path.exists():
         return False
     for argv in service.to_remove:
-        said = _run(argv)
-        say(f"done: {shlex.join(argv)}" if said is None else f"{shlex.join(argv)}: {said}")
+        fault = _run(argv)
+        say(f"done: {shlex.join(argv)}" if fault is None else f"{shlex.join(argv)}: {fault}")
     service.path.unlink()
     say(f"removed {service.path}")
     return True
@@ -275,10 +286,10 @@ def remove(home: AgentHome, say: Say) -> bool:
 
 def _all(commands: Sequence[Argv], say: Say) -> None:
     for argv in commands:
-        said = _run(argv)
-        if said is not None:
+        fault = _run(argv)
+        if fault is not None:
             raise ServiceFault(
-                f"{shlex.join(argv)}: {said}. Run it without a service: starloom-agent start (until the computer "
+                f"{shlex.join(argv)}: {fault}. Run it without a service: starloom-agent start (until the computer "
                 "stops), or starloom-agent run (in the foreground)"
             )
         say(f"done: {shlex.join(argv)}")
@@ -291,5 +302,5 @@ def _run(argv: Argv) -> str | None:
     done = subprocess.run(argv, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
     if done.returncode == 0:
         return None
-    said = (done.stderr or done.stdout).strip().splitlines()
-    return said[0] if said else f"exit code {done.returncode}"
+    lines = (done.stderr or done.stdout).strip().splitlines()
+    return lines[0] if lines else f"exit code {done.returncode}"

@@ -105,8 +105,8 @@ def upgrade(home: AgentHome, say: Say, options: UpgradeOptions) -> None:
     home.make()
     with hold_upgrade(home), _not_cut_short():
         offered = signed_requests.release(joined, load_or_make(home.key))
-        own = _own(offered)
-        version = own["starloom_agent"].version
+        own_wheels = _own_wheels(offered)
+        version = own_wheels["starloom_agent"].version
         say(f"hub        {joined.hub}")
         say(f"version    {starloom_agent.__version__} here, {version} at the hub")
         why = refusal(starloom_agent.__version__, version, options)
@@ -115,7 +115,7 @@ def upgrade(home: AgentHome, say: Say, options: UpgradeOptions) -> None:
                 raise CannotUpgrade(why)
             say(f"unchanged  {why}")
             return
-        for wheel in own.values():
+        for wheel in own_wheels.values():
             say(f"install    {wheel.file}  sha256 {wheel.sha256[:16]}...")
         if options.dry_run:
             say("unchanged  this was a dry run")
@@ -146,46 +146,46 @@ class _Upgrade:
         self._options = options
 
     def carry_out(self, offered: Release) -> None:
-        made = self._installed(offered)
+        environment = self._install(offered)
         with ExitStack() as undo:
-            undo.callback(self._environments.remove, made)
-            self._try_cold(made)
+            undo.callback(self._environments.remove, environment)
+            self._try_cold(environment)
             ran, status = running_pid(self._home) is not None, read_status(self._home)
             slots = (status.slots if status is not None else 0) or SLOTS_OF_OLDER
             if ran and not self._options.now:
                 then = "starloom-agent upgrade, or --now to end them"
                 wait_for_calls(self._home, self._joined.name, self._say, self._options.wait_s, then=then)
-            self._replace(made, slots, ran=ran)
+            self._replace(environment, slots, ran=ran)
             undo.pop_all()
         self._say(f"done       this device runs {self._version}; the one before stays until the next upgrade")
 
-    def _installed(self, offered: Release) -> Path:
+    def _install(self, offered: Release) -> Path:
         """Return a new environment with exactly the files that the hub's signed answer names."""
         with tempfile.TemporaryDirectory(dir=self._home.run, prefix=_DOWNLOADS) as name:
             folder = Path(name)
-            pins = self._downloaded("/agent/requirements.txt", offered.requirements, PINS_BYTES_MAX).decode()
-            own = _own(offered)
+            pins = self._download("/agent/requirements.txt", offered.requirements, PINS_BYTES_MAX).decode()
+            own_wheels = _own_wheels(offered)
             for wheel in offered.wheels:
-                if own.get(wheel.name) is wheel or wheel.sha256 in pins:
+                if own_wheels.get(wheel.name) is wheel or wheel.sha256 in pins:
                     path = folder / wheel.file
-                    path.write_bytes(self._downloaded(f"/agent/wheels/{wheel.file}", wheel.sha256, wheel.bytes))
-                    if own.get(wheel.name) is wheel:
+                    path.write_bytes(self._download(f"/agent/wheels/{wheel.file}", wheel.sha256, wheel.bytes))
+                    if own_wheels.get(wheel.name) is wheel:
                         pins += f"\n{path.as_uri()} --hash=sha256:{wheel.sha256}\n"
-            chosen = folder / "pins.txt"
-            chosen.write_text(pins)
+            pins_file = folder / "pins.txt"
+            pins_file.write_text(pins)
             self._say("downloaded, every hash is as the hub signed it")
             try:
-                made = self._environments.make(self._version)
-                pip = self._environments.installer(made)
+                environment = self._environments.make(self._version)
+                pip = self._environments.installer(environment)
             except EnvironmentFault as fault:
                 raise CannotUpgrade(f"{fault}. The agent before goes on") from fault
             argv = [*pip, "install", "-qq", "--no-input", "--require-hashes", "--find-links", str(folder)]
-            with _removed_on_failure(self._environments, made):
-                self._run([*argv, "-r", str(chosen)], INSTALL_WITHIN_S, "the packages cannot be installed")
-        self._say(f"installed  {made}")
-        return made
+            with _removed_on_failure(self._environments, environment):
+                self._run([*argv, "-r", str(pins_file)], INSTALL_WITHIN_S, "the packages cannot be installed")
+        self._say(f"installed  {environment}")
+        return environment
 
-    def _downloaded(self, path: str, sha256: str, most_bytes: int) -> bytes:
+    def _download(self, path: str, sha256: str, most_bytes: int) -> bytes:
         joined = self._joined
         data = joining.download(Route(joined.hub, joined.pin, joined.via), path, most_bytes)
         if hashlib.sha256(data).hexdigest() != sha256:
@@ -194,13 +194,13 @@ class _Upgrade:
             )
         return data
 
-    def _try_cold(self, made: Path) -> None:
+    def _try_cold(self, environment: Path) -> None:
         """See whether the new agent starts at all and can read this home, while the old one goes on."""
-        agent = [str(python_in(made)), "-I", "-m", "starloom_agent"]
-        said = self._run([*agent, "--version"], TRY_WITHIN_S, "the new agent does not start")
-        if said.strip() != self._version:
+        agent = [str(python_in(environment)), "-I", "-m", "starloom_agent"]
+        version = self._run([*agent, "--version"], TRY_WITHIN_S, "the new agent does not start")
+        if version.strip() != self._version:
             raise CannotUpgrade(
-                f"the new agent says that it is {said.strip()[:100]}, not {self._version}: it was removed"
+                f"the new agent says that it is {version.strip()[:100]}, not {self._version}: it was removed"
             )
         self._run(
             [*agent, "status", "--home", str(self._home.root)], TRY_WITHIN_S, "the new agent cannot read this home"
@@ -219,22 +219,22 @@ class _Upgrade:
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CannotUpgrade(f"{fault}: {error}. The agent before goes on") from error
         if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()[-1000:]
-            raise CannotUpgrade(f"{fault}; the agent before goes on:\n{said}")
+            output = (done.stderr or done.stdout).strip()[-1000:]
+            raise CannotUpgrade(f"{fault}; the agent before goes on:\n{output}")
         return done.stdout
 
-    # Its trial in the place of the old one.
+    # From here on the new agent runs in place of the old one, on trial.
 
-    def _replace(self, made: Path, slots: int, *, ran: bool) -> None:
+    def _replace(self, environment: Path, slots: int, *, ran: bool) -> None:
         home, by_service, old = self._home, service.is_installed(self._home), running_pid(self._home)
-        argv = service.command(home, slots, str(python_in(made)))
+        argv = service.command(home, slots, str(python_in(environment)))
         trial = background.spawn(home, [*argv, "--takeover-s", f"{TAKEOVER_S:g}"])
         try:
             if ran:
                 background.stop(home, lambda _: None)
             self._until_online(trial.pid, trial)
             self._say(f"online     {self._version} is connected to the hub")
-            self._point(made, trial, by_service=by_service, ran=ran)
+            self._point(environment, trial, by_service=by_service, ran=ran)
         except BaseException as fault:
             _end(trial)
             if ran:
@@ -245,8 +245,8 @@ class _Upgrade:
                 ) from fault
             raise
 
-    def _point(self, made: Path, trial: subprocess.Popen[bytes], *, by_service: bool, ran: bool) -> None:
-        before = self._environments.point_to(made)
+    def _point(self, environment: Path, trial: subprocess.Popen[bytes], *, by_service: bool, ran: bool) -> None:
+        before = self._environments.point_to(environment)
         if not (by_service and ran):
             if not ran:
                 _end(trial)
@@ -266,8 +266,8 @@ class _Upgrade:
         until = time.monotonic() + ONLINE_WITHIN_S
         while True:
             holder, status = running_pid(self._home), read_status(self._home)
-            told = status is not None and status.state == ONLINE and status.version == self._version
-            if told and status is not None and status.pid == holder and pid in (None, holder):
+            is_online = status is not None and status.state == ONLINE and status.version == self._version
+            if is_online and status is not None and status.pid == holder and pid in (None, holder):
                 return
             if process is not None and process.poll() is not None:
                 raise CannotUpgrade(f"the new agent ended:\n{background.log_tail(self._home)}")
@@ -289,16 +289,16 @@ class _Upgrade:
         return f"{starloom_agent.__version__} {'runs again' if ran else 'is in place'}"
 
 
-def _own(offered: Release) -> dict[str, Wheel]:
+def _own_wheels(offered: Release) -> dict[str, Wheel]:
     """Return the hub's own packages by name.
 
     Raises:
         CannotUpgrade: one is missing, or named twice.
     """
-    found = {name: [wheel for wheel in offered.wheels if wheel.name == name] for name in OWN}
-    if any(len(wheels) != 1 for wheels in found.values()):
+    by_name = {name: [wheel for wheel in offered.wheels if wheel.name == name] for name in OWN}
+    if any(len(wheels) != 1 for wheels in by_name.values()):
         raise CannotUpgrade(f"the hub does not hand out exactly one {' and one '.join(OWN)}")
-    return {name: wheels[0] for name, wheels in found.items()}
+    return {name: wheels[0] for name, wheels in by_name.items()}
 
 
 def _in_use(home: AgentHome) -> list[Path]:
@@ -314,16 +314,16 @@ def wait_for_calls(home: AgentHome, name: str, say: Say, wait_s: float, *, then:
     Raises:
         CannotUpgrade: calls still run after that time.
     """
-    until, told = time.monotonic() + wait_s, False
+    until, has_said = time.monotonic() + wait_s, False
     while running := _calls(home):
         if time.monotonic() > until:
             raise CannotUpgrade(
                 f"{running} calls still run here, and the upgrade would end them. At the hub type: starloom device "
                 f"drain {name}; then here: {then}"
             )
-        if not told:
+        if not has_said:
             say(f"waits      {running} calls run here; they are not cut short")
-            told = True
+            has_said = True
         time.sleep(_STEP_S)
 
 
@@ -346,11 +346,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @contextmanager
-def _removed_on_failure(environments: Environments, made: Path) -> Iterator[None]:
+def _removed_on_failure(environments: Environments, environment: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        environments.remove(made)
+        environments.remove(environment)
         raise
 
 

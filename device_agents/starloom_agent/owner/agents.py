@@ -94,26 +94,26 @@ def read_agents(home: Path) -> tuple[dict[str, AnyAgent], list[str]]:
         raise AgentsFault(f"{path}: it has one table for each agent, [agents.NAME], and nothing else")
     if len(entries) > AGENTS_MOST:
         raise AgentsFault(f"{path}: {len(entries)} agents; at most {AGENTS_MOST} are taken")
-    found: dict[str, AnyAgent] = {}
+    agents: dict[str, AnyAgent] = {}
     faults: list[str] = []
     for name, entry in entries.items():
         try:
-            found[name] = _settings_of(home, path, name, entry)
+            agents[name] = _settings_of(home, path, name, entry)
         except AgentsFault as fault:
             faults.append(str(fault))
-    return found, faults
+    return agents, faults
 
 
 def find_agents(home: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
     """Return a tool for each usable entry of a home; the others are said and left out. Starts no program."""
     try:
-        found, faults = read_agents(home)
+        agents, faults = read_agents(home)
     except AgentsFault as fault:
         say(f"{fault}; no agent of others is offered")
         return ()
     for fault_words in faults:
         say(f"{fault_words}; this agent is left out")
-    return tuple(_tool_of(settings) for settings in found.values())
+    return tuple(_tool_of(settings) for settings in agents.values())
 
 
 def module_of(tool: Tool) -> str:
@@ -125,7 +125,7 @@ def _tool_of(settings: AnyAgent) -> Tool:
     return remote_agent.tool_of(settings) if isinstance(settings, RemoteAgentSettings) else tool_of(settings)
 
 
-def greeted(settings: AnyAgent) -> str:
+def greet(settings: AnyAgent) -> str:
     """Greet an agent and return what it says of itself. It is given no work; a program is ended again.
 
     Raises:
@@ -140,11 +140,11 @@ def greeted(settings: AnyAgent) -> str:
     if reason is not None:
         raise AgentsFault(reason)
     with tempfile.TemporaryDirectory(prefix="starloom-agent-") as place:
-        own = Path(place)
-        record = AcpRecord(lambda _: None, own / "transcript", _NO_SECRETS)
+        folder = Path(place)
+        record = AcpRecord(lambda _: None, folder / "transcript", _NO_SECRETS)
         try:
-            ground = ground_of(settings, own, own)
-            wire = AcpWire(launch.start(settings.argv, ground, env=settings.env, cwd=own, apart=True))
+            ground = ground_of(settings, folder, folder)
+            wire = AcpWire(launch.start(settings.argv, ground, env=settings.env, cwd=folder, apart=True))
             try:
                 return _words_of(_session(wire, ground, record, settings).greet())
             finally:
@@ -170,13 +170,13 @@ def _session(wire: AcpWire, ground: launch.Ground, record: AcpRecord, settings: 
     )
 
 
-def _words_of(said: Mapping[str, Any]) -> str:
-    about = said.get("agentInfo")
-    known = about if isinstance(about, dict) else {}
-    name = one_line(known.get("title") or known.get("name") or "an agent without a name", 60)
-    methods = said.get("authMethods")
+def _words_of(greeting: Mapping[str, Any]) -> str:
+    about = greeting.get("agentInfo")
+    info = about if isinstance(about, dict) else {}
+    name = one_line(info.get("title") or info.get("name") or "an agent without a name", 60)
+    methods = greeting.get("authMethods")
     signs_in = " (it may want to be signed in with its own program first)" if methods else ""
-    return f"{name} {one_line(known.get('version') or '', 30)}".strip() + signs_in
+    return f"{name} {one_line(info.get('version') or '', 30)}".strip() + signs_in
 
 
 def _settings_of(home: Path, path: Path, name: str, plain: Any) -> AnyAgent:
@@ -243,21 +243,21 @@ def _remote(where: str, name: str, plain: dict[str, Any]) -> RemoteAgentSettings
 
 def _paths(where: str, field: str, listed: list[str]) -> list[str]:
     """Return the real paths of a list; a link counts as the place that it leads to now."""
-    found = []
+    paths = []
     for item in listed:
         path = Path(item).expanduser()
         if not path.is_absolute():
-            raise AgentsFault(f"{where}.{field}: {quoted(item)} is not a whole path")
-        found.append(str(path.resolve()))
-    return found
+            raise AgentsFault(f"{where}.{field}: {quoted(item)} is not an absolute path")
+        paths.append(str(path.resolve()))
+    return paths
 
 
 def _title(name: str, folders: list[str], effects: list[Effect], *, confined: bool) -> str:
     """Return in words what the agent may do; previews and questions show it."""
     if not confined:
         return f"Hand work to the agent {name}, which runs with all rights of this account"
-    named = ", ".join(Path(folder).name or folder for folder in folders)
-    return f"Hand work to the agent {name}, in {named}; it may {', '.join(effects)}"[:_TITLE_CHARS]
+    places = ", ".join(Path(folder).name or folder for folder in folders)
+    return f"Hand work to the agent {name}, in {places}; it may {', '.join(effects)}"[:_TITLE_CHARS]
 
 
 class _Nowhere:
@@ -282,19 +282,19 @@ EXIT_FAILED = 1
 
 def agents(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
     """List the agents, or check them; return 1 if an entry is wrong or an agent does not answer."""
-    found, faults = read_agents(home.root)
+    chosen_agents, faults = read_agents(home.root)
     if options.name:
-        if options.name not in found:
-            listed = ", ".join(found) or "none"
+        if options.name not in chosen_agents:
+            listed = ", ".join(chosen_agents) or "none"
             raise AgentsFault(f"{home.root / FILE} has no usable agent {options.name}; there are: {listed}")
-        found = {options.name: found[options.name]}
+        chosen_agents = {options.name: chosen_agents[options.name]}
     for fault in faults:
         show(f"left out: {fault}")
-    if not found and not faults:
+    if not chosen_agents and not faults:
         show(f"no agent is named in {home.root / FILE}")
     policy = read_policy(home.policy)
     failed = bool(faults)
-    for settings in found.values():
+    for settings in chosen_agents.values():
         show(f"{settings.name}  {settings.title}")
         for line in _lacking(home, policy, settings):
             show(f"  not allowed yet; type: {home.pasteable(line)}")
@@ -305,7 +305,7 @@ def agents(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
 
 def _answers(settings: AnyAgent, show: Show) -> bool:
     try:
-        show(f"  it answers: {greeted(settings)}")
+        show(f"  it answers: {greet(settings)}")
     except AgentsFault as fault:
         show(f"  it does not work: {fault}")
         return False

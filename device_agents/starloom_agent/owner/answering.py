@@ -19,7 +19,7 @@ def approvals(home: AgentHome, show: Show) -> int:
     """List the questions that wait for an answer here."""
     waiting = Asks(home.asks).open()
     for ask in waiting:
-        show(f"{ask.id}  {_told(ask)}  (for {ask.task}, asked {_when(ask.asked_s)})")
+        show(f"{ask.id}  {_question(ask)}  (for {ask.task}, asked {_when(ask.asked_s)})")
     if waiting:
         show("Allow one once: starloom-agent approve ID; for good, with these arguments: add --always; else deny ID")
     else:
@@ -36,18 +36,18 @@ def approve(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
         policy = read_policy(home.policy)
         action = Always(ask.tool, ask.args)
         write_policy(home.policy, replace(policy, always=tuple(dict.fromkeys((*policy.always, action)))))
-    show(f"allowed {'from now on' if options.always else 'once'} on {home.device()}: {_told(ask)}")
+    show(f"allowed {'from now on' if options.always else 'once'} on {home.device()}: {_question(ask)}")
     return 0
 
 
 def deny(home: AgentHome, options: argparse.Namespace, show: Show) -> int:
     """Refuse one call; the reason goes back to the author of the request."""
     ask = Asks(home.asks).answer(options.id, "deny", options.reason)
-    show(f"denied on {home.device()}: {_told(ask)}")
+    show(f"denied on {home.device()}: {_question(ask)}")
     return 0
 
 
-def _told(ask: Ask) -> str:
+def _question(ask: Ask) -> str:
     return f"{ask.tool} {ask.args}"
 
 

@@ -34,7 +34,7 @@ class CannotDo(Exception):
     """The command cannot be carried out; the text says why and what to type instead."""
 
 
-class CannotMean(CannotDo):
+class UsageFault(CannotDo):
     """The command line itself is wrong; the text says what to type instead."""
 
 
@@ -60,37 +60,37 @@ def ask_profile() -> Policy:
     if not sys.stdin.isatty():
         return Policy()
     try:
-        return _asked_profile()
+        return _ask_profile()
     except EOFError:
         raise CannotDo("the input ended before you said what the hub may do; nothing was joined") from None
 
 
-def _asked_profile() -> Policy:
+def _ask_profile() -> Policy:
     show("What may the hub do on this device?")
     profiles = list(Profile)
     for number, profile in enumerate(profiles, 1):
         show(f"  {number}  {profile:8} {PROFILE_WORDS[profile]}")
     while True:
         text = input("Number or name [1 observe]: ").strip().lower() or "1"
-        chosen = next((p for i, p in enumerate(profiles, 1) if text in (str(i), p.value)), None)
-        if chosen is not None:
+        answer = next((p for i, p in enumerate(profiles, 1) if text in (str(i), p.value)), None)
+        if answer is not None:
             break
         show(f"{text} is none of them")
-    policy = policy_for(chosen, []) if chosen is Profile.OBSERVE else _asked_folders(chosen)
-    if chosen is Profile.OPERATE:
+    policy = policy_for(answer, []) if answer is Profile.OBSERVE else _ask_folders(answer)
+    if answer is Profile.OPERATE:
         show("Before a change it asks you here. May a person who is signed in at the hub answer as well?")
         if input("[y/N]: ").strip().lower() in ("y", "yes"):
             policy = replace(policy, answers=ANSWERS_HUB)
     return policy
 
 
-def _asked_folders(profile: Profile) -> Policy:
+def _ask_folders(profile: Profile) -> Policy:
     """Ask for folders until each of them is there."""
     while True:
         text = input("Folders it may read and write, separated by spaces; quote one with a space in it [none]: ")
         try:
             return policy_for(profile, shlex.split(text))
-        except (CannotMean, ValueError) as fault:
+        except (UsageFault, ValueError) as fault:
             show(f"{fault}")
 
 
@@ -98,14 +98,14 @@ def policy_for(profile: Profile, folders: list[str]) -> Policy:
     """Return the policy of a profile with its folders.
 
     Raises:
-        CannotMean: if `observe` is given folders, or a folder does not exist.
+        UsageFault: if `observe` is given folders, or a folder does not exist.
     """
     if profile is Profile.OBSERVE and folders:
-        raise CannotMean("the profile observe has no folders; did you mean: --profile files " + " ".join(folders))
+        raise UsageFault("the profile observe has no folders; did you mean: --profile files " + " ".join(folders))
     roots = [str(Path(item).expanduser().resolve()) for item in folders]
     for root in roots:
         if not Path(root).is_dir():
-            raise CannotMean(f"{root} is not a folder; make it first, or name another")
+            raise UsageFault(f"{root} is not a folder; make it first, or name another")
     return Policy(profile=profile, read=tuple(roots), write=tuple(roots))
 
 
@@ -115,26 +115,26 @@ def join(options: argparse.Namespace) -> int:
     route = Route(hub, options.pin, options.via)
     code = os.environ.pop(JOIN_CODE, "") if options.code == "-" else options.code
     if not code:
-        raise CannotMean(f"the code - means that it stands in the variable {JOIN_CODE}, which is not set")
+        raise UsageFault(f"the code - means that it stands in the variable {JOIN_CODE}, which is not set")
     joined_key = ""
     if home.hub.exists() and not options.yes:
         before = home.joined()
         if before.hub != hub:
             raise CannotDo(f"{home.root} has joined {before.hub}; type first: starloom-agent leave, or add --yes")
         joined_key = before.hub_key
-        known = _known(home, msgspec.structs.replace(before, pin=options.pin or before.pin, via=options.via))
-        if known is not None:
-            return _stays(home, known, options)
-    given, folders = options.profile, options.folder or []
-    if given is None and folders:
-        raise CannotMean("folders belong to a profile; add --profile files")
-    policy = ask_profile() if given is None else policy_for(Profile(given[0]), [*given[1:], *folders])
+        current = _current_record(home, msgspec.structs.replace(before, pin=options.pin or before.pin, via=options.via))
+        if current is not None:
+            return _keep_joined(home, current, options)
+    profile, folders = options.profile, options.folder or []
+    if profile is None and folders:
+        raise UsageFault("folders belong to a profile; add --profile files")
+    policy = ask_profile() if profile is None else policy_for(Profile(profile[0]), [*profile[1:], *folders])
     if options.answers:
         policy = replace(policy, answers=options.answers)
     name = options.name or platform.node().split(".")[0] or "device"
     labels = tuple(options.label or ())
-    asked = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
-    record = enter(home, route, asked, policy, say=show, joined_key=joined_key)
+    request = joining.Asked(code=code, name=name, os=processes.os_name(), profile=policy.profile, labels=labels)
+    record = enter(home, route, request, policy, say=show, joined_key=joined_key)
     show(f"This device has joined {hub} as {record.name}, profile {policy.profile}.")
     link = linking.link_program()
     show(f"Its commands are typed so:    {home.line_for('status')}{f' (or starloom-agent, by {link})' if link else ''}")
@@ -146,7 +146,7 @@ def join(options: argparse.Namespace) -> int:
     return 0
 
 
-def _known(home: AgentHome, joined: Joined) -> Joined | None:
+def _current_record(home: AgentHome, joined: Joined) -> Joined | None:
     """Return the record of a device that its hub, proved by its key, still knows; None where that hub has let it go.
 
     Raises:
@@ -161,15 +161,15 @@ def _known(home: AgentHome, joined: Joined) -> Joined | None:
     return msgspec.structs.replace(joined, name=offered.name or joined.name)
 
 
-def _stays(home: AgentHome, joined: Joined, options: argparse.Namespace) -> int:
+def _keep_joined(home: AgentHome, joined: Joined, options: argparse.Namespace) -> int:
     """Leave a device that has joined as it is, and have the agent that is installed now run in place of the one before.
 
     Raises:
-        CannotStart: the agent does not end, or does not start.
+        background.AgentControlFault: the agent does not end, or does not start.
         CannotUpgrade: its calls do not end in time.
     """
-    running, told, now = running_pid(home), read_status(home), starloom_agent.__version__
-    before = told.version if told is not None else ""
+    running, status, now = running_pid(home), read_status(home), starloom_agent.__version__
+    before = status.version if status is not None else ""
     show(f"This device has joined {joined.hub} as {joined.name} already; its key, name, folders and policy stay.")
     if options.profile or options.folder or options.answers:
         show(f"To change what the hub may do here: {home.line_for('policy')} --help")
@@ -188,7 +188,7 @@ def _stays(home: AgentHome, joined: Joined, options: argparse.Namespace) -> int:
         then = "starloom-agent stop && starloom-agent start"
         upgrading.wait_for_calls(home, joined.name, show, upgrading.UpgradeOptions().wait_s, then=then)
         background.stop(home, show)
-    slots = told.slots if told is not None and told.slots and not home.slots.exists() else home.slots_kept()
+    slots = status.slots if status is not None and status.slots and not home.slots.exists() else home.slots_kept()
     background.start(home, show, slots=slots)
     return 0
 
@@ -202,7 +202,7 @@ def _is_of_these_packages(home: AgentHome) -> bool:
 def enter(
     home: AgentHome,
     route: Route,
-    asked: joining.Asked,
+    request: joining.Asked,
     policy: Policy,
     *,
     say: Callable[[str], None],
@@ -219,7 +219,7 @@ def enter(
     checked(policy, home.root)
     home.make()
     record = joining.join(
-        route, asked, load_or_make(home.key), say=say, joined_key=joined_key, keep_limit=home.keep_limit
+        route, request, load_or_make(home.key), say=say, joined_key=joined_key, keep_limit=home.keep_limit
     )
     if home.hub.exists() and not joined_key:
         # A cut before both are written leaves neither hub with what the owner allowed to the other one.

@@ -37,15 +37,15 @@ def leave(home: AgentHome, say: Say, ask: Callable[[str], str], *, purge: bool) 
     for folder in (home.run, home.work):
         shutil.rmtree(folder, ignore_errors=True)
     say("This device has left its hub; its key and its policy are gone.")
-    kept = _kept(home)
-    if kept and (purge or _yes(home, kept, ask)):
+    remains = _remains(home)
+    if remains and (purge or _yes(home, remains, ask)):
         linking.unlink_program(home.root)
-        _remove(home, kept)
-        kept = [path for path in _kept(home) if path.exists()]
+        _remove(home, remains)
+        remains = [path for path in _remains(home) if path.exists()]
     if home.root.is_dir() and not any(home.root.iterdir()):
         home.root.rmdir()
     if home.root.exists():
-        left = kept or sorted(home.root.iterdir())
+        left = remains or sorted(home.root.iterdir())
         say("Kept: " + ", ".join(str(path) for path in left))
     else:
         say(f"{home.root} is gone.")
@@ -59,22 +59,22 @@ def _trashes(home: AgentHome, say: Say) -> dict[Path, int]:
     except PolicyFault:
         say(f"The policy is not in force, so its folders were not searched for a trash ({TRASH}).")
         return {}
-    found: dict[Path, int] = {}
+    trashes: dict[Path, int] = {}
     for root in roots:
         try:
             tickets = len(entries_of(Beneath((), (root,)), root))
         except OSError:
             tickets = 0  # a folder that is gone or shut has no trash that a command could show either
         if tickets:
-            found[root / TRASH] = tickets
-    return found
+            trashes[root / TRASH] = tickets
+    return trashes
 
 
 def _tell_of_trashes(trashes: dict[Path, int], say: Say) -> None:
     if not trashes:
         return
-    named = ", ".join(f"{path} ({count} ticket{'s' if count != 1 else ''})" for path, count in trashes.items())
-    say(f"Files that tasks put into the trash stay: {named}.")
+    places = ", ".join(f"{path} ({count} ticket{'s' if count != 1 else ''})" for path, count in trashes.items())
+    say(f"Files that tasks put into the trash stay: {places}.")
     say("Each lies there in a folder of its own, beside from.json, which names its place: move it back by hand.")
     for path in trashes:
         say(f"To remove them for good: rm -r {shlex.quote(str(path))}")
@@ -96,24 +96,24 @@ def _tell(home: AgentHome, say: Say) -> None:
         say(f"The hub {joined.hub} knows that {name} has left.")
 
 
-def _kept(home: AgentHome) -> list[Path]:
+def _remains(home: AgentHome) -> list[Path]:
     """Return the agent's remaining files; a workspace with files in it belongs to the owner."""
     ledger = ("ledger.sqlite", "ledger.sqlite-wal", "ledger.sqlite-shm")
     names = (*ledger, "mcp.toml", "mcp_known.json", "agents.toml", "asks", "venv")
-    found = [home.root / name for name in names]
-    found += sorted(home.root.glob("venv-*"))
+    paths = [home.root / name for name in names]
+    paths += sorted(home.root.glob("venv-*"))
     if home.workspace.is_dir():
-        found.append(home.workspace)
-    return [path for path in found if path.exists() or path.is_symlink()]
+        paths.append(home.workspace)
+    return [path for path in paths if path.exists() or path.is_symlink()]
 
 
-def _yes(home: AgentHome, kept: list[Path], ask: Callable[[str], str]) -> bool:
-    what = ", ".join(path.name for path in kept)
+def _yes(home: AgentHome, remains: list[Path], ask: Callable[[str], str]) -> bool:
+    what = ", ".join(path.name for path in remains)
     return ask(f"Remove what is left in {home.root} too ({what})? [y/N]: ").strip().lower() in ("y", "yes")
 
 
-def _remove(home: AgentHome, kept: list[Path]) -> None:
-    for path in kept:
+def _remove(home: AgentHome, remains: list[Path]) -> None:
+    for path in remains:
         if path == home.workspace:
             if not any(path.iterdir()):
                 path.rmdir()

@@ -3,7 +3,7 @@
 The file belongs to the owner alone, like the policy; the hub never sees its commands or variables. The statements of a
 server count for names, titles and schemas only: effects and repeatability are those that the owner wrote, else the
 most careful ones (it may take control, it asks each time, it is never repeated). The list of the first start
-with an entry is kept beside the file: a tool that is new or other since then is one of the most careful ones.
+with an entry is kept beside the file: a tool that is new or has changed since then gets the most careful ones.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -55,13 +55,23 @@ _OF_PROMPT: Final[dict[str, Any]] = {
     },
     "required": ["name"],
 }
-TEXTS: Final[dict[str, tuple[str, str, dict[str, Any], Any]]] = {
-    "get_prompt": ("prompts/get", "Give a prompt", _OF_PROMPT, McpAnswer),
-    "list_prompts": ("prompts/list", "List the prompts", _NO_ARGUMENTS, McpPrompts),
-    "list_resources": ("resources/list", "List the resources", _NO_ARGUMENTS, McpResources),
-    "read_resource": ("resources/read", "Read a resource", _OF_URI, McpAnswer),
+
+
+class TextTool(NamedTuple):
+    """A tool by which a server's resources or prompts are read."""
+
+    method: str
+    title: str
+    arguments: dict[str, Any]
+    result: Any
+
+
+TEXTS: Final = {
+    "get_prompt": TextTool("prompts/get", "Give a prompt", _OF_PROMPT, McpAnswer),
+    "list_prompts": TextTool("prompts/list", "List the prompts", _NO_ARGUMENTS, McpPrompts),
+    "list_resources": TextTool("resources/list", "List the resources", _NO_ARGUMENTS, McpResources),
+    "read_resource": TextTool("resources/read", "Read a resource", _OF_URI, McpAnswer),
 }
-"""The tools by which a server's resources and prompts are read: method, words, arguments, result."""
 KINDS: Final = {"prompts": ("list_prompts", "get_prompt"), "resources": ("list_resources", "read_resource")}
 
 
@@ -97,7 +107,7 @@ class Server(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tools: dict[str, OfTool] = {}
 
 
-class _Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Snapshot(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The tools that a server offered when the agent first started with its `entry`, both as hashes."""
 
     entry: str
@@ -138,15 +148,15 @@ def _check(path: Path, name: str, server: Server) -> None:
         raise McpFault(f"{where}.command: a program and its arguments are expected, or `url` for a server of the web")
     elif server.headers:
         raise McpFault(f"{where}.headers: they belong to a server with `url`; a program takes `env`")
-    for tool, own in (("", OfTool()), *server.tools.items()):
-        effects, repeatability = _declared(server, own)
+    for tool, settings in (("", OfTool()), *server.tools.items()):
+        effects, repeatability = _effects_and_repeatability(server, settings)
         place = f"{where}.tools.{tool}" if tool else where
         if not effects:
             raise McpFault(f"{place}.effects: name at least one of {', '.join(Effect)}")
         if repeatability in REPEATABLE and RISKY_EFFECTS & set(effects):
             raise McpFault(f"{place}: what may {', '.join(effects)} is not {repeatability}")
-        if own.stands_for and not _TOOL_NAME.fullmatch(own.stands_for):
-            raise McpFault(f"{place}.stands_for: {quoted(own.stands_for[:80])} is no name of a tool")
+        if settings.stands_for and not _TOOL_NAME.fullmatch(settings.stands_for):
+            raise McpFault(f"{place}.stands_for: {quoted(settings.stands_for[:80])} is no name of a tool")
         if repeatability is Repeatability.PURE and not set(effects) <= {Effect.READ, Effect.REACH}:
             raise McpFault(f"{place}: what may {', '.join(effects)} is not pure")
 
@@ -161,16 +171,16 @@ def _check_address(where: str, server: Server) -> None:
             raise McpFault(f"{where}.headers: {fault}")
 
 
-def _declared(server: Server, own: OfTool) -> tuple[list[Effect], Repeatability]:
-    effects = own.effects if own.effects is not None else server.effects
-    return effects, own.repeatability if own.repeatability is not None else server.repeatability
+def _effects_and_repeatability(server: Server, settings: OfTool) -> tuple[list[Effect], Repeatability]:
+    effects = settings.effects if settings.effects is not None else server.effects
+    return effects, settings.repeatability if settings.repeatability is not None else server.repeatability
 
 
 def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple[Tool, ...]:
     """Ask every configured server for its tools, all at the same time; faulty ones are reported and left out."""
     try:
         servers = read_servers(home / FILE)
-        before = _read_known(home / KNOWN)
+        snapshots_before = _read_snapshots(home / KNOWN)
     except McpFault as fault:
         say(f"{fault}; no tool of an MCP server is offered")
         return ()
@@ -179,55 +189,67 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
     if may_be_read_by_others(home / FILE):
         say(f"{home / FILE} may be read by others, and `env` and `headers` hold keys; type: chmod 600 {home / FILE}")
     with ThreadPoolExecutor(max_workers=len(servers)) as pool:
-        asked = {name: pool.submit(_listed, server, workspace) for name, server in servers.items()}
+        lists = {name: pool.submit(_list_tools, server, workspace) for name, server in servers.items()}
     tools: list[Tool] = []
-    known = {name: one for name, one in before.items() if name in servers and one.entry == _entry(servers[name])}
+    snapshots = {
+        name: one
+        for name, one in snapshots_before.items()
+        if name in servers and one.entry == _entry_hash(servers[name])
+    }
     for name, server in servers.items():
         try:
-            listed, has = asked[name].result()
+            listed, has = lists[name].result()
         except ServerFault as fault:
             say(f"the MCP server {name} is left out: {fault}")
             continue
-        made = [tool for one in listed if (tool := _made(name, server, one, say)) is not None]
-        kept = known.setdefault(name, _Known(entry=_entry(server), tools={tool.name: _offered(tool) for tool in made}))
-        made = [tool for one in listed if (tool := _as_known(name, server, one, kept, lambda _: None)) is not None]
-        if other := sorted(tool.name for tool in made if _is_other(tool, server, kept)):
+        offered = [tool for one in listed if (tool := _tool(name, server, one, say)) is not None]
+        snapshot = snapshots.setdefault(
+            name, _Snapshot(entry=_entry_hash(server), tools={tool.name: _tool_hash(tool) for tool in offered})
+        )
+        offered = [
+            careful for one in listed if (careful := _careful_tool(name, server, one, snapshot, _silent)) is not None
+        ]
+        if changed := sorted(tool.name for tool in offered if _has_changed(tool, server, snapshot)):
             say(
-                f"{', '.join(other)}: new or other than when {FILE} named the server, so each call asks you; name it"
+                f"{', '.join(changed)}: new or changed since {FILE} named the server, so each call asks you; name it"
                 f" there, or remove {home / KNOWN} to take all as they are now"
             )
-        made += texts_of(name, server, has, {tool.name for tool in made}, say)
+        offered += texts_of(name, server, has, {tool.name for tool in offered}, say)
         unknown = sorted(set(server.tools) - {str(one.get("name")) for one in listed} - set(TEXTS))
         if unknown:
             say(f"the MCP server {name} has no tool {', '.join(unknown)}, which {FILE} speaks of")
-        say(f"the MCP server {name} has {len(made)} tools")
-        tools += made
-    if known != before:
-        write_private(home / KNOWN, msgspec.json.encode(known))
+        say(f"the MCP server {name} has {len(offered)} tools")
+        tools += offered
+    if snapshots != snapshots_before:
+        write_private(home / KNOWN, msgspec.json.encode(snapshots))
     return tuple(tools)
 
 
-def _read_known(path: Path) -> dict[str, _Known]:
-    """Return what is kept of the tools of servers, by server.
+def _silent(_line: str) -> None:
+    """Say nothing again: the line was said before."""
+
+
+def _read_snapshots(path: Path) -> dict[str, _Snapshot]:
+    """Return what each server offered when the agent first started with its entry.
 
     Raises:
         McpFault: it cannot be read, so nobody knows what was there before.
     """
     try:
         data = read_owner_file(path)
-        return msgspec.json.decode(data, type=dict[str, _Known]) if data is not None else {}
+        return msgspec.json.decode(data, type=dict[str, _Snapshot]) if data is not None else {}
     except OwnerFileFault as fault:
         raise McpFault(str(fault)) from fault
     except msgspec.MsgspecError as error:
         raise McpFault(f"{path}: {error}; remove it to take the tools of all servers as they are now") from error
 
 
-def _entry(server: Server) -> str:
+def _entry_hash(server: Server) -> str:
     return hashlib.sha256(msgspec.json.encode(server, order="deterministic")).hexdigest()
 
 
-def _listed(server: Server, workspace: Path) -> tuple[list[dict[str, Any]], frozenset[str]]:
-    """Return the tools of a server, and of resources and prompts those that it says it has."""
+def _list_tools(server: Server, workspace: Path) -> tuple[list[dict[str, Any]], frozenset[str]]:
+    """Ask a server for its tools, and which of resources and prompts it has."""
     keep = Keep(argv=server.command, env=server.env, folder=str(workspace), headers=server.headers, url=server.url)
     with talking(keep, within_s=LIST_WITHIN_S, quiet=True, apart=True) as talk:
         has = frozenset(KINDS) & set(talk.capabilities)
@@ -236,46 +258,46 @@ def _listed(server: Server, workspace: Path) -> tuple[list[dict[str, Any]], froz
 
 
 def texts_of(
-    name: str, server: Server, has: Collection[str], taken: Collection[str], say: Callable[[str], None]
+    name: str, server: Server, has: Collection[str], used_names: Collection[str], say: Callable[[str], None]
 ) -> list[Tool]:
     """Return the tools that read what the server has of resources and prompts, where the owner wants them.
 
     They read, by the protocol and by the owner's word. A tool of the server with the same name takes the place.
     """
-    found: list[Tool] = []
+    tools: list[Tool] = []
     for kind, names in KINDS.items():
-        wanted = server.resources if kind == "resources" else server.prompts
-        if kind in has and not wanted:
+        is_wanted = server.resources if kind == "resources" else server.prompts
+        if kind in has and not is_wanted:
             say(f"the MCP server {name} has {kind}; `{kind} = true` in {FILE} offers them to plans")
-        elif wanted and kind not in has:
+        elif is_wanted and kind not in has:
             say(f"the MCP server {name} has no {kind}, which {FILE} speaks of")
-        elif wanted:
-            found += [_text_tool(name, server, one) for one in names if f"mcp.{name}.{one}" not in taken]
-    return found
+        elif is_wanted:
+            tools += [_text_tool(name, server, one) for one in names if f"mcp.{name}.{one}" not in used_names]
+    return tools
 
 
 def _text_tool(server_name: str, server: Server, name: str) -> Tool:
-    method, words, schema, answer = TEXTS[name]
-    own = server.tools.get(name, OfTool())
+    text = TEXTS[name]
+    settings = server.tools.get(name, OfTool())
     # A server of the web learns which text is read.
     reads = [Effect.READ, *([Effect.REACH] if server.url else [])]
     return tool_of(
         McpToolSettings(
             name=f"mcp.{server_name}.{name}",
             remote=name,
-            method=method,
-            title=f"{words} of the MCP server {server_name}",
+            method=text.method,
+            title=f"{text.title} of the MCP server {server_name}",
             argv=server.command,
             env=server.env,
-            schema=canonical(schema),
-            effects=own.effects if own.effects is not None else reads,
-            repeatability=own.repeatability if own.repeatability is not None else Repeatability.PURE,
+            schema=canonical(text.arguments),
+            effects=settings.effects if settings.effects is not None else reads,
+            repeatability=settings.repeatability if settings.repeatability is not None else Repeatability.PURE,
             grant=f"mcp:{server_name}",
             headers=server.headers,
             keep_s=server.keep_s,
             server=server_name,
             url=server.url,
-            returns=result_schema(answer),
+            returns=result_schema(text.result),
         )
     )
 
@@ -283,13 +305,13 @@ def _text_tool(server_name: str, server: Server, name: str) -> Tool:
 class LaterTools:
     """The tools of servers that change their lists while the agent runs, beside those of its start.
 
-    A tool that is new or other than what is kept of the server asks its owner each time and is never repeated, unless
-    the owner names it in `mcp.toml`: the grant was given for what the server offered then.
+    A tool that is new or has changed since the snapshot of the server asks its owner each time and is never repeated,
+    unless the owner names it in `mcp.toml`: the grant was given for what the server offered then.
     """
 
     def __init__(self, home: Path, started: Iterable[Tool], say: Callable[[str], None]) -> None:
         self._file = home / FILE
-        self._known = home / KNOWN
+        self._snapshots = home / KNOWN
         self._started = {tool.name: tool for tool in started}
         self._say = say
 
@@ -297,41 +319,41 @@ class LaterTools:
         """Return the module and the tools of this list; no module where the file no longer names the server."""
         try:
             server = read_servers(self._file).get(name)
-            kept = _read_known(self._known).get(name, _Known(entry="", tools={}))
+            snapshot = _read_snapshots(self._snapshots).get(name, _Snapshot(entry="", tools={}))
         except McpFault as fault:
             self._say(f"{fault}; the tools of {name} stay as they were")
             return "", []
         if server is None:
             return "", []
-        tools = [tool for one in listed if (tool := _as_known(name, server, one, kept, self._say)) is not None]
+        tools = [tool for one in listed if (tool := _careful_tool(name, server, one, snapshot, self._say)) is not None]
         # A notice is about its tools alone: it reads as it did at the start.
         has = {kind for kind, names in KINDS.items() if any(f"mcp.{name}.{one}" in self._started for one in names)}
-        tools += texts_of(name, server, has, {tool.name for tool in tools}, lambda _: None)
+        tools += texts_of(name, server, has, {tool.name for tool in tools}, _silent)
         return MODULE, tools
 
 
-def _as_known(
-    name: str, server: Server, one: Mapping[str, Any], kept: _Known, say: Callable[[str], None]
+def _careful_tool(
+    name: str, server: Server, one: Mapping[str, Any], snapshot: _Snapshot, say: Callable[[str], None]
 ) -> Tool | None:
-    """Return a tool as the owner declared it, or as a most careful one if it is new or other than what is kept."""
-    tool = _made(name, server, one, say)
-    if tool is None or not _is_other(tool, server, kept):
+    """Return a tool as the owner declared it, or a most careful one if it is new or has changed since the snapshot."""
+    tool = _tool(name, server, one, say)
+    if tool is None or not _has_changed(tool, server, snapshot):
         return tool
     careful = OfTool(effects=sorted({*server.effects, Effect.CONTROL}), repeatability=Repeatability.NEVER)
-    return _made(name, replace(server, tools={**server.tools, str(one.get("name")): careful}), one, say)
+    return _tool(name, replace(server, tools={**server.tools, str(one.get("name")): careful}), one, say)
 
 
-def _is_other(tool: Tool, server: Server, kept: _Known) -> bool:
-    """Tell whether a tool is new or other than what is kept of its server, and its owner does not name it."""
+def _has_changed(tool: Tool, server: Server, snapshot: _Snapshot) -> bool:
+    """Tell whether a tool is new or has changed since the snapshot of its server, and its owner does not name it."""
     remote = tool.name.split(".", 2)[2]
-    return remote not in server.tools and kept.tools.get(tool.name) != _offered(tool)
+    return remote not in server.tools and snapshot.tools.get(tool.name) != _tool_hash(tool)
 
 
-def _offered(tool: Tool) -> str:
+def _tool_hash(tool: Tool) -> str:
     return hashlib.sha256(canonical([tool.title, tool.schema, tool.returns]).encode()).hexdigest()
 
 
-def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Callable[[str], None]) -> Tool | None:
+def _tool(server_name: str, server: Server, listed: Mapping[str, Any], say: Callable[[str], None]) -> Tool | None:
     remote = str(listed.get("name") or "")
     name = f"mcp.{server_name}.{remote}"
     schema = listed.get("inputSchema")
@@ -344,7 +366,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
     if why:
         say(f"the tool {quoted(remote[:80])} of the MCP server {server_name} is left out: {why}")
         return None
-    effects, repeatability = _declared(server, server.tools.get(remote, OfTool()))
+    effects, repeatability = _effects_and_repeatability(server, server.tools.get(remote, OfTool()))
     return tool_of(
         McpToolSettings(
             name=name,
@@ -358,7 +380,7 @@ def _made(server_name: str, server: Server, listed: Mapping[str, Any], say: Call
             grant=f"mcp:{server_name}",
             headers=server.headers,
             keep_s=server.keep_s,
-            owes=_owed(listed.get("outputSchema")),
+            owes=_needed_names(listed.get("outputSchema")),
             server=server_name,
             url=server.url,
             returns=_returns(listed.get("outputSchema")),
@@ -382,12 +404,12 @@ def _returns(output: Any) -> str:
     text = result_schema(McpAnswer)
     whole = parse(text)
     answer = whole["$defs"]["McpAnswer"]["properties"]
-    known = canonical(_moved(structured, "#/$defs/McpAnswer/properties/structured"))
-    answer["structured"] = parse(known) if len(known) <= SCHEMA_CHARS_MAX - len(text) else {}
+    schema = canonical(_moved(structured, "#/$defs/McpAnswer/properties/structured"))
+    answer["structured"] = parse(schema) if len(schema) <= SCHEMA_CHARS_MAX - len(text) else {}
     return canonical(whole)
 
 
-def _owed(output: Any) -> list[str] | None:
+def _needed_names(output: Any) -> list[str] | None:
     """Return the names that a schema of results needs; None where there is no schema."""
     if not isinstance(output, dict):
         return None
@@ -409,6 +431,6 @@ def _moved(node: Any, place: str) -> Any:
 
 def _title(listed: Mapping[str, Any]) -> str:
     """Return the first line of what the server says of a tool, as far as it can stand in a line."""
-    said = str(listed.get("title") or listed.get("description") or "").strip()
-    line = said.splitlines()[0].strip()[:_TITLE_CHARS] if said else ""
+    text = str(listed.get("title") or listed.get("description") or "").strip()
+    line = text.splitlines()[0].strip()[:_TITLE_CHARS] if text else ""
     return "" if name_fault(line, most=_TITLE_CHARS) else line

@@ -52,9 +52,9 @@ with `?` is not in every result; `{}` says that other fields may be there.
 def arguments_of(tool: Tool) -> str:
     """Return the names of a tool's arguments; those without a default are bold."""
     schema: dict[str, Any] = msgspec.json.schema(tool.args)
-    own = schema["$defs"][tool.args.__name__]
-    required = set(own.get("required", ()))
-    return " ".join(f"**{name}**" if name in required else name for name in own.get("properties", {})) or "-"
+    arguments = schema["$defs"][tool.args.__name__]
+    required = set(arguments.get("required", ()))
+    return " ".join(f"**{name}**" if name in required else name for name in arguments.get("properties", {})) or "-"
 
 
 def table() -> str:
@@ -65,17 +65,17 @@ def table() -> str:
         grant = f"`{tool.grant}`" if tool.grant else "-"
         title = tool.title + (" (only with `--lab`)" if tool.lab_only else "")
         rows.append(f"| `{tool.name}` | {title} | {effects} | {tool.repeatability} | {grant} | {arguments_of(tool)} |")
-    told = [(tool.name, msgspec.json.schema(tool.args)) for tool in sorted(all_tools(), key=lambda tool: tool.name)]
-    told += [(name, parse(offer.args)) for name, offer in HUB_TOOLS.items()]
-    lines = [_told(name, schema) for name, schema in told]
+    schemas = [(tool.name, msgspec.json.schema(tool.args)) for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    schemas += [(name, parse(offer.args)) for name, offer in HUB_TOOLS.items()]
+    lines = [_argument_row(name, schema) for name, schema in schemas]
     rows += [_of_hub(offer) for offer in HUB_TOOLS.values()]
-    given = [f"| `{tool.name}` | {_fields(tool)} |" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
-    given += [f"| `{name}` | {' '.join(fields_of(offer.returns))} |" for name, offer in HUB_TOOLS.items()]
+    results = [f"| `{tool.name}` | {_fields(tool)} |" for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    results += [f"| `{name}` | {' '.join(fields_of(offer.returns))} |" for name, offer in HUB_TOOLS.items()]
     arguments = _ARGUMENTS_HEAD + "\n" + "\n".join(lines)
-    return _HEAD + "\n".join(rows) + "\n" + arguments + _RESULTS_HEAD + "\n".join(given) + "\n"
+    return _HEAD + "\n".join(rows) + "\n" + arguments + _RESULTS_HEAD + "\n".join(results) + "\n"
 
 
-def _told(name: str, schema: Any) -> str:
+def _argument_row(name: str, schema: Any) -> str:
     """Return the section of a tool: what it does with its arguments, each of them in words, and an example."""
     arguments = "".join(f"- `{one.name}` {one.words()}\n" for one in arguments_in(schema))
     parts = (f"### `{name}`\n", about_in(schema), arguments, f"`{example_of(name, schema)}`")

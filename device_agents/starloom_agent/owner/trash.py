@@ -35,17 +35,17 @@ def trash(home: AgentHome, options: argparse.Namespace, show: Show, ask: Ask | N
     roots = read_policy(home.policy).folders(home.workspace).write
     if options.action == "log":
         return _log(roots, options, show)
-    found = [(root, entry) for root in roots for entry in _entries(root)]
+    entries = [(root, entry) for root in roots for entry in _entries(root)]
     if options.action == "empty":
-        return _empty(found, options, show, ask)
-    rows = [_row(root, entry) for root, entry in found]
+        return _empty(entries, options, show, ask)
+    rows = [_row(root, entry) for root, entry in entries]
     if options.json:
         show(json.dumps({"trash": rows}))
         return 0
-    for (_, entry), row in zip(found, rows, strict=True):
+    for (_, entry), row in zip(entries, rows, strict=True):
         size = size_words(entry.bytes)
         show(f"{row['ticket']}  {_when(row['since_s'])}  {size:>10}  {row['path'] or 'unknown place'}")
-    show(f"{len(rows)} in the trash, {size_words(sum(entry.bytes for _, entry in found))}")
+    show(f"{len(rows)} in the trash, {size_words(sum(entry.bytes for _, entry in entries))}")
     return 0
 
 
@@ -80,31 +80,31 @@ def _log(roots: tuple[Path, ...], options: argparse.Namespace, show: Show) -> in
     return 0
 
 
-def _empty(found: list[tuple[Path, Entry]], options: argparse.Namespace, show: Show, ask: Ask | None) -> int:
-    unknown = sorted(set(options.tickets) - {entry.ticket for _, entry in found})
+def _empty(entries: list[tuple[Path, Entry]], options: argparse.Namespace, show: Show, ask: Ask | None) -> int:
+    unknown = sorted(set(options.tickets) - {entry.ticket for _, entry in entries})
     if unknown:
         raise TrashFault(f"no trash has the ticket {unknown[0]}; `starloom-agent trash` lists them")
-    chosen = [(root, entry) for root, entry in found if not options.tickets or entry.ticket in options.tickets]
-    size = size_words(sum(entry.bytes for _, entry in chosen))
-    if chosen and not options.yes:
+    doomed = [(root, entry) for root, entry in entries if not options.tickets or entry.ticket in options.tickets]
+    size = size_words(sum(entry.bytes for _, entry in doomed))
+    if doomed and not options.yes:
         if ask is None:
-            raise TrashFault(f"nobody can be asked here; to remove {len(chosen)} from the trash for good, add --yes")
-        question = f"Remove {len(chosen)} from the trash for good, {size}? No undo brings them back. [y/N] "
+            raise TrashFault(f"nobody can be asked here; to remove {len(doomed)} from the trash for good, add --yes")
+        question = f"Remove {len(doomed)} from the trash for good, {size}? No undo brings them back. [y/N] "
         if ask(question).strip().casefold() not in ("y", "yes"):
             show("nothing was removed")
             return 1
-    said: list[str] = []
+    notes: list[str] = []
     gone: list[str] = []
-    for root in dict.fromkeys(root for root, _ in chosen):
-        tickets = {entry.ticket for of, entry in chosen if of == root}
-        gone += [entry.ticket for entry in empty_tickets(Beneath((), (root,)), root, tickets, said.append)]
+    for root in dict.fromkeys(root for root, _ in doomed):
+        tickets = {entry.ticket for of, entry in doomed if of == root}
+        gone += [entry.ticket for entry in empty_tickets(Beneath((), (root,)), root, tickets, notes.append)]
     if options.json:
-        show(json.dumps({"emptied": gone, "left": [entry.ticket for _, entry in chosen if entry.ticket not in gone]}))
+        show(json.dumps({"emptied": gone, "left": [entry.ticket for _, entry in doomed if entry.ticket not in gone]}))
     else:
-        for line in said:
+        for line in notes:
             show(line)
         show(f"{len(gone)} removed for good")
-    return 0 if len(gone) == len(chosen) else 1
+    return 0 if len(gone) == len(doomed) else 1
 
 
 def _when(at_s: float | str) -> str:

@@ -23,10 +23,10 @@ class Battery:
 def own_battery(supplies: Path = SUPPLIES) -> Battery | None:
     """Return the first battery of the machine, None without one."""
     try:
-        found = sorted(entry for entry in supplies.iterdir() if _word(entry / "type") == "Battery")
+        batteries = sorted(entry for entry in supplies.iterdir() if _word(entry / "type") == "Battery")
     except OSError:
         return None
-    for entry in found:
+    for entry in batteries:
         # Batteries of mice and pens say their device; the machine's own has none or `System`.
         if _word(entry / "scope") == "Device":
             continue

@@ -78,15 +78,15 @@ def copy_bytes(source: BinaryIO, out: BinaryIO, seen: Callable[[bytes], object] 
         out.truncate()
 
 
-def copy_file(before: int, name: str, after: int, wanted: str) -> None:
+def copy_file(before: int, name: str, after: int, new_name: str) -> None:
     """Copy a file, or a link as it is, and have it on the disk; time and mode come along."""
     about = os.stat(name, dir_fd=before, follow_symlinks=False)
     if stat.S_ISLNK(about.st_mode):
-        os.symlink(os.readlink(name, dir_fd=before), wanted, dir_fd=after)
+        os.symlink(os.readlink(name, dir_fd=before), new_name, dir_fd=after)
     elif stat.S_ISREG(about.st_mode):
         with (
             os.fdopen(os.open(name, _READ, dir_fd=before), "rb") as source,
-            os.fdopen(os.open(wanted, MAKE, 0o600, dir_fd=after), "wb") as out,
+            os.fdopen(os.open(new_name, MAKE, 0o600, dir_fd=after), "wb") as out,
         ):
             copy_bytes(source, out)
             out.flush()
@@ -97,7 +97,7 @@ def copy_file(before: int, name: str, after: int, wanted: str) -> None:
         raise OSError(errno.EINVAL, "it is neither a file, a folder nor a link", name)
 
 
-def carry(before: int, name: str, after: int, wanted: str, part: str) -> None:
+def carry(before: int, name: str, after: int, new_name: str, part: str) -> None:
     """Bring a file or folder to a free name in another open folder, and remove what was copied.
 
     `part` is the name of the copy on its way, the same for each attempt between the two places. If an attempt was cut
@@ -108,19 +108,19 @@ def carry(before: int, name: str, after: int, wanted: str, part: str) -> None:
         FileExistsError: something has that name.
         OSError: it cannot be copied, or could not be removed; nothing has changed.
     """
-    with _held(after, part) as (shelf, is_known):
+    with _shelf_in(after, part) as (shelf, is_known):
         carried = _Carried()
-        if is_known and not _names(shelf) and state_of(after, wanted) is not None:
-            carried.find_alike(before, name, after, wanted, ".")
+        if is_known and not _names(shelf) and state_of(after, new_name) is not None:
+            carried.find_alike(before, name, after, new_name, ".")
         else:
             for left in _names(shelf):
                 erase(shelf, left)
             _require_removal(before, name, os.stat(name, dir_fd=before, follow_symlinks=False))
             for _ in range(_ROUNDS):
-                if not carried.copy_changed(before, name, shelf, wanted, "."):
+                if not carried.copy_changed(before, name, shelf, new_name, "."):
                     break
-            carried.finish_folders(shelf, wanted)
-            exchange.rename_free(shelf, wanted, after, wanted)
+            carried.finish_folders(shelf, new_name)
+            exchange.rename_free(shelf, new_name, after, new_name)
             os.fsync(after)
         carried.let_go(before, name, ".")
 
@@ -132,7 +132,7 @@ class _Carried:
     states: dict[str, State] = field(default_factory=dict)
     folders: dict[str, os.stat_result] = field(default_factory=dict)
 
-    def copy_changed(self, before: int, name: str, after: int, wanted: str, at: str) -> bool:
+    def copy_changed(self, before: int, name: str, after: int, new_name: str, at: str) -> bool:
         """Copy what is not copied as it is now, and tell whether there was any; folders get their modes later.
 
         Raises:
@@ -143,15 +143,15 @@ class _Carried:
             return False
         changed = state != self.states.get(at)
         if changed:
-            self._forget(after, wanted, at)
+            self._forget(after, new_name, at)
         if not stat.S_ISDIR(state[0]):
             if changed:
-                copy_file(before, name, after, wanted)
+                copy_file(before, name, after, new_name)
                 self.states[at] = state
             return changed
         if changed:
-            os.mkdir(wanted, 0o700, dir_fd=after)
-        with _opened(before, name, _FOLDER) as old, _opened(after, wanted, _LOOK) as new:
+            os.mkdir(new_name, 0o700, dir_fd=after)
+        with _opened(before, name, _FOLDER) as old, _opened(after, new_name, _LOOK) as new:
             self.states[at], self.folders[at] = state, os.fstat(old)
             names = _names(old)
             if names and self.folders[at].st_uid != os.geteuid():
@@ -160,31 +160,31 @@ class _Carried:
                 changed |= self.copy_changed(old, one, new, one, f"{at}/{one}")
         return changed
 
-    def _forget(self, after: int, wanted: str, at: str) -> None:
-        discard(after, wanted)
+    def _forget(self, after: int, new_name: str, at: str) -> None:
+        discard(after, new_name)
         for one in [one for one in self.states if one == at or one.startswith(f"{at}/")]:
             del self.states[one]
             self.folders.pop(one, None)
 
-    def finish_folders(self, after: int, wanted: str) -> None:
+    def finish_folders(self, after: int, new_name: str) -> None:
         """Give the copied folders their modes and times: the inner ones first, as no outer one may bar the way."""
         for at in sorted(self.folders, key=lambda at: -at.count("/")):
             about = self.folders[at]
-            with _opened(after, "/".join([wanted, *at.split("/")[1:]]), _FOLDER) as made:
-                os.fchmod(made, stat.S_IMODE(about.st_mode))
-                os.utime(made, ns=(about.st_atime_ns, about.st_mtime_ns))
-                os.fsync(made)
+            with _opened(after, "/".join([new_name, *at.split("/")[1:]]), _FOLDER) as folder:
+                os.fchmod(folder, stat.S_IMODE(about.st_mode))
+                os.utime(folder, ns=(about.st_atime_ns, about.st_mtime_ns))
+                os.fsync(folder)
 
-    def find_alike(self, before: int, name: str, after: int, wanted: str, at: str) -> None:
+    def find_alike(self, before: int, name: str, after: int, new_name: str, at: str) -> None:
         """Note as copied what is in both places with the same contents."""
-        state, there = state_of(before, name), state_of(after, wanted)
-        if state is None or there is None or state[0] != there[0]:
+        state, state_there = state_of(before, name), state_of(after, new_name)
+        if state is None or state_there is None or state[0] != state_there[0]:
             return
         if stat.S_ISDIR(state[0]):
-            with _opened(before, name, _FOLDER) as old, _opened(after, wanted, _LOOK) as new:
+            with _opened(before, name, _FOLDER) as old, _opened(after, new_name, _LOOK) as new:
                 for one in _names(old):
                     self.find_alike(old, one, new, one, f"{at}/{one}")
-        elif not _hold_the_same(before, name, after, wanted, stat.S_ISLNK(state[0])):
+        elif not _hold_the_same(before, name, after, new_name, stat.S_ISLNK(state[0])):
             return
         self.states[at] = state
 
@@ -222,12 +222,12 @@ def _require_removal(folder: int, name: str, about: os.stat_result) -> None:
 _BY_EFFECTIVE_IDS: Final = os.access in os.supports_effective_ids
 
 
-def _hold_the_same(before: int, name: str, after: int, wanted: str, is_link: bool) -> bool:
+def _hold_the_same(before: int, name: str, after: int, new_name: str, is_link: bool) -> bool:
     if is_link:
-        return os.readlink(name, dir_fd=before) == os.readlink(wanted, dir_fd=after)
+        return os.readlink(name, dir_fd=before) == os.readlink(new_name, dir_fd=after)
     with (
         os.fdopen(os.open(name, _READ, dir_fd=before), "rb") as old,
-        os.fdopen(os.open(wanted, _READ, dir_fd=after), "rb") as new,
+        os.fdopen(os.open(new_name, _READ, dir_fd=after), "rb") as new,
     ):
         while data := old.read(_CHUNK_BYTES):
             if data != new.read(_CHUNK_BYTES):
@@ -236,7 +236,7 @@ def _hold_the_same(before: int, name: str, after: int, wanted: str, is_link: boo
 
 
 @contextmanager
-def _held(folder: int, name: str) -> Iterator[tuple[int, bool]]:
+def _shelf_in(folder: int, name: str) -> Iterator[tuple[int, bool]]:
     """Yield a folder for a copy that is this process's alone, and whether an attempt that was cut had left it."""
     is_known = False
     try:
@@ -317,8 +317,8 @@ def _let_in(folder: int, name: str) -> Iterator[int]:
     try:
         inner = os.open(name, _FOLDER, dir_fd=folder)
     except PermissionError:
-        with _opened(folder, name, _LOOK) as known:
-            Path(f"/proc/self/fd/{known}").chmod(0o700)
+        with _opened(folder, name, _LOOK) as folder_fd:
+            Path(f"/proc/self/fd/{folder_fd}").chmod(0o700)
         inner = os.open(name, _FOLDER, dir_fd=folder)
     try:
         if stat.S_IMODE(os.fstat(inner).st_mode) & 0o300 != 0o300:

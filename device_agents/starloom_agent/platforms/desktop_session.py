@@ -21,36 +21,36 @@ _WITHIN_S: Final = 2.0
 
 def variables() -> dict[str, str]:
     """Return the variables of `NAMES` that are known here."""
-    own = {name: os.environ[name] for name in NAMES if os.environ.get(name)}
-    if own.get("DISPLAY") or own.get("WAYLAND_DISPLAY") or not sys.platform.startswith("linux"):
-        return own
-    runtime = own.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
-    placed = _sockets(Path(runtime)) | own
+    ours = {name: os.environ[name] for name in NAMES if os.environ.get(name)}
+    if ours.get("DISPLAY") or ours.get("WAYLAND_DISPLAY") or not sys.platform.startswith("linux"):
+        return ours
+    runtime = ours.get("XDG_RUNTIME_DIR") or f"/run/user/{os.getuid()}"
+    placed = _sockets(Path(runtime)) | ours
     return {**placed, **_of_manager(placed)} if placed.get("XDG_RUNTIME_DIR") else placed
 
 
 def _sockets(runtime: Path) -> dict[str, str]:
     """Return the variables that the sockets in the user's runtime folder show; none if the user has not signed in."""
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     if not _is_own(runtime, stat.S_IFDIR):
-        return found
-    found["XDG_RUNTIME_DIR"] = str(runtime)
+        return places
+    places["XDG_RUNTIME_DIR"] = str(runtime)
     if _is_own(runtime / "bus", stat.S_IFSOCK):
-        found["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={runtime / 'bus'}"
+        places["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={runtime / 'bus'}"
     for path in sorted(runtime.glob("wayland-?")):
         if _is_own(path, stat.S_IFSOCK):
-            found["WAYLAND_DISPLAY"] = path.name
+            places["WAYLAND_DISPLAY"] = path.name
             break
-    return found
+    return places
 
 
 def _is_own(path: Path, kind: int) -> bool:
     """Whether it is of this kind and of this user: another user's socket would see all screens and keys."""
     try:
-        found = path.lstat()
+        about = path.lstat()
     except OSError:
         return False
-    return stat.S_IFMT(found.st_mode) == kind and found.st_uid == os.getuid()
+    return stat.S_IFMT(about.st_mode) == kind and about.st_uid == os.getuid()
 
 
 def _of_manager(around: dict[str, str]) -> dict[str, str]:
@@ -69,11 +69,11 @@ def _of_manager(around: dict[str, str]) -> dict[str, str]:
         )
     except (OSError, subprocess.TimeoutExpired):
         return {}
-    found = {}
+    settings = {}
     for line in ran.stdout.splitlines() if ran.returncode == 0 else ():
         name, _, value = line.partition("=")
         if name in NAMES and value:
             # A value with special characters is written as a shell would read it, $'...' among them.
             words = shlex.split(value.removeprefix("$"))
-            found[name] = words[0] if words else ""
-    return found
+            settings[name] = words[0] if words else ""
+    return settings

@@ -39,7 +39,7 @@ def exchange_at(folder: int, name: str, other_folder: int, other: str) -> None:
     _rename(folder, name, other_folder, other, _EXCHANGE)
 
 
-def rename_free(folder: int, name: str, other_folder: int, wanted: str) -> None:
+def rename_free(folder: int, name: str, other_folder: int, new_name: str) -> None:
     """Give a file or folder another name that nothing has; both folders are open.
 
     Raises:
@@ -47,17 +47,17 @@ def rename_free(folder: int, name: str, other_folder: int, wanted: str) -> None:
         OSError: as the system says.
     """
     try:
-        _rename(folder, name, other_folder, wanted, _TO_A_FREE_NAME.get(sys.platform, 0))
+        _rename(folder, name, other_folder, new_name, _TO_A_FREE_NAME.get(sys.platform, 0))
     except OSError as error:
         if error.errno not in LACKING:
             raise
-        _rename_free_in_steps(folder, name, other_folder, wanted)
+        _rename_free_in_steps(folder, name, other_folder, new_name)
 
 
-def _rename_free_in_steps(folder: int, name: str, other_folder: int, wanted: str) -> None:
+def _rename_free_in_steps(folder: int, name: str, other_folder: int, new_name: str) -> None:
     try:
         # A second name is given in one step, or not where the name is taken.
-        os.link(name, wanted, src_dir_fd=folder, dst_dir_fd=other_folder, follow_symlinks=False)
+        os.link(name, new_name, src_dir_fd=folder, dst_dir_fd=other_folder, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
@@ -65,9 +65,9 @@ def _rename_free_in_steps(folder: int, name: str, other_folder: int, wanted: str
         os.unlink(name, dir_fd=folder)
         return
     # Neither this file system nor a folder has a way in one step: a look, then the rename.
-    if _is_taken(other_folder, wanted):
-        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), wanted)
-    os.rename(name, wanted, src_dir_fd=folder, dst_dir_fd=other_folder)
+    if _is_taken(other_folder, new_name):
+        raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), new_name)
+    os.rename(name, new_name, src_dir_fd=folder, dst_dir_fd=other_folder)
 
 
 def _is_taken(folder: int, name: str) -> bool:

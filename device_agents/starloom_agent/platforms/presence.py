@@ -39,15 +39,15 @@ def owner_is_here(users: Path = _USERS) -> bool | None:
     session = _fields(text).get("DISPLAY")
     if not session or shutil.which("loginctl") is None:
         return None
-    asked = [part for name in _HERE for part in ("--property", name)]
-    told = _fields(_said_by(["loginctl", "show-session", session, *asked]))
-    return all(told[name] == word for name, word in _HERE.items()) if told.keys() >= _HERE.keys() else None
+    properties = [part for name in _HERE for part in ("--property", name)]
+    answers = _fields(_said_by(["loginctl", "show-session", session, *properties]))
+    return all(answers[name] == word for name, word in _HERE.items()) if answers.keys() >= _HERE.keys() else None
 
 
 def idle_s_of_ioreg(text: str) -> float | None:
     """Return the seconds since the last input, from what `ioreg` of macOS prints; None if they are not in it."""
-    found = re.search(r'"HIDIdleTime"\s*=\s*([0-9]{1,19})', text)
-    return int(found[1]) / 1_000_000_000 if found else None
+    match = re.search(r'"HIDIdleTime"\s*=\s*([0-9]{1,19})', text)
+    return int(match[1]) / 1_000_000_000 if match else None
 
 
 def _idle_s_of_windows() -> float | None:

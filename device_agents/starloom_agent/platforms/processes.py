@@ -47,12 +47,12 @@ def _stat_fields(pid: int) -> list[str] | None:
     except OSError:
         return None
     try:
-        told = os.read(descriptor, _STAT_BYTES_MAX)
+        data = os.read(descriptor, _STAT_BYTES_MAX)
     except OSError:
         return None
     finally:
         os.close(descriptor)
-    return told.decode("utf-8", "replace").rpartition(")")[2].split() or None
+    return data.decode("utf-8", "replace").rpartition(")")[2].split() or None
 
 
 def start_mark(pid: int) -> str | None:
@@ -65,8 +65,8 @@ def start_mark(pid: int) -> str | None:
     # The words of the date follow the language and the zone, which may change while the process runs.
     plain = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
     words = ["ps", "-o", "lstart=", "-p", str(pid)]
-    found = subprocess.run(words, capture_output=True, text=True, check=False, env=plain)
-    return found.stdout.strip() or None
+    ran = subprocess.run(words, capture_output=True, text=True, check=False, env=plain)
+    return ran.stdout.strip() or None
 
 
 def boot_mark() -> str:
@@ -109,33 +109,33 @@ def adopt_orphans() -> bool:
     return _prctl(_PR_SET_CHILD_SUBREAPER, 1)
 
 
-def shut_memory(shut: bool) -> bool:
+def protect_memory(on: bool) -> bool:
     """Keep other processes of this user out of this one's memory and descriptors, or let them in again.
 
     A forked child inherits this; a started program does not. Nothing holds back root.
     """
-    return _prctl(_PR_SET_DUMPABLE, 0 if shut else 1)
+    return _prctl(_PR_SET_DUMPABLE, 0 if on else 1)
 
 
 def has_ended(child: int) -> bool:
     """Whether a child has ended; it is not waited for, so that its number, and its group's, is still its own."""
     if LINUX:
         return os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
-    found = subprocess.run(["ps", "-o", "stat=", "-p", str(child)], capture_output=True, text=True, check=False)
-    return found.stdout.strip().startswith("Z")
+    ran = subprocess.run(["ps", "-o", "stat=", "-p", str(child)], capture_output=True, text=True, check=False)
+    return ran.stdout.strip().startswith("Z")
 
 
 def reap() -> list[tuple[int, int]]:
     """Wait for every child that has ended; return its pid and wait status."""
-    found: list[tuple[int, int]] = []
+    ended: list[tuple[int, int]] = []
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
         except ChildProcessError:
-            return found
+            return ended
         if pid == 0:
-            return found
-        found.append((pid, status))
+            return ended
+        ended.append((pid, status))
 
 
 TOKEN_NAME = "STARLOOM_DETACHED"
@@ -173,13 +173,13 @@ def group_members(group: int) -> list[int]:
     """Return the living members of a group (zombies do not count); on systems without /proc, the group itself."""
     if not LINUX:
         return [group] if send_group(group, 0) else []
-    found = []
+    members = []
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             fields = _stat_fields(int(entry.name))
             if fields is not None and fields[_STAT_STATE] != "Z" and int(fields[_STAT_PGRP]) == group:
-                found.append(int(entry.name))
-    return found
+                members.append(int(entry.name))
+    return members
 
 
 def end_groups(groups: Iterable[tuple[int, str]]) -> list[int]:

@@ -64,8 +64,8 @@ class Allowance:
 
     def _policy_changed(self) -> bool:
         try:
-            found = self._home.policy.stat()
-            mark: tuple[int, int] | None = (found.st_mtime_ns, found.st_mode)
+            status = self._home.policy.stat()
+            mark: tuple[int, int] | None = (status.st_mtime_ns, status.st_mode)
         except FileNotFoundError:
             mark = None
         if self._read and mark == self._mark:
@@ -97,7 +97,7 @@ class Allowance:
             answered=self._answered,
             placed={
                 **self._home.line_parts(),
-                **_told(self.folders(), self.policy.hosts if NET_REACH in self.policy.allowed else ()),
+                **_folder_facts(self.folders(), self.policy.hosts if NET_REACH in self.policy.allowed else ()),
                 **({POLICY_FACT: self._fault} if self._fault else {}),
             },
         )
@@ -113,19 +113,19 @@ class Allowance:
 
     def asks(self) -> AsksFrame:
         """Return the frame that reports the waiting questions to the hub."""
-        return AsksFrame(answers=self.policy.answers, open=self._asks.told())
+        return AsksFrame(answers=self.policy.answers, open=self._asks.offered())
 
     def take_answer(self, order: OwnerAnswer) -> str:
         """Take the answer of a person at the hub, if the policy accepts such answers; return the outcome as text."""
         if self.policy.answers != ANSWERS_HUB:
             return f"{order.ask}: an answer of {order.by} from the hub does not count: this device is answered here"
         try:
-            taken = self._asks.take(order)
+            answered = self._asks.take(order)
         except OSError as error:
             return f"{order.ask}: the answer of {order.by} could not be kept ({error}); the question stays open"
-        if taken is None:
+        if answered is None:
             return f"{order.ask}: an answer of {order.by} from the hub belongs to no open question"
-        return f"{order.ask}: {order.by} answered {taken.answer} at the hub"
+        return f"{order.ask}: {order.by} answered {answered.answer} at the hub"
 
     def decide(
         self, tool: Tool, args: Mapping[str, Any], *, writes: str | None, task: str, hide: Collection[str] = ()
@@ -170,7 +170,7 @@ class Allowance:
         return self.policy.folders(self._home.workspace)
 
 
-def _told(folders: Folders, hosts: tuple[str, ...]) -> dict[str, str]:
+def _folder_facts(folders: Folders, hosts: tuple[str, ...]) -> dict[str, str]:
     """Return the facts by which previews judge paths and hosts, one a line; a list that is too long is not told."""
     lists = {"reads": "\n".join(map(str, folders.read)), "writes": "\n".join(map(str, folders.write))}
     # Without a host no grant is given, and the offer of grants says that.

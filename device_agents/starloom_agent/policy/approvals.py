@@ -85,7 +85,7 @@ class Asks:
     def __init__(self, folder: Path, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder
         self._clock = clock
-        self._kept: list[Ask] = []
+        self._asks: list[Ask] = []
         self._read_at = 0
 
     def all(self) -> list[Ask]:
@@ -95,12 +95,12 @@ class Asks:
         except FileNotFoundError:
             return []
         if self._read_at != changed_ns:
-            found = [ask for path in self._folder.glob("*.json") if (ask := _read(path)) is not None]
-            self._kept = sorted(found, key=lambda ask: (ask.asked_s, ask.id))
+            asks = [ask for path in self._folder.glob("*.json") if (ask := _read(path)) is not None]
+            self._asks = sorted(asks, key=lambda ask: (ask.asked_s, ask.id))
             # A change within the clock's grain of this reading has the same time, so the folder is read once more.
             settled = time.time_ns() - changed_ns > _GRAIN_NS
             self._read_at = changed_ns if settled else 0
-        return self._kept
+        return self._asks
 
     def open(self) -> list[Ask]:
         """Return the open questions, the oldest first."""
@@ -111,38 +111,38 @@ class Asks:
     def digest(self) -> str:
         """A short hash of the questions answered by now, by a person or by time; empty if there are none."""
         now = self._clock()
-        told = [f"{ask.id}{ask.answer}{ask.over(now)}" for ask in self.all() if ask.answer or ask.over(now)]
-        return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16] if told else ""
+        decided = [f"{ask.id}{ask.answer}{ask.over(now)}" for ask in self.all() if ask.answer or ask.over(now)]
+        return hashlib.sha256("\n".join(decided).encode()).hexdigest()[:16] if decided else ""
 
-    def settle(self, asked: Decision, identity: str, action: Always, task: str, shown: str = "") -> Decision:
+    def settle(self, decision: Decision, identity: str, action: Always, task: str, shown: str = "") -> Decision:
         """Return the decision by the owner's answer: an allowing one is used up; without an answer, ask.
 
         `shown` are the arguments as the hub may see them.
         """
         path = self._path(identity)
-        known = _read(path)
+        ask = _read(path)
         now = self._clock()
-        if known is None:
+        if ask is None:
             nonce = secrets.token_hex(16)
             self._ask(
                 Ask(id=identity, tool=action.tool, args=action.args, task=task, asked_s=now, nonce=nonce, shown=shown)
             )
-            return asked
-        if (known.tool, known.args, known.task) != (action.tool, action.args, task):
+            return decision
+        if (ask.tool, ask.args, ask.task) != (action.tool, action.args, task):
             # The author of two calls can choose arguments that give both this short name: an answer counts for one.
             reason = f"it waits until another question of this device that is called {identity}, too, is answered"
-            return dataclasses.replace(asked, reason=reason, line="")
-        if known.answer == "allow" and not known.over(now):
+            return dataclasses.replace(decision, reason=reason, line="")
+        if ask.answer == "allow" and not ask.over(now):
             path.unlink(missing_ok=True)
-            whose = f"{name_of(known.by)} approved it at the hub" if known.by else "its owner approved it here"
+            whose = f"{name_of(ask.by)} approved it at the hub" if ask.by else "its owner approved it here"
             return Decision(True, f"{whose} ({identity})")
-        if known.answer == "deny" or known.over(now):
-            whose = f"{name_of(known.by)} denied it at the hub" if known.by else "its owner denied it here"
-            said = f"{whose}{f': {known.reason}' if known.reason else ''}"
+        if ask.answer == "deny" or ask.over(now):
+            whose = f"{name_of(ask.by)} denied it at the hub" if ask.by else "its owner denied it here"
+            denied = f"{whose}{f': {ask.reason}' if ask.reason else ''}"
             late = f"its owner did not approve it within {ANSWER_WITHIN_S / 3600:g} hours"
             path.unlink(missing_ok=True)
-            return Decision(False, said if known.answer == "deny" else late, Code.POLICY_REFUSED)
-        return asked
+            return Decision(False, denied if ask.answer == "deny" else late, Code.POLICY_REFUSED)
+        return decision
 
     def answer(self, identity: str, answer: str, reason: str = "") -> Ask:
         """Answer an open question, once; return it.
@@ -150,14 +150,14 @@ class Asks:
         Raises:
             CannotAnswer: if there is none of this name, or its time is over.
         """
-        known = _read(self._path(identity)) if _NAME.fullmatch(identity) else None
+        open_ask = _read(self._path(identity)) if _NAME.fullmatch(identity) else None
         waiting = ", ".join(ask.id for ask in self.open()) or "none"
-        if known is None:
+        if open_ask is None:
             raise CannotAnswer(f"no call that waits here is called {identity}; waiting: {waiting}")
-        if known.answer or known.over(self._clock()):
-            how = f"was answered {known.answer}" if known.answer else "waited too long and counts as denied"
+        if open_ask.answer or open_ask.over(self._clock()):
+            how = f"was answered {open_ask.answer}" if open_ask.answer else "waited too long and counts as denied"
             raise CannotAnswer(f"{identity} {how}; waiting: {waiting}")
-        answered = self._answer(known, answer=answer, reason=reason)
+        answered = self._answer(open_ask, answer=answer, reason=reason)
         if answered is None:
             raise CannotAnswer(f"{identity} was answered or withdrawn meanwhile; waiting: {waiting}")
         return answered
@@ -166,18 +166,18 @@ class Asks:
         """Drop a question whose call has ended, answered or not."""
         self._path(identity).unlink(missing_ok=True)
 
-    def told(self) -> list[OwnerAsk]:
+    def offered(self) -> list[OwnerAsk]:
         """Return the open questions as they are reported to the hub."""
         now = self._clock()
-        told = []
+        open_asks = []
         for ask in self.open()[:TOLD_MOST]:
             constellation, _, task = ask.task.partition("/")
-            shown = ask.shown if len(ask.shown) <= _TOLD_CHARS else ask.shown[:_TOLD_CHARS] + "..."
+            args = ask.shown if len(ask.shown) <= _TOLD_CHARS else ask.shown[:_TOLD_CHARS] + "..."
             left_s = max(1, int(ask.asked_s + ANSWER_WITHIN_S - now))
-            told.append(
+            open_asks.append(
                 OwnerAsk(
                     action=ask.action,
-                    args=shown,
+                    args=args,
                     constellation=constellation,
                     id=ask.id,
                     left_s=left_s,
@@ -185,32 +185,32 @@ class Asks:
                     tool=ask.tool,
                 )
             )
-        return told
+        return open_asks
 
     def take(self, order: OwnerAnswer) -> Ask | None:
         """Note an answer from the hub, which the caller found to count; None if no open question is meant."""
-        known = _read(self._path(order.ask)) if _NAME.fullmatch(order.ask) else None
-        if known is None or known.answer or known.over(self._clock()) or known.action != order.action:
+        ask = _read(self._path(order.ask)) if _NAME.fullmatch(order.ask) else None
+        if ask is None or ask.answer or ask.over(self._clock()) or ask.action != order.action:
             return None
         answer = "allow" if order.allow else "deny"
         by, reason = order.by[:_BY_CHARS], order.reason[:_REASON_CHARS]
-        return self._answer(known, answer=answer, by=by, reason=reason)
+        return self._answer(ask, answer=answer, by=by, reason=reason)
 
-    def _answer(self, known: Ask, **answer: str) -> Ask | None:
+    def _answer(self, ask: Ask, **answer: str) -> Ask | None:
         """Keep the answer to an open question; None if another process has answered it since it was read."""
         with hold_folder(self._folder):
-            if _read(self._path(known.id)) != known:
+            if _read(self._path(ask.id)) != ask:
                 return None
-            answered = msgspec.structs.replace(known, answered_s=self._clock(), **answer)
+            answered = msgspec.structs.replace(ask, answered_s=self._clock(), **answer)
             self._write(answered)
             return answered
 
     def _ask(self, ask: Ask) -> None:
-        kept = self.all()
+        asks = self.all()
         now = self._clock()
         # A hub with endless calls must not fill the disk: the oldest question goes; its call will ask again.
-        surplus = kept[: max(0, len(kept) + 1 - _OPEN_MOST)]
-        for old in (*surplus, *(item for item in kept if item.over(now))):
+        surplus = asks[: max(0, len(asks) + 1 - _OPEN_MOST)]
+        for old in (*surplus, *(item for item in asks if item.over(now))):
             self._path(old.id).unlink(missing_ok=True)
         self._write(ask)
 

@@ -39,8 +39,8 @@ class Word:
             return False
         return _ready(pattern).fits(text)
 
-    def looks(self, text: str) -> int:
-        """Return how many looks it may take at most to tell whether it fits."""
+    def steps_most(self, text: str) -> int:
+        """Return how many steps it may take at most to tell whether it fits."""
         return (len(text) + 1) * _ready(self.pattern).steps if self.pattern is not None else 0
 
 
@@ -80,7 +80,7 @@ class CommandRule:
                 raise PolicyFault(f"{here}: rest may stand at the end only")
             words.append(Word(pattern=_pattern(pattern, here), rest=kind == "rest"))
         if not isinstance(cwd, str) or (cwd and not PurePath(cwd).is_absolute()):
-            raise PolicyFault(f"{place}: cwd is the whole path of a folder")
+            raise PolicyFault(f"{place}: cwd is the absolute path of a folder")
         return CommandRule(tuple(words), tuple(effect for effect in Effect if effect in effects), cwd)
 
     def fits(self, argv: list[str]) -> bool:
@@ -89,7 +89,7 @@ class CommandRule:
         if len(argv) < len(fixed) or (rest is None and len(argv) > len(fixed)):
             return False
         words = [*fixed, *([rest] * (len(argv) - len(fixed)) if rest is not None else [])]
-        if sum(word.looks(text) for word, text in zip(words, argv, strict=True)) > LOOKS_MOST:
+        if sum(word.steps_most(text) for word, text in zip(words, argv, strict=True)) > LOOKS_MOST:
             return False
         return all(word.fits(text) for word, text in zip(words, argv, strict=True))
 
@@ -108,12 +108,12 @@ class CommandRule:
     def beside(self, call: Mapping[str, Any], folder: str) -> str:
         """Return in words the parts of a call that the owner did not type: input, variables, another folder; or "".
 
-        `folder` is the call's working folder as a whole path, empty for the attempt's own. These parts determine the
-        work of a command as much as its words: `make` runs the Makefile of its folder.
+        `folder` is the absolute path of the call's working folder, empty for the attempt's own. These parts determine
+        the work of a command as much as its words: `make` runs the Makefile of its folder.
         """
-        given = [name for name in ("stdin", "env") if call.get(name)]
-        if given:
-            return f"the hub chooses its {' and '.join(given)}"
+        inputs = [name for name in ("stdin", "env") if call.get(name)]
+        if inputs:
+            return f"the hub chooses its {' and '.join(inputs)}"
         if folder == self.cwd:
             return ""
         if not self.cwd:

@@ -89,8 +89,8 @@ def quiet_until(rule: CourtesyRule) -> str:
 
 
 def _is_quiet(hours: str, minute: int) -> bool:
-    found = _HOURS.fullmatch(hours)
-    if found is None:
+    match = _HOURS.fullmatch(hours)
+    if match is None:
         return False
-    begin, end = (int(found[at]) * 60 + int(found[at + 1]) for at in (1, 3))
+    begin, end = (int(match[at]) * 60 + int(match[at + 1]) for at in (1, 3))
     return begin <= minute < end if begin <= end else minute >= begin or minute < end

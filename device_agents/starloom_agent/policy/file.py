@@ -87,12 +87,12 @@ def _parsed(path: Path, data: bytes) -> Policy:
 
 
 def _real(folder: str) -> str:
-    named = Path(folder).expanduser()
-    if not named.is_absolute():
-        raise PolicyFault(f"{folder}: a whole path is expected, from / on")
-    real = named.resolve()
-    if real != Path(os.path.normpath(named)):
-        raise PolicyFault(f"{folder} leads over a link to {real}; name that folder itself if it is meant")
+    path = Path(folder).expanduser()
+    if not path.is_absolute():
+        raise PolicyFault(f"{folder}: an absolute path is expected, from / on")
+    real = path.resolve()
+    if real != Path(os.path.normpath(path)):
+        raise PolicyFault(f"{folder} leads through a link to {real}; name that folder itself if it is meant")
     return str(real)
 
 

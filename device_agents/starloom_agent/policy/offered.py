@@ -29,8 +29,8 @@ def until_offered(home: AgentHome) -> bool:
     """Wait until the agent that runs and is connected has offered the policy; False if it has not in time."""
     if running_pid(home) is None or not _path(home).exists():
         return True
-    told = read_status(home)
-    if told is None or told.state != ONLINE:
+    status = read_status(home)
+    if status is None or status.state != ONLINE:
         return True
     deadline = time.monotonic() + WITHIN_S
     while _read(home) != _present(home):
@@ -53,10 +53,10 @@ def _read(home: AgentHome) -> bytes:
 
 def _present(home: AgentHome) -> bytes:
     try:
-        found = home.policy.stat()
+        status = home.policy.stat()
     except FileNotFoundError:
         return _text(None)
-    return _text((found.st_mtime_ns, found.st_mode))
+    return _text((status.st_mtime_ns, status.st_mode))
 
 
 def _text(mark: tuple[int, int] | None) -> bytes:

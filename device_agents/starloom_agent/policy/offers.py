@@ -39,29 +39,28 @@ NO_ROOM: Final = "this device offers more tools than one message holds; name few
 def schema_of(kind: type[msgspec.Struct]) -> str:
     """Return the canonical text of the JSON schema of a tool's arguments.
 
-    Its parts have their names as keys alone, and say nothing of fields that are left out empty: they come once for each
-    tool that takes them, and an offer is one message.
+    It is short because all tools go into one message: shared parts have no title, and no default that is empty.
     """
     schema = msgspec.json.schema(kind)
-    parts = {name: _terse(part, own=name == kind.__name__) for name, part in schema["$defs"].items()}
+    parts = {name: _terse(part, keeps_defaults=name == kind.__name__) for name, part in schema["$defs"].items()}
     return canonical({**schema, "$defs": parts})
 
 
-def _terse(part: dict[str, Any], *, own: bool) -> dict[str, Any]:
-    """Return a part of a schema without its title; one that is not the tool's `own` without defaults that are empty.
+def _terse(part: dict[str, Any], *, keeps_defaults: bool) -> dict[str, Any]:
+    """Return a part of a schema without its title; without defaults that are empty unless it `keeps_defaults`.
 
     Its description is one line. Python keeps the indentation of a docstring up to 3.12 only: with it, two devices would
     offer one tool with two schemas.
     """
-    kept = {word: value for word, value in part.items() if word != "title" and (word, value) != ("required", [])}
+    short = {word: value for word, value in part.items() if word != "title" and (word, value) != ("required", [])}
     if "description" in part:
-        kept["description"] = " ".join(part["description"].split())
-    if not own and "properties" in part:
-        kept["properties"] = {
+        short["description"] = " ".join(part["description"].split())
+    if not keeps_defaults and "properties" in part:
+        short["properties"] = {
             name: {word: value for word, value in field.items() if word != "default" or value}
             for name, field in part["properties"].items()
         }
-    return kept
+    return short
 
 
 def no_runner() -> str | None:
@@ -111,10 +110,12 @@ def build() -> str:
 
     Two builds of one version differ in it. It tells nothing of which is older: an installed program has no date.
     """
-    own, told = Path(starloom_agent.__file__).parent, hashlib.sha256()
-    for path in sorted(own.rglob("*.py")):
-        told.update(f"{path.relative_to(own).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
-    return told.hexdigest()[:8]
+    package, digest = Path(starloom_agent.__file__).parent, hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        digest.update(
+            f"{path.relative_to(package).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode()
+        )
+    return digest.hexdigest()[:8]
 
 
 def facts(folder: Path, sandbox: Sandbox = NOT_TRIED) -> dict[str, str]:
@@ -172,12 +173,12 @@ def make_offer(
         for tool in tools
     ]
     offered = _in_one_message(offered)
-    said = {**facts(folder, sandbox), **placed}
+    all_facts = {**facts(folder, sandbox), **placed}
     if not display.notice_program():
-        said[NOTICES] = NO_NOTICES
+        all_facts[NOTICES] = NO_NOTICES
     if answered:
-        said["answered"] = answered
-    plain = Offer(digest="", facts=said, grants=sorted(policy.allowed), slots=slots, tools=offered)
+        all_facts["answered"] = answered
+    plain = Offer(digest="", facts=all_facts, grants=sorted(policy.allowed), slots=slots, tools=offered)
     digest = hashlib.sha256(msgspec.json.encode(plain)).hexdigest()[:32]
     return OfferFrame(
         offer=msgspec.structs.replace(plain, digest=digest),

@@ -82,16 +82,16 @@ class Policy:
     @property
     def allowed(self) -> frozenset[str]:
         """The grants in force: a grant that needs a folder or a rule and has none is not in force."""
-        found = (PROFILE_GRANTS[self.profile] | self.grants) - self.denied
+        grants = (PROFILE_GRANTS[self.profile] | self.grants) - self.denied
         if not (self.read or self.write):
-            found -= {FILES_READ}
+            grants -= {FILES_READ}
         if not self.write:
-            found -= {FILES_WRITE}
+            grants -= {FILES_WRITE}
         if not self.commands:
-            found -= {SHELL_RUN}
+            grants -= {SHELL_RUN}
         if not self.hosts:
-            found -= {NET_REACH}
-        return found
+            grants -= {NET_REACH}
+        return grants
 
     def folders(self, workspace: Path) -> Folders:
         """Return the roots for a call; the agent's own workspace comes last and is always among them."""
@@ -214,8 +214,8 @@ class Decision:
 
 def grant_line(grant: str, what: str = "") -> str:
     """Return the line that gives a grant."""
-    shown = what or {FILES_READ: "DIR", FILES_WRITE: "DIR", NET_REACH: "HOST"}.get(grant, "")
-    return f"starloom-agent grant {grant} {shown}".rstrip()
+    object_words = what or {FILES_READ: "DIR", FILES_WRITE: "DIR", NET_REACH: "HOST"}.get(grant, "")
+    return f"starloom-agent grant {grant} {object_words}".rstrip()
 
 
 def exposed_by(policy: Policy, home: Path) -> str:
@@ -223,10 +223,10 @@ def exposed_by(policy: Policy, home: Path) -> str:
 
     The agent's `workspace` and other folders inside its home may be granted.
     """
-    own = [home / name for name in PRIVATE]
+    private = [home / name for name in PRIVATE]
     for root in (*policy.read, *policy.write):
         place = Path(root).expanduser().resolve()
-        if home.is_relative_to(place) or any(map(place.is_relative_to, own)):
+        if home.is_relative_to(place) or any(map(place.is_relative_to, private)):
             return root
     return ""
 
@@ -274,8 +274,8 @@ def decide(
 
 def action_of(tool: Tool, args: Mapping[str, Any]) -> Always:
     """Return the action to which an owner's answer is bound: the tool with the arguments that determine its work."""
-    told = {name: value for name, value in args.items() if name in (tool.asks_by or args) and name != "device_name"}
-    return Always(tool.name, canonical(told))
+    decisive = {name: value for name, value in args.items() if name in (tool.asks_by or args) and name != "device_name"}
+    return Always(tool.name, canonical(decisive))
 
 
 def ask_id(action: Always, task: str) -> str:
@@ -291,12 +291,12 @@ def _beside_rules(policy: Policy, args: Mapping[str, Any]) -> str | None:
     argv = args.get("argv")
     typed = [rule for rule in policy.commands if isinstance(argv, list) and not rule.asks and rule.fits(argv)]
     folder = _folder_of(policy, args.get("cwd"))
-    found = [rule.beside(args, folder) for rule in typed]
-    return None if not found else "" if "" in found else found[0]
+    reasons = [rule.beside(args, folder) for rule in typed]
+    return None if not reasons else "" if "" in reasons else reasons[0]
 
 
 def _folder_of(policy: Policy, cwd: Any) -> str:
-    """Return the whole path of a call's working folder by its letters alone: a link may lead elsewhere by then.
+    """Return the absolute path of a call's working folder by its letters alone: a link may lead elsewhere by then.
 
     One that goes up by `..` stays as it is written, so no rule names it.
     """
@@ -329,8 +329,8 @@ def _permitted(policy: Policy, tool: Tool, args: Mapping[str, Any], writes: str 
         cage = cage_for(policy, tool, sandbox)
         if not cage:
             return Decision(False, _no_cage(tool, sandbox), Code.TOOL_UNAVAILABLE, grant_line(PYTHON_UNCONFINED))
-        held = f" in the cage {cage}" if cage != UNCONFINED else " without a cage" if tool.caged else ""
-        return Decision(True, f"{who} allows {tool.grant}{held}")
+        where = f" in the cage {cage}" if cage != UNCONFINED else " without a cage" if tool.caged else ""
+        return Decision(True, f"{who} allows {tool.grant}{where}")
     if tool.grant in policy.denied:
         reason = f"the owner took {tool.grant} away, which {tool.name} needs"
         return Decision(False, reason, Code.POLICY_REFUSED, grant_line(tool.grant))
@@ -342,16 +342,16 @@ def _decide_command(policy: Policy, args: Mapping[str, Any]) -> Decision:
     argv = args.get("argv")
     if not isinstance(argv, list) or not argv or not all(isinstance(item, str) and "\x00" not in item for item in argv):
         return Decision(False, "a command is a list of words (argv), never one string", Code.BAD_ARGUMENTS)
-    shown = shlex.join(argv)
+    command = shlex.join(argv)
     folder = _folder_of(policy, args.get("cwd"))
-    line = f"starloom-agent grant {SHELL_RUN} {f'--cwd {shlex.quote(folder)} ' if folder else ''}-- {shown}"
+    line = f"starloom-agent grant {SHELL_RUN} {f'--cwd {shlex.quote(folder)} ' if folder else ''}-- {command}"
     if SHELL_RUN in policy.denied:
         return Decision(False, f"the owner took {SHELL_RUN} away", Code.POLICY_REFUSED, line)
     for number, rule in enumerate(policy.commands, 1):
         if rule.fits(argv):
-            return Decision(True, f"command rule {number} allows {shown}")
+            return Decision(True, f"command rule {number} allows {command}")
     code = Code.POLICY_REFUSED if policy.commands else Code.MISSING_GRANT
-    return Decision(False, f"no command rule of this device allows {shown}", code, line)
+    return Decision(False, f"no command rule of this device allows {command}", code, line)
 
 
 def _no_cage(tool: Tool, sandbox: Sandbox) -> str:
@@ -365,8 +365,8 @@ def why_not_offered(policy: Policy, tool: Tool, sandbox: Sandbox = NOT_TRIED) ->
             return None
         line = f"to let it run unconfined, type on the device: {grant_line(PYTHON_UNCONFINED)}"
         return f"{_no_cage(tool, sandbox)}; {line}"
-    shown = {SHELL_RUN: "starloom-agent grant shell:run -- COMMAND"}.get(tool.grant, grant_line(tool.grant))
-    return f"profile {policy.profile} does not allow {tool.grant}; on the device: {shown}"
+    grant = {SHELL_RUN: "starloom-agent grant shell:run -- COMMAND"}.get(tool.grant, grant_line(tool.grant))
+    return f"profile {policy.profile} does not allow {tool.grant}; on the device: {grant}"
 
 
 def with_grant(
@@ -405,7 +405,7 @@ def with_grant(
         if what:
             folder = _working_folder(policy, cwd) if cwd else ""
             rule = CommandRule.of([word_of(item) for item in what], effects=effects, cwd=folder)
-            others = (known for known in policy.commands if (known.words, known.cwd) != (rule.words, rule.cwd))
+            others = (other for other in policy.commands if (other.words, other.cwd) != (rule.words, rule.cwd))
             changes["commands"] = (*others, rule)
     elif grant == SERVICE_RESTART:
         changes["always"] = tuple(dict.fromkeys((*policy.always, *map(_restart_of, what))))

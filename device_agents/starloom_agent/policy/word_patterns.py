@@ -85,17 +85,17 @@ class WordPattern:
 
     def _reached(self, begins: list[int], word: str, at: int) -> set[int]:
         """Return the steps that are reached from some without another character of the word."""
-        found: set[int] = set()
+        reached: set[int] = set()
         ahead = list(begins)
         while ahead:
             number = ahead.pop()
-            if number in found:
+            if number in reached:
                 continue
-            found.add(number)
+            reached.add(number)
             step = self._steps[number]
             if step.char is None and (step.anchor is None or step.anchor.match(word, at)):
                 ahead.extend(step.then)
-        return found
+        return reached
 
     def _add(self, step: _Step) -> int:
         if len(self._steps) >= STEPS_MOST:
@@ -146,30 +146,30 @@ class WordPattern:
 
     def _counts(self) -> tuple[int, int]:
         """Read a repetition, if one stands here; whether it takes much or little first does not matter."""
-        found = _REPEAT.match(self._text, self._at)
-        if found is None or found[0] == "{}":
+        match = _REPEAT.match(self._text, self._at)
+        if match is None or match[0] == "{}":
             return 1, 1
-        self._at = found.end()
+        self._at = match.end()
         if self._text.startswith("+", self._at):
-            raise Unbounded(f"the repetition {found[0]}+, which gives nothing back")
+            raise Unbounded(f"the repetition {match[0]}+, which gives nothing back")
         self._at += self._text.startswith("?", self._at)
-        if found[0] in _SIGNS:
-            return _SIGNS[found[0]]
-        least = int(found[1] or 0)
-        return least, int(found[3]) if found[3] else _ENDLESS if found[2] else least
+        if match[0] in _SIGNS:
+            return _SIGNS[match[0]]
+        least = int(match[1] or 0)
+        return least, int(match[3]) if match[3] else _ENDLESS if match[2] else least
 
     def _one(self) -> _Piece:
         """Read a group, an anchor or one character."""
-        if found := _GROUP.match(self._text, self._at):
-            self._at = found.end()
+        if match := _GROUP.match(self._text, self._at):
+            self._at = match.end()
             piece = self._alternatives()
             if not self._text.startswith(")", self._at):
                 raise Unbounded("a group that does not end")
             self._at += 1
             return piece
-        if found := _ANCHOR.match(self._text, self._at):
-            self._at = found.end()
-            number = self._add(_Step(anchor=re.compile(found[0])))
+        if match := _ANCHOR.match(self._text, self._at):
+            self._at = match.end()
+            number = self._add(_Step(anchor=re.compile(match[0])))
             return _Piece(number, number)
         number = self._add(_Step(char=re.compile(self._flags + self._char())))
         return _Piece(number, number)
@@ -177,10 +177,10 @@ class WordPattern:
     def _char(self) -> str:
         here = self._text[self._at]
         if here in "(\\[":
-            found = {"\\": _ESCAPE, "[": _SET}.get(here, _GROUP).match(self._text, self._at)
-            if found is None:
+            match = {"\\": _ESCAPE, "[": _SET}.get(here, _GROUP).match(self._text, self._at)
+            if match is None:
                 raise Unbounded(f"a look-around, a reference or a flag ({self._text[self._at : self._at + 3]})")
-            self._at = found.end()
-            return found[0]
+            self._at = match.end()
+            return match[0]
         self._at += 1
         return here if here == "." else re.escape(here)

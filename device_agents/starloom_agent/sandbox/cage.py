@@ -79,14 +79,14 @@ class Cage:
 @functools.cache
 def interpreter() -> tuple[str, ...]:
     """Return the paths that this Python needs: parts of its prefixes, never a whole one, which may be a home."""
-    found: dict[str, None] = {}
+    paths: dict[str, None] = {}
     # Asked in the agent: in the cage's process, which starts without `site`, a virtual environment is not seen.
     for prefix in dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix)):
         for part in ("bin", "lib", "lib64", "pyvenv.cfg", "Python", "Resources"):
             path = f"{prefix}/{part}"
             if os.path.lexists(path) and not within(path, SYSTEM):
-                found[path] = None
-    return tuple(found)
+                paths[path] = None
+    return tuple(paths)
 
 
 def package() -> str:
@@ -109,9 +109,9 @@ def within(path: str, roots: Iterable[str]) -> bool:
 
 def environment(cage: Cage, before: dict[str, str]) -> dict[str, str]:
     """Return the variables of a caged program: those it had, with every path moved into the cage."""
-    named = ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ", *cage.variables)
-    kept = {name: value for name, value in before.items() if name in named}
-    return {**kept, "HOME": cage.workdir, "TMPDIR": cage.temporary, "USER": "starloom", "LOGNAME": "starloom"}
+    names = ("PATH", "LANG", "LC_ALL", "STARLOOM_FENCE", "TZ", *cage.variables)
+    passed = {name: value for name, value in before.items() if name in names}
+    return {**passed, "HOME": cage.workdir, "TMPDIR": cage.temporary, "USER": "starloom", "LOGNAME": "starloom"}
 
 
 def passed_line(code: str, sentence: str) -> str:
@@ -124,5 +124,5 @@ def passed_limit(exit_code: int, stderr: str) -> tuple[str, str] | None:
 
     A program may print such a line itself, which only harms that program.
     """
-    found = _PASSED.findall(stderr) if exit_code == 128 + signal.SIGKILL else []
-    return (found[-1][0], found[-1][1]) if found else None
+    matches = _PASSED.findall(stderr) if exit_code == 128 + signal.SIGKILL else []
+    return (matches[-1][0], matches[-1][1]) if matches else None

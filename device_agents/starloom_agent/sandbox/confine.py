@@ -102,8 +102,8 @@ def _become(cage: Cage, program: list[str]) -> NoReturn:
         limits.lower(resource.RLIMIT_FSIZE, cage.disk_bytes_max)
     kernel.drop_capabilities()
     kernel.no_new_privileges()
-    found = landlock.abi()
-    if found:
+    version = landlock.abi()
+    if version:
         read = [*cages.SYSTEM, *cages.ETC, *cage.interpreter, *cage.read]
         write = [cage.workdir, *cages.DEVICES]
         if cage.layer is not Layer.LANDLOCK:
@@ -111,18 +111,18 @@ def _become(cage: Cage, program: list[str]) -> NoReturn:
             read, write = ["/"], [*write, "/tmp", "/dev/shm", "/proc/self"]  # noqa: S108 - those of the cage
         landlock.restrict(read=read, write=write)
     if cage.layer is Layer.LANDLOCK:
-        if not found:
+        if not version:
             raise OSError("this kernel has no Landlock")
         seccomp.restrict(
             network=False,
             metadata=False,
-            signals=found >= landlock.ABI_SCOPE,
-            truncate=found >= landlock.ABI_TRUNCATE,
+            signals=version >= landlock.ABI_SCOPE,
+            truncate=version >= landlock.ABI_TRUNCATE,
         )
     else:
         # bubblewrap can show the machine's own devices in one way only, and there their owner could change modes.
-        shown = cage.layer is Layer.BUBBLEWRAP and Path(os.devnull).stat().st_uid == os.getuid()
-        seccomp.restrict(network=True, metadata=not shown)
+        metadata_is_free = cage.layer is Layer.BUBBLEWRAP and Path(os.devnull).stat().st_uid == os.getuid()
+        seccomp.restrict(network=True, metadata=not metadata_is_free)
     os.chdir(cage.workdir)
     outside = dict(os.environ)
     os.environ.clear()
@@ -134,8 +134,8 @@ def _limit_threads(most: int) -> None:
     """Bound the processes of this user, where the kernel counts them; the watch holds for those it does not count."""
     running = sum(1 for entry in os.scandir("/proc") if entry.name.isdigit()) if Path("/proc/self").exists() else 0
     _, hard = resource.getrlimit(resource.RLIMIT_NPROC)
-    wanted = running * 4 + most
-    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    most_processes = running * 4 + most
+    limit = most_processes if hard == resource.RLIM_INFINITY else min(most_processes, hard)
     resource.setrlimit(resource.RLIMIT_NPROC, (limit, limit))
 
 

@@ -79,8 +79,8 @@ def prepare() -> None:
 
 
 def _of_python() -> tuple[str, ...]:
-    own = tuple(os.environ[name] for name in _CERTIFICATES if name in os.environ)
-    return (*_without_own(tuple(sys.path)), *own)
+    certificates = tuple(os.environ[name] for name in _CERTIFICATES if name in os.environ)
+    return (*_without_own(tuple(sys.path)), *certificates)
 
 
 @functools.cache
@@ -97,8 +97,8 @@ def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
     is exchanged later, gives nothing new.
     """
     real = {path: os.path.realpath(path) for path in dict.fromkeys(paths)}
-    kept: dict[str, str] = {}
+    outer: dict[str, str] = {}
     for path in sorted(real, key=lambda path: real[path].count("/")):
-        if not any(real[path] == root or real[path].startswith(f"{root}/") for root in kept.values()):
-            kept[path] = real[path]
-    return tuple(kept)
+        if not any(real[path] == root or real[path].startswith(f"{root}/") for root in outer.values()):
+            outer[path] = real[path]
+    return tuple(outer)

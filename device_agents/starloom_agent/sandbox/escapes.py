@@ -35,7 +35,7 @@ def calls_open(numbers: dict[str, int], agent: int) -> dict[str, Callable[[], bo
     """Return, for each sentence about a system call, the attempt that is true where the kernel would carry it out."""
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def heard(name: str, *arguments: int) -> bool:
+    def is_open(name: str, *arguments: int) -> bool:
         """Whether the call gets as far as the kernel's own checks; the arguments make it do nothing there."""
         if name not in numbers:
             return False
@@ -47,39 +47,41 @@ def calls_open(numbers: dict[str, int], agent: int) -> dict[str, Callable[[], bo
         """The same in a child, for what would change the caller."""
         child = os.fork()
         if child == 0:
-            os._exit(heard(name, *arguments))
+            os._exit(is_open(name, *arguments))
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
     def cloned() -> bool:
-        made = libc.syscall(numbers.get("clone", -1), *map(ctypes.c_long, (NEW_USER | SIGCHLD, 0, 0, 0, 0)))
-        if made == 0:
+        pid = libc.syscall(numbers.get("clone", -1), *map(ctypes.c_long, (NEW_USER | SIGCHLD, 0, 0, 0, 0)))
+        if pid == 0:
             os._exit(0)
-        return bool(made > 0 and os.waitpid(made, 0))
+        return bool(pid > 0 and os.waitpid(pid, 0))
 
     return {
-        "uses the agent's keys": lambda: heard("keyctl", 0, -3, 0) or heard("add_key", 0, 0, 0, 0, 0),
-        "uses io_uring": lambda: heard("io_uring_setup", 0, 0),
-        "makes user namespaces": lambda: apart("unshare", NEW_USER) or heard("clone3", 0, 0) or cloned(),
-        "enters other namespaces": lambda: heard("setns", -1, 0),
-        "mounts": lambda: heard("mount", 0, 0, 0, 0, 0) or heard("fsopen", 0, 0) or heard("open_tree", -1, 0, 0),
+        "uses the agent's keys": lambda: is_open("keyctl", 0, -3, 0) or is_open("add_key", 0, 0, 0, 0, 0),
+        "uses io_uring": lambda: is_open("io_uring_setup", 0, 0),
+        "makes user namespaces": lambda: apart("unshare", NEW_USER) or is_open("clone3", 0, 0) or cloned(),
+        "enters other namespaces": lambda: is_open("setns", -1, 0),
+        "mounts": lambda: is_open("mount", 0, 0, 0, 0, 0) or is_open("fsopen", 0, 0) or is_open("open_tree", -1, 0, 0),
         "traces processes": lambda: (
-            apart("ptrace", 0, 0, 0, 0) or heard("process_vm_readv", os.getpid(), 0, 0, 0, 0, 0)
+            apart("ptrace", 0, 0, 0, 0) or is_open("process_vm_readv", os.getpid(), 0, 0, 0, 0, 0)
         ),
-        "takes descriptors of processes": lambda: heard("pidfd_getfd", -1, 0, 0),
+        "takes descriptors of processes": lambda: is_open("pidfd_getfd", -1, 0, 0),
         "changes limits and priorities of processes outside": lambda: (
-            heard("prlimit64", agent, resource.RLIMIT_CORE, 0, 0)
-            or heard("setpriority", os.PRIO_PROCESS, agent, os.getpriority(os.PRIO_PROCESS, 0))
+            is_open("prlimit64", agent, resource.RLIMIT_CORE, 0, 0)
+            or is_open("setpriority", os.PRIO_PROCESS, agent, os.getpriority(os.PRIO_PROCESS, 0))
         ),
-        "loads programs into the kernel": lambda: heard("bpf", 0, 0, 0) or heard("perf_event_open", 0, -1, -1, -1, 0),
-        "makes memory that no limit sees": lambda: heard("memfd_create", 0, 0) or heard("shmget", 0, 0, 0),
-        "changes the flags of files": lambda: heard("ioctl", 0, _SET_FLAGS, 0),
+        "loads programs into the kernel": lambda: (
+            is_open("bpf", 0, 0, 0) or is_open("perf_event_open", 0, -1, -1, -1, 0)
+        ),
+        "makes memory that no limit sees": lambda: is_open("memfd_create", 0, 0) or is_open("shmget", 0, 0, 0),
+        "changes the flags of files": lambda: is_open("ioctl", 0, _SET_FLAGS, 0),
     }
 
 
 def sockets_open() -> dict[str, Callable[[], bool]]:
     """Return the same for the families of sockets that lead out of an empty network namespace."""
 
-    def made(family: int, kind: int) -> bool:
+    def can_make(family: int, kind: int) -> bool:
         try:
             socket.socket(family, kind).close()
         except OSError:
@@ -87,8 +89,8 @@ def sockets_open() -> dict[str, Callable[[], bool]]:
         return True
 
     return {
-        "reaches the host of this virtual machine": lambda: made(_AF_VSOCK, socket.SOCK_STREAM),
-        "speaks to the kernel by netlink": lambda: made(_AF_NETLINK, socket.SOCK_RAW),
+        "reaches the host of this virtual machine": lambda: can_make(_AF_VSOCK, socket.SOCK_STREAM),
+        "speaks to the kernel by netlink": lambda: can_make(_AF_NETLINK, socket.SOCK_RAW),
     }
 
 
@@ -133,7 +135,7 @@ def main(canary: str, port: int, agent: int, numbers: dict[str, int]) -> None:
 if __name__ == "__main__":
     if sys.argv[1:]:
         main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), json.loads(sys.argv[4]))
-        held = use_memory()
+        filled_bytes = use_memory()
     else:
         use_disk()
     time.sleep(60)

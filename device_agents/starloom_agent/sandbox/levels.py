@@ -63,10 +63,10 @@ def find(layers: Iterable[Layer] = Layer, *, attempt: Callable[[Layer], str] | N
 def trial(layer: Layer) -> str:
     """Run the trial program in a cage of this layer; return why the layer does not hold here, or nothing."""
     with (
-        tempfile.TemporaryDirectory(prefix="starloom-trial-") as made,
+        tempfile.TemporaryDirectory(prefix="starloom-trial-") as folder,
         socket.create_server(("127.0.0.1", 0)) as server,
     ):
-        inside, canary = Path(made, "inside"), Path(made, "canary")
+        inside, canary = Path(folder, "inside"), Path(folder, "canary")
         inside.mkdir()
         canary.write_text(_SECRET, encoding="ascii")
         os.utime(canary, (_WHEN, _WHEN))
@@ -76,12 +76,12 @@ def trial(layer: Layer) -> str:
         # Side by side: one that passes the limit of memory at its end, one that does nothing but pass that of the disk.
         with (
             _started(layer, inside, [source, *arguments], memory_bytes_max=escapes.MEMORY_BYTES // 2) as trying,
-            _started(layer, Path(made, "filled"), [source], disk_bytes_max=escapes.DISK_BYTES // 2) as filling,
+            _started(layer, Path(folder, "filled"), [source], disk_bytes_max=escapes.DISK_BYTES // 2) as filling,
         ):
-            (said, errors), (_, filled) = _end_of(trying), _end_of(filling)
-        if _TRIED not in said:
+            (output, errors), (_, filled) = _end_of(trying), _end_of(filling)
+        if _TRIED not in output:
             return (errors.strip().splitlines() or [f"the trial ended with {trying.returncode}"])[-1][-300:]
-        return ", ".join([*_changed(canary, inside), *_reached(said, server), *_unlimited(errors + filled)])
+        return ", ".join([*_changed(canary, inside), *_reached(output, server), *_unlimited(errors + filled)])
 
 
 def _started(
@@ -120,33 +120,33 @@ def _end_of(process: subprocess.Popen[str]) -> tuple[str, str]:
 def _changed(canary: Path, inside: Path) -> list[str]:
     """Return the changes that the trial made outside, or could not make inside."""
     moved, new = Path(f"{canary}.moved"), Path(f"{canary}.new")
-    kept = moved if moved.exists() else canary
-    found = kept.stat()
+    secret_file = moved if moved.exists() else canary
+    about = secret_file.stat()
     broken = {
         "a program in it cannot write in its own directory": not Path(inside, "inside").exists(),
-        "a program in it changes files outside": kept.read_text(encoding="ascii") != _SECRET,
+        "a program in it changes files outside": secret_file.read_text(encoding="ascii") != _SECRET,
         "a program in it makes files outside": moved.exists() or new.exists(),
         "a program in it changes modes, times or attributes of files outside": (
-            found.st_mode & 0o111 != 0 or found.st_mtime != _WHEN or bool(os.listxattr(kept))
+            about.st_mode & 0o111 != 0 or about.st_mtime != _WHEN or bool(os.listxattr(secret_file))
         ),
     }
     return [reason for reason, is_so in broken.items() if is_so]
 
 
-def _reached(said: str, server: socket.socket) -> list[str]:
+def _reached(output: str, server: socket.socket) -> list[str]:
     """Return the files and ports that the trial reached, and the calls of the kernel that are open to it."""
     broken = {
-        "a program in it reads files outside": _SECRET in said,
+        "a program in it reads files outside": _SECRET in output,
         "a program in it reaches the network": _was_called(server),
     }
-    calls = [line.removeprefix(_OPEN) for line in said.splitlines() if line.startswith(_OPEN)]
+    calls = [line.removeprefix(_OPEN) for line in output.splitlines() if line.startswith(_OPEN)]
     return [*(reason for reason, is_so in broken.items() if is_so), *(f"a program in it {call}" for call in calls)]
 
 
-def _unlimited(said: str) -> list[str]:
+def _unlimited(errors: str) -> list[str]:
     """Return the limits for which the trial was not ended although it passed them."""
     limits = {"memory": quota.MEMORY_EXCEEDED, "disk": quota.DISK_EXCEEDED}
-    return [f"a program in it uses {what} without limit" for what, code in limits.items() if f"({code})" not in said]
+    return [f"a program in it uses {what} without limit" for what, code in limits.items() if f"({code})" not in errors]
 
 
 def _was_called(server: socket.socket) -> bool:

@@ -27,10 +27,10 @@ def _threads_now() -> int | None:
         return None
 
 
-def lower(kind: int, wanted: int) -> None:
+def lower(kind: int, most: int) -> None:
     """Lower a limit of this process, and of what it starts, where it stands higher."""
     _, hard = resource.getrlimit(kind)
-    limit = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
     # macOS refuses some of them; the level that holds is what the offer states
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(kind, (limit, limit))

@@ -91,9 +91,9 @@ class Quota:
         if self._folder_pace.begin() and (self._cage.disk_bytes_max or self._folder_in_memory):
             self._folder = usage.folder_bytes(self._cage.workdir, self._cage.files_max)
             self._folder_pace.end()
-        found = [*self._processes(pids), *self._memory(pids), *self._disk(pids)]
+        beyond = [*self._processes(pids), *self._memory(pids), *self._disk(pids)]
         self._pace.end()
-        return found
+        return beyond
 
     def _processes(self, pids: list[int]) -> Iterable[tuple[str, str]]:
         # The two of the cage itself do not count.
@@ -120,9 +120,9 @@ class Quota:
         if not limit:
             return
         size, entries = self._folder
-        written = usage.written_bytes([os.getpid(), *pids]) - self._written_before
-        if max(size, written) > limit:
-            yield DISK_EXCEEDED, f"it wrote {_mib(max(size, written))} MiB; its limit is {limit // _MIB} MiB"
+        written_bytes = usage.written_bytes([os.getpid(), *pids]) - self._written_before
+        if max(size, written_bytes) > limit:
+            yield DISK_EXCEEDED, f"it wrote {_mib(max(size, written_bytes))} MiB; its limit is {limit // _MIB} MiB"
         elif entries > self._cage.files_max:
             yield DISK_EXCEEDED, f"it made more than {self._cage.files_max} files in its own folder"
         path = self._cage.workdir
@@ -140,28 +140,28 @@ def _stat(path: str) -> os.stat_result | None:
 
 def _free(path: str) -> int:
     with contextlib.suppress(OSError):
-        found = os.statvfs(path)
-        return found.f_bavail * found.f_frsize
+        about = os.statvfs(path)
+        return about.f_bavail * about.f_frsize
     return 0
 
 
 def _size(path: str) -> int:
     with contextlib.suppress(OSError):
-        found = os.statvfs(path)
-        return found.f_blocks * found.f_frsize
+        about = os.statvfs(path)
+        return about.f_blocks * about.f_frsize
     return 0
 
 
 def _kinds_of_file_systems() -> dict[str, str]:
     """Return the kind of each mounted file system by the number of its device."""
-    found = {}
+    kinds = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace").splitlines():
             before, _, after = line.partition(" - ")
-            found[before.split()[2]] = after.split()[0]
-    return found
+            kinds[before.split()[2]] = after.split()[0]
+    return kinds
 
 
 def _kind_of(path: str, kinds: dict[str, str]) -> str:
-    found = _stat(path)
-    return kinds.get(f"{os.major(found.st_dev)}:{os.minor(found.st_dev)}", "") if found else ""
+    about = _stat(path)
+    return kinds.get(f"{os.major(about.st_dev)}:{os.minor(about.st_dev)}", "") if about else ""

@@ -26,22 +26,22 @@ def below(root: int) -> list[int]:
     """Return the processes below this one, parents first; costs what the tree has, not the machine."""
     if not _listed(root):
         return _searched(root)
-    found: list[int] = []
+    pids: list[int] = []
     queue = [root]
     while queue:
-        own = children(queue.pop(0))
-        found += own
-        queue += own
-    return found
+        child_pids = children(queue.pop(0))
+        pids += child_pids
+        queue += child_pids
+    return pids
 
 
 def children(parent: int) -> list[int]:
     """Return the children of a process, as the kernel lists them; none where it keeps no list."""
-    found: list[int] = []
+    pids: list[int] = []
     with contextlib.suppress(OSError):  # it ended meanwhile
         for task in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - a path object costs as much as the reading
-            found += map(int, kernel_files.read(f"/proc/{parent}/task/{task}/children").split())
-    return found
+            pids += map(int, kernel_files.read(f"/proc/{parent}/task/{task}/children").split())
+    return pids
 
 
 def _listed(root: int) -> bool:
@@ -59,39 +59,39 @@ def _searched(root: int) -> list[int]:
                     text = Path(entry.path, "stat").read_text(encoding="utf-8", errors="replace")
                     parent = int(text.rpartition(")")[2].split()[_STAT_PARENT])
                     children.setdefault(parent, []).append(int(entry.name))
-    found: list[int] = []
+    pids: list[int] = []
     queue = [root]
     while queue:
         layer = children.get(queue.pop(0), [])
-        found += layer
+        pids += layer
         queue += layer
-    return found
+    return pids
 
 
 def memory_bytes(pids: Iterable[int], enough: int) -> int:
     """Return the memory of these processes together; exact only if a cheap upper bound exceeds `enough`."""
     pids = list(pids)
     files = _memory_files(pids)
-    own = shared = tables = 0
+    private = shared = tables = 0
     for pid in pids:
         anonymous, mapped = _resident(pid)
-        own, shared = own + anonymous, shared + mapped
+        private, shared = private + anonymous, shared + mapped
         tables += _fields(f"/proc/{pid}/status").get("VmPTE", 0)
-    if own + shared + tables + files <= enough:
-        return own + shared + tables + files
+    if private + shared + tables + files <= enough:
+        return private + shared + tables + files
     # Above, a page that several processes share was counted for each of them, and a mapped memory file twice.
-    own = shared = in_files = 0
+    private = shared = in_files = 0
     for pid in pids:
         rollup = _fields(f"/proc/{pid}/smaps_rollup")
         if "Pss_Anon" in rollup:
-            own += rollup["Pss_Anon"] + rollup.get("SwapPss", 0)
+            private += rollup["Pss_Anon"] + rollup.get("SwapPss", 0)
             mapped = _mapped_files(pid)
             shared, in_files = shared + rollup.get("Pss_Shmem", 0) - mapped, in_files + mapped
         else:
             # It has ended, or it may not be read (a program that hides itself): then all of it counts.
             anonymous, mapped = _resident(pid)
-            own, shared = own + anonymous, shared + mapped
-    return own + max(0, shared) + tables + max(files, in_files)
+            private, shared = private + anonymous, shared + mapped
+    return private + max(0, shared) + tables + max(files, in_files)
 
 
 def maps_shared_memory(pids: Iterable[int]) -> bool:
@@ -127,8 +127,8 @@ def folder_bytes(root: str, entries_max: int) -> tuple[int, int]:
     total = entries = 0
     queue = [root]
     while queue and entries <= entries_max:
-        with contextlib.suppress(OSError), os.scandir(queue.pop()) as found:
-            for entry in found:
+        with contextlib.suppress(OSError), os.scandir(queue.pop()) as listing:
+            for entry in listing:
                 entries += 1
                 if entries > entries_max:
                     break
@@ -141,13 +141,13 @@ def folder_bytes(root: str, entries_max: int) -> tuple[int, int]:
 
 def _fields(path: str) -> dict[str, int]:
     """Return the sizes of a file with lines of `Name: number kB`, in bytes; empty for a process that has ended."""
-    found: dict[str, int] = {}
+    fields: dict[str, int] = {}
     with contextlib.suppress(OSError):
         for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
             if line.endswith(" kB"):
                 name, _, value = line.partition(":")
-                found[name] = int(value.split()[0]) * _KIB
-    return found
+                fields[name] = int(value.split()[0]) * _KIB
+    return fields
 
 
 def _text(path: str) -> TextIO:
@@ -162,15 +162,15 @@ def _resident(pid: int) -> tuple[int, int]:
 
 def _memory_files(pids: Iterable[int]) -> int:
     """Return the sizes of the memory files that these processes hold open, mapped or not, each once."""
-    found: dict[tuple[int, int], int] = {}
+    sizes: dict[tuple[int, int], int] = {}
     for pid in pids:
         with contextlib.suppress(OSError), os.scandir(f"/proc/{pid}/fd") as descriptors:
             for entry in descriptors:
                 with contextlib.suppress(OSError):
                     if Path(entry.path).readlink().as_posix().startswith(_MEMFD):
                         seen = Path(entry.path).stat()
-                        found[seen.st_dev, seen.st_ino] = seen.st_blocks * _BLOCK_BYTES
-    return sum(found.values())
+                        sizes[seen.st_dev, seen.st_ino] = seen.st_blocks * _BLOCK_BYTES
+    return sum(sizes.values())
 
 
 def _mapped_files(pid: int) -> int:

@@ -85,12 +85,12 @@ class Beneath:
         return self.status(path) is not None
 
     def is_file(self, path: Path) -> bool:
-        found = self.status(path)
-        return found is not None and stat.S_ISREG(found.st_mode)
+        about = self.status(path)
+        return about is not None and stat.S_ISREG(about.st_mode)
 
     def is_folder(self, path: Path) -> bool:
-        found = self.status(path)
-        return found is not None and stat.S_ISDIR(found.st_mode)
+        about = self.status(path)
+        return about is not None and stat.S_ISDIR(about.st_mode)
 
     def is_readable(self, path: Path) -> bool:
         """Whether this user may read a file, as its permissions say; it is not opened, which can fetch it from afar."""
@@ -120,8 +120,8 @@ class Beneath:
     def scan(self, path: Path) -> Iterator[Iterator[os.DirEntry[str]]]:
         """Yield the entries of a folder; query them with `follow_symlinks=False` alone."""
         root, parts = self._below(path, self._read)
-        with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder, os.scandir(folder) as found:
-            yield found
+        with _opened(root, parts, os.O_RDONLY | _FOLDER) as folder, os.scandir(folder) as entries:
+            yield entries
 
     def make_folder(self, path: Path) -> None:
         """Make a folder and those on the way to it; one that is there stays."""
@@ -166,13 +166,13 @@ class Beneath:
         Raises:
             FileExistsError: something has that name.
         """
-        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
-            exchange.rename_free(before, name, after, wanted)
+        with self._parent(source) as (before, name), self._parent(target) as (after, new_name):
+            exchange.rename_free(before, name, after, new_name)
 
     def replace(self, source: Path, target: Path) -> None:
         """As `rename`, over a file that has the name."""
-        with self._parent(source) as (before, name), self._parent(target) as (after, wanted):
-            os.replace(name, wanted, src_dir_fd=before, dst_dir_fd=after)
+        with self._parent(source) as (before, name), self._parent(target) as (after, new_name):
+            os.replace(name, new_name, src_dir_fd=before, dst_dir_fd=after)
 
     def move(self, source: Path, target: Path) -> None:
         """As `rename`, also to another file system or mount: there it is copied beside its place first.
@@ -189,17 +189,17 @@ class Beneath:
         except OSError as error:
             if error.errno != errno.EXDEV:
                 raise
-            there = self._parent(target, os.O_RDONLY | _FOLDER)
-            with self._parent(source) as (before, name), there as (after, wanted):
+            parent_of_target = self._parent(target, os.O_RDONLY | _FOLDER)
+            with self._parent(source) as (before, name), parent_of_target as (after, new_name):
                 self._sweep_once(after)
-                carry(before, name, after, wanted, _moving_name(source, target))
+                carry(before, name, after, new_name, _moving_name(source, target))
 
     def is_recased(self, source: Path, target: Path) -> bool:
         """Tell whether two names of one folder are the same one on its disk, which tells no letter cases apart."""
         if source.parent != target.parent or source.name == target.name or folded(source.name) != folded(target.name):
             return False
-        about, there = self.status(source), self.status(target)
-        if about is None or there is None or not os.path.samestat(about, there):
+        about, about_target = self.status(source), self.status(target)
+        if about is None or about_target is None or not os.path.samestat(about, about_target):
             return False
         # Two names of one file, on a disk that tells them apart, are both in the list.
         with self.scan(source.parent) as entries:
@@ -225,11 +225,11 @@ class Beneath:
         """Give a file a second name in one step, over a file that has it."""
         with (
             self._parent(source) as (before, name),
-            self._parent(target) as (after, wanted),
+            self._parent(target) as (after, new_name),
             _part_in(after, part_name()) as part,
         ):
             os.link(name, part, src_dir_fd=before, dst_dir_fd=after, follow_symlinks=False)
-            os.replace(part, wanted, src_dir_fd=after, dst_dir_fd=after)
+            os.replace(part, new_name, src_dir_fd=after, dst_dir_fd=after)
             # A rename between two names of one file does nothing.
             discard(after, part)
 
@@ -254,38 +254,40 @@ class Beneath:
         self.make_folder(target.parent)
         with self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
             look = _Look(mode, mtime_s)
-            size = self._bring(source, folder, look, lambda at, own, _: exchange.rename_free(at, own, folder, name))
+            size = self._bring(source, folder, look, lambda at, part, _: exchange.rename_free(at, part, folder, name))
             os.fsync(folder)
         return size
 
-    def place_over(self, source: Path, target: Path, kept: Path, *, mode: int | None = None, mtime_s: int = 0) -> int:
-        """As `place`, where a file is: that one is at the free place `kept` afterwards, whoever wrote it last.
+    def place_over(
+        self, source: Path, target: Path, kept_at: Path, *, mode: int | None = None, mtime_s: int = 0
+    ) -> int:
+        """As `place`, where a file is: that one is at the free place `kept_at` afterwards, whoever wrote it last.
 
         Without a mode the file that was there gives its own, and its owner as far as the system lets this user.
         The two are exchanged in one step, so that neither a reader nor a cut finds the place empty. Where the file
-        system has no such step the old one is taken away first. If nothing is there any more, nothing is at `kept`.
+        system has no such step the old one is taken away first. If nothing is there any more, nothing is at `kept_at`.
 
         Raises:
             IsADirectoryError: a folder is there.
-            FileExistsError: another file came to the place when the old one had just gone to `kept`.
+            FileExistsError: another file came to the place when the old one had just gone to `kept_at`.
         """
         self.make_folder(target.parent)
         with (
             self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name),
-            self._parent(kept, os.O_RDONLY | _FOLDER) as (shelf, old),
+            self._parent(kept_at, os.O_RDONLY | _FOLDER) as (shelf, old),
         ):
             if _is_folder(folder, name):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(target))
 
             look = replace(_look_of(folder, name, mode), mtime_s=mtime_s)
 
-            def bring(at: int, own: str, copied: bool) -> None:
+            def bring(at: int, part: str, copied: bool) -> None:
                 try:
-                    _exchange_by_shelf(at, own, folder, name, shelf, old)
+                    _exchange_by_shelf(at, part, folder, name, shelf, old)
                 except OSError as error:
                     if error.errno != errno.EXDEV or not copied:
                         raise
-                    _exchange_by_copy(own, folder, name, shelf, old)
+                    _exchange_by_copy(part, folder, name, shelf, old)
 
             size = self._bring(source, folder, look, bring)
             os.fsync(folder)
@@ -313,13 +315,13 @@ class Beneath:
         `bring` is given an open folder and the name of the file there: its own, or, if that is on another file system,
         the name of a copy in the folder of its place.
         """
-        with self.open(source) as made, self._parent(source) as (private, own):
-            look.give(made.fileno())
-            os.fsync(made.fileno())
-            about = os.fstat(made.fileno())
+        with self.open(source) as file, self._parent(source) as (private, private_name):
+            look.give(file.fileno())
+            os.fsync(file.fileno())
+            about = os.fstat(file.fileno())
             if _made_alike(about, folder):
                 try:
-                    bring(private, own, False)
+                    bring(private, private_name, False)
                 except OSError as error:
                     if error.errno != errno.EXDEV:
                         raise
@@ -327,9 +329,9 @@ class Beneath:
                     return about.st_size
             self._sweep_once(folder)
             with _part_in(folder, part_name(PART)) as part:
-                _copy_under(made, folder, part, look)
+                _copy_under(file, folder, part, look)
                 bring(folder, part, True)
-            os.unlink(own, dir_fd=private)
+            os.unlink(private_name, dir_fd=private)
         return about.st_size
 
     @contextmanager
@@ -373,8 +375,8 @@ def _close(opened: dict[Path, int]) -> None:
 
 def outermost(roots: Iterable[Path]) -> tuple[Path, ...]:
     """Return the roots without those that lie in another one, which somebody could exchange for a link."""
-    found = tuple(dict.fromkeys(roots))
-    return tuple(root for root in found if not any(other in root.parents for other in found))
+    distinct = tuple(dict.fromkeys(roots))
+    return tuple(root for root in distinct if not any(other in root.parents for other in distinct))
 
 
 def folded(name: str) -> str:
@@ -517,13 +519,13 @@ def _look_of(folder: int, name: str, mode: int | None) -> _Look:
     return _Look(stat.S_IMODE(about.st_mode) & ~(stat.S_ISUID | stat.S_ISGID), owner=(about.st_uid, about.st_gid))
 
 
-def _copy_under(made: BinaryIO, folder: int, part: str, look: _Look) -> None:
-    about = os.fstat(made.fileno())
-    made.seek(0)
+def _copy_under(file: BinaryIO, folder: int, part: str, look: _Look) -> None:
+    about = os.fstat(file.fileno())
+    file.seek(0)
     with os.fdopen(os.open(part, MAKE, 0o666, dir_fd=folder), "wb") as out:
         with contextlib.suppress(OSError):
             lock(out.fileno())
-        copy_bytes(made, out)
+        copy_bytes(file, out)
         out.flush()
         look.give(out.fileno())
         os.utime(out.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
@@ -537,23 +539,23 @@ def _is_folder(folder: int, name: str) -> bool:
         return False
 
 
-def _exchange_by_shelf(at: int, own: str, folder: int, name: str, shelf: int, old: str) -> None:
+def _exchange_by_shelf(at: int, part: str, folder: int, name: str, shelf: int, old: str) -> None:
     """Bring a file to a place by way of the shelf, where the file of that place is afterwards.
 
     On failure the new file is where it was.
     """
-    exchange.rename_free(at, own, shelf, old)
+    exchange.rename_free(at, part, shelf, old)
     try:
         try:
             exchange.exchange_at(shelf, old, folder, name)
         except FileNotFoundError:
             exchange.rename_free(shelf, old, folder, name)
     except OSError as error:
-        exchange.rename_free(shelf, old, at, own)
+        exchange.rename_free(shelf, old, at, part)
         if error.errno not in exchange.LACKING:
             raise
         _take_away(folder, name, shelf, old)
-        _bring_or_put_back(at, own, folder, name, shelf, old)
+        _bring_or_put_back(at, part, folder, name, shelf, old)
 
 
 def _take_away(folder: int, name: str, shelf: int, old: str) -> None:
@@ -561,9 +563,9 @@ def _take_away(folder: int, name: str, shelf: int, old: str) -> None:
         exchange.rename_free(folder, name, shelf, old)
 
 
-def _bring_or_put_back(at: int, own: str, folder: int, name: str, shelf: int, old: str) -> None:
+def _bring_or_put_back(at: int, part: str, folder: int, name: str, shelf: int, old: str) -> None:
     try:
-        exchange.rename_free(at, own, folder, name)
+        exchange.rename_free(at, part, folder, name)
     except FileExistsError:
         raise  # another call was quicker: its file stays, and the older one is on the shelf
     except OSError:
@@ -579,31 +581,31 @@ def _exchange_by_copy(part: str, folder: int, name: str, shelf: int, old: str) -
     """
     before = _copied(folder, name, shelf, old)
     # The caller discards `part` if this fails; the old file must not lie under that name.
-    taken = part_name()
-    os.rename(part, taken, src_dir_fd=folder, dst_dir_fd=folder)
+    swap_name = part_name()
+    os.rename(part, swap_name, src_dir_fd=folder, dst_dir_fd=folder)
     try:
-        exchange.exchange_at(folder, taken, folder, name)
+        exchange.exchange_at(folder, swap_name, folder, name)
     except OSError as error:
-        os.rename(taken, part, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(swap_name, part, src_dir_fd=folder, dst_dir_fd=folder)
         if not (isinstance(error, FileNotFoundError) or error.errno in exchange.LACKING):
             discard(shelf, old)
             raise
-        _take_away(folder, name, folder, taken)
+        _take_away(folder, name, folder, swap_name)
         try:
-            _bring_or_put_back(folder, part, folder, name, folder, taken)
+            _bring_or_put_back(folder, part, folder, name, folder, swap_name)
         except OSError:
-            _settle(before, folder, taken, shelf, old)
+            _settle(before, folder, swap_name, shelf, old)
             raise
-    _settle(before, folder, taken, shelf, old)
+    _settle(before, folder, swap_name, shelf, old)
 
 
-def _settle(before: _State | None, folder: int, taken: str, shelf: int, old: str) -> None:
+def _settle(before: _State | None, folder: int, swap_name: str, shelf: int, old: str) -> None:
     """Leave on the shelf what was taken from the place, and nothing beside it."""
-    state = _state(folder, taken)
+    state = _state(folder, swap_name)
     if state != before:
         discard(shelf, old)
-        _copied(folder, taken, shelf, old)
-    discard(folder, taken)
+        _copied(folder, swap_name, shelf, old)
+    discard(folder, swap_name)
 
 
 def _copied(folder: int, name: str, shelf: int, old: str) -> _State | None:

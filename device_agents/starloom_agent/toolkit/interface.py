@@ -241,7 +241,7 @@ class ToolContext:
 
         Raises:
             ToolFailed: `policy_refused`, with the line to type, when it lies outside the granted folders;
-                `bad_arguments`, with the whole paths, when several granted folders hold it.
+                `bad_arguments`, with the absolute paths, when several granted folders hold it.
         """
         return self._resolve(path, self.folders.read, "files:read", self._place_to_read)
 
@@ -267,7 +267,7 @@ class ToolContext:
 
         A command rule covers one folder, which the policy reads from the letters of the path alone.
         """
-        return self._resolve(path, self.folders.read, "files:read", lambda wanted, _, start: start / wanted)
+        return self._resolve(path, self.folders.read, "files:read", lambda typed, _, start: start / typed)
 
     def is_shared(self, path: str) -> bool:
         """Tell whether several granted folders hold something of this relative path."""
@@ -278,21 +278,21 @@ class ToolContext:
         """Return the detail of a failure with the folders in which its relative path was looked for."""
         if not any(path in detail for path in self.not_found):
             return detail
-        named = ", ".join(map(str, self.folders.read)) or "no folder"
-        return f"{detail.rstrip('.')}. A relative path is looked for in the folders that this device allows: {named}"
+        folders = ", ".join(map(str, self.folders.read)) or "no folder"
+        return f"{detail.rstrip('.')}. A relative path is looked for in the folders that this device allows: {folders}"
 
-    def _place_to_read(self, wanted: Path, roots: Sequence[Path], start: Path) -> Path:
-        found = existing_places(wanted, roots, start)
-        if len(found) > 1:
-            named = ", ".join(map(str, found))
+    def _place_to_read(self, path: Path, roots: Sequence[Path], start: Path) -> Path:
+        places = existing_places(path, roots, start)
+        if len(places) > 1:
             raise ToolFailed(
                 Code.BAD_ARGUMENTS,
-                f"{wanted} is in {len(found)} folders that this device allows: {named}. Name one of them",
+                f"{path} is in {len(places)} folders that this device allows: {', '.join(map(str, places))}. "
+                "Name one of them",
                 effect=False,
             )
-        if not (found or wanted.is_absolute() or not wanted.parts):
-            self.not_found.append(os.fspath(wanted))
-        return found[0] if found else placed(wanted, roots, start)
+        if not (places or path.is_absolute() or not path.parts):
+            self.not_found.append(os.fspath(path))
+        return places[0] if places else placed(path, roots, start)
 
     def _resolve(
         self,
@@ -305,19 +305,19 @@ class ToolContext:
         if "\x00" in text:
             raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
         try:
-            wanted = typed_path(text)
+            typed = typed_path(text)
             start = roots[0] if roots else self.workdir
-            real = place(wanted, roots, start).resolve()
+            real = place(typed, roots, start).resolve()
         except (OSError, RuntimeError) as error:
             # Links in a circle, or a link that became something else while it was read.
             raise ToolFailed(Code.TOOL_FAILED, f"{text} cannot be followed on this device: {error}") from error
         if any(map(real.is_relative_to, (*roots, self.workdir.resolve()))):
             return real
-        named = ", ".join(str(root) for root in roots) or "no folder"
+        folders = ", ".join(str(root) for root in roots) or "no folder"
         # The first sentence says it all: an answer shows what fits of a detail, in whole sentences.
         raise ToolFailed(
             Code.POLICY_REFUSED,
-            f"{text} is outside the folders of {grant}. This device allows {named}. "
+            f"{text} is outside the folders of {grant}. This device allows {folders}. "
             f"{way_out(grant, real if real.is_dir() else real.parent)}",
             effect=False,
         )
@@ -379,10 +379,10 @@ class ToolContext:
         """Store the file that a call made, as `put` does, and tell the share of its bytes that is sent."""
         size = path.stat().st_size
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             self.progress(done_bytes=done, fraction=done / size if size else None, note=name)
 
-        return self.put(path, name=name, media=media, sent=told)
+        return self.put(path, name=name, media=media, sent=report)
 
     def progress(self, *, done_bytes: int = 0, fraction: float | None = None, note: str = "") -> None:
         """Say how far the call is; cheap, may be called often, the latest wins."""
@@ -401,38 +401,40 @@ def typed_path(text: str) -> Path:
     return Path(text).expanduser() if text == "~" or text.startswith("~/") else Path(text)
 
 
-def placed(wanted: Path, roots: Sequence[Path], start: Path) -> Path:
+def placed(path: Path, roots: Sequence[Path], start: Path) -> Path:
     """Return a path that may be relative as a whole one: below the granted folder of its first part's name, or below
     `start` where there is something of that name or no such folder."""
-    if wanted.is_absolute() or not wanted.parts or os.path.lexists(start / wanted.parts[0]):
-        return start / wanted
-    named = _named(wanted, roots)
-    return start / wanted if named is None else named
+    if path.is_absolute() or not path.parts or os.path.lexists(start / path.parts[0]):
+        return start / path
+    root_place = _below_named_root(path, roots)
+    return start / path if root_place is None else root_place
 
 
-def existing_places(wanted: Path, roots: Sequence[Path], start: Path) -> list[Path]:
+def existing_places(path: Path, roots: Sequence[Path], start: Path) -> list[Path]:
     """Return the places of a relative path where something is, in the order of the granted folders, each once.
 
     A path that goes up by `..` starts at `start` alone, and a place outside of the granted folders is none.
     """
-    if wanted.is_absolute() or not wanted.parts or ".." in wanted.parts:
+    if path.is_absolute() or not path.parts or ".." in path.parts:
         return []
-    named = _named(wanted, [root for root in roots if root != start or not os.path.lexists(start / wanted.parts[0])])
-    found: dict[Path, Path] = {}
-    for place in (start / wanted, *((named,) if named else ()), *(root / wanted for root in roots)):
+    root_place = _below_named_root(
+        path, [root for root in roots if root != start or not os.path.lexists(start / path.parts[0])]
+    )
+    place_of: dict[Path, Path] = {}
+    for place in (start / path, *((root_place,) if root_place else ()), *(root / path for root in roots)):
         real = _real(place)
         if real is not None and any(map(real.is_relative_to, roots)):
-            found.setdefault(real, place)
-    return list(found.values())
+            place_of.setdefault(real, place)
+    return list(place_of.values())
 
 
-def place_to_write(wanted: Path, roots: Sequence[Path], start: Path) -> Path:
+def place_to_write(path: Path, roots: Sequence[Path], start: Path) -> Path:
     """Return the place for something to make: that of `placed`, unless its folder exists in one other root alone."""
-    usual = placed(wanted, roots, start)
-    if wanted.is_absolute() or len(wanted.parts) < 2 or os.path.lexists(usual.parent):
+    usual = placed(path, roots, start)
+    if path.is_absolute() or len(path.parts) < 2 or os.path.lexists(usual.parent):
         return usual
-    others = existing_places(wanted.parent, _without_workspace(roots), start)
-    return others[0] / wanted.name if len(others) == 1 else usual
+    others = existing_places(path.parent, _without_workspace(roots), start)
+    return others[0] / path.name if len(others) == 1 else usual
 
 
 def _real(place: Path) -> Path | None:
@@ -443,10 +445,10 @@ def _real(place: Path) -> Path | None:
         return None
 
 
-def _named(wanted: Path, roots: Sequence[Path]) -> Path | None:
+def _below_named_root(path: Path, roots: Sequence[Path]) -> Path | None:
     """Return the place of a path whose first part is the name of a granted folder."""
-    found = next((root for root in _without_workspace(roots) if root.name == wanted.parts[0]), None)
-    return None if found is None else found.joinpath(*wanted.parts[1:])
+    named_root = next((root for root in _without_workspace(roots) if root.name == path.parts[0]), None)
+    return None if named_root is None else named_root.joinpath(*path.parts[1:])
 
 
 def _without_workspace(roots: Sequence[Path]) -> list[Path]:

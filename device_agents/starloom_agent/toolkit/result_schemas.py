@@ -23,8 +23,8 @@ def result_schema(kind: Any) -> str:
     plain = get_args(kind)[0] if open_ended else kind
     # msgspec makes no schema of a union of such types.
     forms = get_args(plain) if isinstance(plain, UnionType) else (plain,)
-    parts, found = msgspec.json.schema_components(forms, ref_template="#/$defs/{name}")
-    definitions = {name: _closed(part) for name, part in found.items()}
+    parts, schemas = msgspec.json.schema_components(forms, ref_template="#/$defs/{name}")
+    definitions = {name: _closed(part) for name, part in schemas.items()}
     if open_ended:
         definitions[plain.__name__]["additionalProperties"] = True
     whole = {"$defs": definitions, **(parts[0] if len(parts) == 1 else {"anyOf": list(parts)})}
@@ -51,8 +51,8 @@ def _closed(node: Any) -> Any:
         return [_closed(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {name: _closed(item) for name, item in node.items() if name not in ("title", "description", "default")}
+    closed = {name: _closed(item) for name, item in node.items() if name not in ("title", "description", "default")}
     if isinstance(node.get("properties"), dict):
-        kept["properties"] = {name: _closed(item) for name, item in node["properties"].items()}
-        kept.setdefault("additionalProperties", False)
-    return kept
+        closed["properties"] = {name: _closed(item) for name, item in node["properties"].items()}
+        closed.setdefault("additionalProperties", False)
+    return closed

@@ -20,6 +20,10 @@ class Named(TypedDict, total=False):
     device: str
 
 
+def of_device(name: str) -> Named:
+    return {"device": name} if name else {}
+
+
 class Stored(TypedDict):
     """A file in the hub's store; `artifact` is its SHA-256."""
 
@@ -55,7 +59,7 @@ class AddedItem(TypedDict):
 
 
 class Holding(TypedDict, total=False):
-    """`folder` is the whole path of the folder that holds all of the files."""
+    """`folder` is the absolute path of the folder that holds all of the files."""
 
     folder: str
 

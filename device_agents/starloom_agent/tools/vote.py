@@ -86,13 +86,13 @@ def _read(args: Vote) -> list[_Ballot]:
     voters = args.voters if args.voters is not None else [Vote.Voter()] * len(args.ballots)
     if len(voters) != len(args.ballots):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"there are {len(args.ballots)} ballots and {len(voters)} voters")
-    found = []
+    ballots = []
     for whole, voter in zip(args.ballots, voters, strict=True):
         value = point(whole, args.on)
         cast: Cast = {"device": voter.device, "task": voter.task, "value": None if value is MISSING else value}
-        found.append(_Ballot(cast, whole, _key(value, numbers=args.tolerance is not None)))
+        ballots.append(_Ballot(cast, whole, _key(value, numbers=args.tolerance is not None)))
     # An order that the ballots themselves give, so that the order of their arrival changes nothing.
-    return sorted(found, key=lambda ballot: (canonical(ballot.cast), canonical(ballot.whole)))
+    return sorted(ballots, key=lambda ballot: (canonical(ballot.cast), canonical(ballot.whole)))
 
 
 def _camps(ballots: Sequence[_Ballot], tolerance: float | None) -> list[list[_Ballot]]:
@@ -146,19 +146,21 @@ def vote(_context: ToolContext, args: Vote) -> Winner:
 def _by_choice(ballots: Sequence[_Ballot], of: int, args: Vote) -> Winner:
     if args.tolerance is not None or args.ahead_by is not None:
         raise ToolFailed(Code.BAD_ARGUMENTS, "`chosen` goes with neither `tolerance` nor `ahead_by`")
-    taken = [ballot for ballot in ballots if ballot.cast["task"] == args.chosen]
-    if len(taken) != 1:
-        raise _no_winner(ballots, of, f"{args.chosen or 'nothing'} was chosen, and {len(taken)} ballots are its own")
-    (chosen,) = taken
-    alike = [ballot for ballot in ballots if ballot is chosen or (ballot.key is not None and ballot.key == chosen.key)]
-    return _won(ballots, of, chosen, alike)
+    named_ballots = [ballot for ballot in ballots if ballot.cast["task"] == args.chosen]
+    if len(named_ballots) != 1:
+        raise _no_winner(
+            ballots, of, f"{args.chosen or 'nothing'} was chosen, and {len(named_ballots)} ballots are its own"
+        )
+    (winner,) = named_ballots
+    alike = [ballot for ballot in ballots if ballot is winner or (ballot.key is not None and ballot.key == winner.key)]
+    return _won(ballots, of, winner, alike)
 
 
-def _won(ballots: Sequence[_Ballot], of: int, chosen: _Ballot, alike: Sequence[_Ballot]) -> Winner:
+def _won(ballots: Sequence[_Ballot], of: int, winner: _Ballot, alike: Sequence[_Ballot]) -> Winner:
     agreed = {id(ballot) for ballot in alike}
     return {
-        "winner": chosen.cast["value"],
-        "result": chosen.whole,
+        "winner": winner.cast["value"],
+        "result": winner.whole,
         "count": len(alike),
         "of": of,
         "unanimous": len(alike) == of,
@@ -171,17 +173,21 @@ def _no_winner(ballots: Sequence[_Ballot], of: int, because: str) -> ToolFailed:
     devices = [ballot.cast["device"] for ballot in ballots]
     # The device says more than the name of the call, where no other ballot comes from it.
     apart = len(set(devices)) == len(devices)
-    shown = [_words(ballot, apart=apart) for ballot in ballots[:_SHOWN_MOST]]
+    ballot_words = [_words(ballot, apart=apart) for ballot in ballots[:_SHOWN_MOST]]
     more = [f"and {len(ballots) - _SHOWN_MOST} more"] if len(ballots) > _SHOWN_MOST else []
-    cast = f"{len(ballots)} of {of} ballots: {', '.join([*shown, *more])}" if ballots else f"none of {of} ballots came"
+    cast = (
+        f"{len(ballots)} of {of} ballots: {', '.join([*ballot_words, *more])}"
+        if ballots
+        else f"none of {of} ballots came"
+    )
     return ToolFailed(Code.NO_WINNER, f"{because} ({cast})")
 
 
 def _words(ballot: _Ballot, *, apart: bool) -> str:
     who = (ballot.cast["device"] if apart else "") or ballot.cast["task"]
     # One line for all ballots: the first line of a reason stands in the answer.
-    said = "no value" if ballot.key is None else " ".join(value_words(ballot.cast["value"]).split())
-    return f"{who}: {said}" if who else said
+    value = "no value" if ballot.key is None else " ".join(value_words(ballot.cast["value"]).split())
+    return f"{who}: {value}" if who else value
 
 
 TOOLS = (

@@ -55,14 +55,14 @@ def _accepts(host: str, port: int) -> bool:
 class _Process:
     """A process that may end. A descriptor (pidfd) holds it where there is one: its number may be given to another."""
 
-    def __init__(self, pid: int, held: ExitStack) -> None:
+    def __init__(self, pid: int, resources: ExitStack) -> None:
         self._pid = pid
         self._handle: int | None = None
         try:
             self._handle = os.pidfd_open(pid)
         except (AttributeError, OSError):
             return  # there is no such process, or no such descriptor on this system
-        held.callback(os.close, self._handle)
+        resources.callback(os.close, self._handle)
 
     def has_ended(self) -> bool:
         if self._handle is not None:
@@ -88,32 +88,38 @@ class _Text:
     """
 
     def __init__(
-        self, context: ToolContext, path: Path, text: str, held: ExitStack, clock: Callable[[], float], deadline: float
+        self,
+        context: ToolContext,
+        path: Path,
+        text: str,
+        resources: ExitStack,
+        clock: Callable[[], float],
+        deadline: float,
     ) -> None:
         self._context = context
         self._path = path
-        self._wanted = text.encode()
-        self._kept_bytes = max(len(self._wanted) - 1, _KEPT_BYTES)
+        self._text = text.encode()
+        self._kept_bytes = max(len(self._text) - 1, _KEPT_BYTES)
         self._clock = clock
         self._deadline = deadline
         self._file: BinaryIO | None = None
         self._offset = 0
         self._last = b""
-        held.callback(self._close)
+        resources.callback(self._close)
 
     def is_there(self) -> bool:
         if self._file is not None and self._is_in(self._file):
             return True
         try:
-            found = self._context.files.open(self._path)
+            file = self._context.files.open(self._path)
         except (FileNotFoundError, IsADirectoryError):
             return False
-        if self._file is not None and os.path.sameopenfile(found.fileno(), self._file.fileno()):
-            found.close()
+        if self._file is not None and os.path.sameopenfile(file.fileno(), self._file.fileno()):
+            file.close()
             return False
         self._close()
-        self._file, self._offset, self._last = found, 0, b""
-        return self._is_in(found)
+        self._file, self._offset, self._last = file, 0, b""
+        return self._is_in(file)
 
     def _is_in(self, file: BinaryIO) -> bool:
         # Without the buffer of the file, which would give bytes of before.
@@ -127,7 +133,7 @@ class _Text:
             if not data:
                 break
             window = self._last + data
-            if self._wanted in window:
+            if self._text in window:
                 return True
             self._offset += len(data)
             self._last = window[-self._kept_bytes :]
@@ -140,25 +146,25 @@ class _Text:
 
 
 def condition(
-    context: ToolContext, args: Until, held: ExitStack, *, clock: Callable[[], float], deadline: float
+    context: ToolContext, args: Until, resources: ExitStack, *, clock: Callable[[], float], deadline: float
 ) -> Callable[[], bool]:
-    """Return the condition to check repeatedly; its arguments are checked now, once. `held` ends what it keeps open."""
+    """Return the condition to check repeatedly; its arguments are checked now. `resources` holds what it opens."""
     if args.what in ("file", "no_file", "text"):
         _needs(args, "path", *(["contains"] if args.what == "text" else []))
         path = context.resolve_read(args.path)
         if args.what == "text":
-            return _Text(context, path, args.contains, held, clock, deadline).is_there
+            return _Text(context, path, args.contains, resources, clock, deadline).is_there
         return lambda: context.files.exists(path) == (args.what == "file")
     if args.what == "process_ended":
         _needs(args, "pid")
-        return _Process(args.pid or 0, held).has_ended
+        return _Process(args.pid or 0, resources).has_ended
     _needs(args, "host", *(["port"] if args.what == "port" else []))
     context.check_host(args.host)
     if args.what == "port":
         port = args.port or 0
         return lambda: _accepts(args.host, port)
-    asked = Check(host=args.host, port=args.port, tls=args.tls, path=args.path or "/", timeout_s=10)
-    return lambda: 0 < int(check(context, asked).get("status", 0)) < 400
+    address = Check(host=args.host, port=args.port, tls=args.tls, path=args.path or "/", timeout_s=10)
+    return lambda: 0 < int(check(context, address).get("status", 0)) < 400
 
 
 class Waited(TypedDict):
@@ -174,8 +180,8 @@ def until(
     pause: Callable[[float], None] = time.sleep,
 ) -> Waited:
     begin = clock()
-    with ExitStack() as held:
-        is_so = condition(context, args, held, clock=clock, deadline=begin + args.within_s)
+    with ExitStack() as resources:
+        is_so = condition(context, args, resources, clock=clock, deadline=begin + args.within_s)
         looks = 0
         while True:
             looks += 1

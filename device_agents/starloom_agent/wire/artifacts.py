@@ -30,7 +30,7 @@ from starloom_protocol.wire.channel import ANSWER_PROOF, answer_proof, request_p
 CHUNK_BYTES = 256 * 1024
 """A chunk must pass a slow line within one try, and a lost one is sent again."""
 _TRY_TIMEOUT_S = 20.0
-"""A line that moves nothing for so long is broken; the next try goes on at its offset."""
+"""A line that moves nothing for so long is broken; the next try continues at its offset."""
 _BACKOFF_S = (0.1, 0.2, 0.4, 0.8, 1.6, 3.0)
 _SAID_BYTES_MAX = 4096
 """A refusal has some words; a stranger may send anything."""
@@ -39,7 +39,7 @@ _FREE_BYTES_KEPT = 16 * 1024 * 1024
 
 
 class _Again(Exception):
-    """This try failed on the way to the hub, but another one may succeed. A fault of this device is none."""
+    """This try failed on the way to the hub, but another one may succeed. A fault of this device is not one."""
 
 
 @contextmanager
@@ -94,10 +94,10 @@ class HubArtifacts:
         except OSError as error:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{name} cannot be read: {error}", effect=False) from error
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             self._output.progress(done_bytes=done, fraction=None, note=name)
 
-        self._retry(f"sending {name}", lambda: self._put_once(file, sha256, size, name, sent or told))
+        self._retry(f"sending {name}", lambda: self._put_once(file, sha256, size, name, sent or report))
         return {"artifact": sha256, "bytes": size, "name": name, "media": media}
 
     def fetch(self, sha256: str, into: Path) -> Path:
@@ -232,16 +232,16 @@ def _judge_room(folder: Path, needed_bytes: int) -> None:
 
 def _refusal(status: int, what: str, body: bytes) -> Exception:
     """Return what a status means: another try for what may pass, a failure for what will not."""
-    said = body.decode(errors="replace")[:300]
+    words = body.decode(errors="replace")[:300]
     if status == 422:
-        return ToolFailed(Code.ARTIFACT_CORRUPT, f"{what}: the hub found other bytes than the hash names. {said}")
+        return ToolFailed(Code.ARTIFACT_CORRUPT, f"{what}: the hub found other bytes than the hash names. {words}")
     if status == 413:
-        return ToolFailed(Code.OUTPUT_TOO_BIG, f"{what}: the hub takes no file of this size. {said}", effect=False)
+        return ToolFailed(Code.OUTPUT_TOO_BIG, f"{what}: the hub takes no file of this size. {words}", effect=False)
     if status == 507:
-        return ToolFailed(Code.NO_SPACE, f"{what}: the hub has too little free space. {said}", effect=False)
+        return ToolFailed(Code.NO_SPACE, f"{what}: the hub has too little free space. {words}", effect=False)
     if status == 404:
-        return ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {said}", effect=False)
-    return _Again(f"{what} was answered with {status}. {said}")
+        return ToolFailed(Code.FILE_NOT_FOUND, f"{what}: the hub does not have this artifact. {words}", effect=False)
+    return _Again(f"{what} was answered with {status}. {words}")
 
 
 class _Exchange:

@@ -169,10 +169,10 @@ class Connection:
 
     def push(self, frames: list[Frame], ended: LeaseRef | None = None) -> bool:
         """Queue frames that are not reports, as `Outgoing.push`; False: the caller may keep or drop them."""
-        taken = self._outgoing.push(frames, ended)
-        if taken:
+        is_taken = self._outgoing.push(frames, ended)
+        if is_taken:
             self.wake()
-        return taken
+        return is_taken
 
     def wake(self) -> None:
         """Wake the writer: there may be something to send."""
@@ -270,16 +270,16 @@ class Connection:
                 f"{where} is not the hub that this device joined: its key is another one. If the hub was "
                 "set up again, join again with a fresh line from `starloom enroll`"
             )
-        said = transcript(hello, challenge)
+        script = transcript(hello, challenge)
         secret = share.secret_with(challenge.key_share)
-        if secret is None or not signed_by(challenge.hub, challenge.signature, hub_proof(said)):
+        if secret is None or not signed_by(challenge.hub, challenge.signature, hub_proof(script)):
             raise ConnectionEnded(
                 f"the listener at {where} names the hub's key but cannot prove that it has it: this is not the hub "
                 "that this device joined, or something stands between"
             )
-        self.channel = channel_keys(secret, said)
+        self.channel = channel_keys(secret, script)
         self.session.secure(self.channel)
-        return device_proof(said, challenge.signature)
+        return device_proof(script, challenge.signature)
 
     async def _next(self, line: Line) -> Frame:
         """Return the next frame of the handshake; a refusal or an error ends the connection with its reason."""

@@ -55,11 +55,12 @@ def checked_pin(pin: str) -> str:
 
 
 def _check(certificate: bytes | None, pin: str) -> None:
-    found = pin_of(certificate) if certificate else "no certificate"
-    if not hmac.compare_digest(found, pin):
+    other_pin = pin_of(certificate) if certificate else "no certificate"
+    if not hmac.compare_digest(other_pin, pin):
         raise ssl.SSLCertVerificationError(
-            f"the hub's certificate has another key ({found}) than the one pinned at joining ({pin}): either the hub "
-            "was set up again, then join again with a fresh line from `starloom enroll`, or something stands between"
+            f"the hub's certificate has another key ({other_pin}) than the one pinned at joining ({pin}): either the "
+            "hub was set up again, then join again with a fresh line from `starloom enroll`, or somebody may be "
+            "intercepting the connection"
         )
 
 
@@ -130,10 +131,10 @@ class Route:
         except BaseException:
             opened.close()
             raise
-        found = peer_uid(opened)
-        if found not in (os.geteuid(), 0):
+        uid = peer_uid(opened)
+        if uid not in (os.geteuid(), 0):
             opened.close()
-            raise PermissionError(f"{self.own_socket} is served by another user ({found}): it is not this user's hub")
+            raise PermissionError(f"{self.own_socket} is served by another user ({uid}): it is not this user's hub")
         return opened
 
     @property

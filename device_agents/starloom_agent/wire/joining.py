@@ -113,9 +113,9 @@ def _exchange(route: Route, method: str, path: str, body: dict[str, Any] | None,
         response = connection.getresponse()
         return response.status, response.read(most_bytes)
     except ssl.SSLCertVerificationError as error:
-        said = getattr(error, "verify_message", "") or str(error.args[-1])
-        clock = ". Is this device's clock right?" if "valid" in said else ""
-        raise JoinRefused(f"{hub} is not trusted: {said}{clock}") from error
+        reason = getattr(error, "verify_message", "") or str(error.args[-1])
+        clock = ". Is this device's clock right?" if "valid" in reason else ""
+        raise JoinRefused(f"{hub} is not trusted: {reason}{clock}") from error
     except (OSError, http.client.HTTPException) as error:
         through = f" through the tunnel at {route.via}" if route.via else ""
         raise HubSilent(
@@ -158,7 +158,7 @@ def words_of(hub_key: str, key: str, code: str, *, repeats: bool = False) -> str
 
 def join(
     route: Route,
-    asked: Asked,
+    request_to_join: Asked,
     identity: Identity,
     *,
     say: Callable[[str], None],
@@ -176,14 +176,14 @@ def join(
         JoinRefused: denied, expired, a bad code, words that differ, or no hub.
     """
     body: dict[str, Any] = {
-        "code": asked.code,
+        "code": request_to_join.code,
         "key": identity.key,
-        "name": asked.name,
-        "os": asked.os,
-        "profile": asked.profile.value,
+        "name": request_to_join.name,
+        "os": request_to_join.os,
+        "profile": request_to_join.profile.value,
     }
-    if asked.labels:  # a hub of an older version knows no such field
-        body["labels"] = list(asked.labels)
+    if request_to_join.labels:  # a hub of an older version knows no such field
+        body["labels"] = list(request_to_join.labels)
     hub = route.hub
     answer = request(route, "POST", "/agent/join", body)
     hub_key = str(answer.get("hub_key", ""))
@@ -195,12 +195,14 @@ def join(
             "starloom-agent leave, or add --yes"
         )
     enrollment = str(answer.get("enrollment", ""))
-    words = words_of(hub_key, identity.key, asked.code)
-    older = words_of(hub_key, identity.key, asked.code, repeats=True)
+    words = words_of(hub_key, identity.key, request_to_join.code)
+    older = words_of(hub_key, identity.key, request_to_join.code, repeats=True)
     if answer.get("words") == older:
         words = older  # the hub's screen shows these
     elif answer.get("words") and answer["words"] != words:
-        raise JoinRefused("the hub's words do not fit the keys that were exchanged: something stands between")
+        raise JoinRefused(
+            "the hub's words do not match the keys that were exchanged: somebody may be intercepting the connection"
+        )
     if answer.get("state") == "asking":
         say(f"Compare these words with those on the hub's screen, and approve the device there:\n\n    {words}\n")
         answer = _decided(route, enrollment, say, sleep, clock)
@@ -208,11 +210,14 @@ def join(
         raise JoinRefused(
             f"{hub} did not let this device in: {answer.get('reason') or answer.get('state') or 'no reason'}"
         )
-    name = str(answer.get("name") or asked.name)
+    name = str(answer.get("name") or request_to_join.name)
     labels = [str(label) for label in answer.get("labels") or []]
-    missing = [label for label in asked.labels if label not in labels]
+    missing = [label for label in request_to_join.labels if label not in labels]
     if missing:
-        say(f"Without the labels {', '.join(missing)}: nobody saw them. At the hub: starloom device label {name} LABEL")
+        say(
+            f"The labels {', '.join(missing)} were not taken, because nobody saw the request. "
+            f"At the hub: starloom device label {name} LABEL"
+        )
     keep_limit(str(answer.get("profile_most") or ""))
     return Joined(hub=hub, hub_key=hub_key, name=name, pin=route.pin, via=route.via)
 
@@ -238,10 +243,12 @@ def _decided(
             now = clock()
             if silent_since is None:
                 silent_since = now
-                say(f"{fault} This device goes on asking.")
+                say(f"{fault} This device keeps asking.")
             elif now - silent_since >= _SILENCE_MOST_S:
                 minutes = round(_SILENCE_MOST_S / 60)
-                reason = f"{fault} So it was for {minutes} minutes; once it answers, join again with the same code."
+                reason = (
+                    f"{fault} It has not answered for {minutes} minutes; once it does, join again with the same code."
+                )
                 raise JoinRefused(reason) from fault
             continue
         silent_since = None

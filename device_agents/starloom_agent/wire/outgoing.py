@@ -48,14 +48,14 @@ class Queue:
 
     def take(self) -> list[Frame]:
         """Return the frames of the next message: as many as it holds, and one at least."""
-        taken: list[Frame] = []
+        frames: list[Frame] = []
         room = self._message_bytes
-        while self._frames and (not taken or self._frames[0][1] <= room):
+        while self._frames and (not frames or self._frames[0][1] <= room):
             frame, size = self._frames.popleft()
-            taken.append(frame)
+            frames.append(frame)
             room -= size
             self.bytes -= size
-        return taken
+        return frames
 
     def take_of(self, at: LeaseRef) -> list[Frame]:
         """Return all output of one call."""

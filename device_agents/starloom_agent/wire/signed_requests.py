@@ -43,8 +43,8 @@ def ask(joined: Joined, identity: Identity, what: str) -> Any:
     nonce = secrets.token_hex(32)
     signed = request_bytes(what, hub=joined.hub_key, device=identity.device, nonce=nonce)
     body = {"device": identity.device, "nonce": nonce, "signature": identity.sign(signed)}
-    said = joining.request(Route(joined.hub, joined.pin, joined.via), "POST", f"/agent/{what}", body)
-    answer, signature = said.get("answer"), str(said.get("signature", ""))
+    reply = joining.request(Route(joined.hub, joined.pin, joined.via), "POST", f"/agent/{what}", body)
+    answer, signature = reply.get("answer"), str(reply.get("signature", ""))
     expected = answer_bytes(what, hub=joined.hub_key, device=identity.device, nonce=nonce, answer=answer)
     if not signed_by(joined.hub_key, signature, expected):
         raise joining.JoinRefused(

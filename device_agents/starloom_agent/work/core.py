@@ -211,7 +211,7 @@ def step(state: AgentState, event: Event) -> list[Action]:
 
 def running_refs(state: AgentState) -> list[LeaseRef]:
     """Return what `alive` names: every lease that is held, those that wait for a slot here included."""
-    return [at for at, held in state.held.items() if not held.stopping or held.running]
+    return [at for at, lease in state.held.items() if not lease.stopping or lease.running]
 
 
 def _note_fence(state: AgentState, key: TaskKey, fence: Fence) -> None:
@@ -224,8 +224,8 @@ def _note_fence(state: AgentState, key: TaskKey, fence: Fence) -> None:
 
 
 def _note_begun(state: AgentState, key: TaskKey, fence: Fence) -> None:
-    known = state.begun.get(key)
-    if known is None or fence[1] >= known[1]:
+    highest = state.begun.get(key)
+    if highest is None or fence[1] >= highest[1]:
         state.begun[key] = fence
 
 
@@ -236,10 +236,10 @@ def _begun_before(state: AgentState, dispatch: Dispatch) -> LeaseRef | None:
     lost what came of it.
     """
     at = dispatch.at
-    begun = state.begun.get(task_of(at))
-    if begun is None or dispatch.repeatability in REPEATABLE or begun[0] == at.incarnation or at.attempt > begun[1]:
+    fence = state.begun.get(task_of(at))
+    if fence is None or dispatch.repeatability in REPEATABLE or fence[0] == at.incarnation or at.attempt > fence[1]:
         return None
-    return LeaseRef(attempt=begun[1], constellation=at.constellation, incarnation=begun[0], task=at.task)
+    return LeaseRef(attempt=fence[1], constellation=at.constellation, incarnation=fence[0], task=at.task)
 
 
 def _chars_of(dispatch: Dispatch) -> int:
@@ -250,9 +250,9 @@ def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
     at = dispatch.at
     if at in state.held:
         return []
-    begun = _begun_before(state, dispatch)
-    if begun is not None:
-        return [SayBegun(at, begun)]
+    earlier = _begun_before(state, dispatch)
+    if earlier is not None:
+        return [SayBegun(at, earlier)]
     highest = state.fences.get(task_of(at))
     if highest is not None and fence_of(at) <= highest:
         detail = f"a newer attempt of this task than {at.attempt} was already taken here"
@@ -277,41 +277,41 @@ def _start_waiting(state: AgentState) -> list[Action]:
     actions: list[Action] = []
     if not state.waiting or state.running >= state.slots:
         return actions
-    busy = {task_of(at) for at, held in state.held.items() if held.running} if len(state.held) > 1 else set()
+    busy = {task_of(at) for at, lease in state.held.items() if lease.running} if len(state.held) > 1 else set()
     left = []
     for at in state.waiting:
-        held = state.held[at]
+        lease = state.held[at]
         if state.running >= state.slots or task_of(at) in busy:
             left.append(at)
             continue
-        held.running = True
+        lease.running = True
         state.running += 1
-        state.waiting_chars -= _chars_of(held.dispatch)
-        if held.dispatch.repeatability not in REPEATABLE:
+        state.waiting_chars -= _chars_of(lease.dispatch)
+        if lease.dispatch.repeatability not in REPEATABLE:
             _note_begun(state, task_of(at), fence_of(at))
-        actions.append(Start(held.dispatch, held.fence_at))
+        actions.append(Start(lease.dispatch, lease.fence_at))
     state.waiting = left
     return actions
 
 
 def _release(state: AgentState, at: LeaseRef) -> Held | None:
-    held = state.held.pop(at, None)
-    if held is not None and held.running:
+    lease = state.held.pop(at, None)
+    if lease is not None and lease.running:
         state.running -= 1
-    if held is not None and not held.running:
+    if lease is not None and not lease.running:
         state.waiting.remove(at)
-        state.waiting_chars -= _chars_of(held.dispatch)
-    return held
+        state.waiting_chars -= _chars_of(lease.dispatch)
+    return lease
 
 
 def _call_ended(state: AgentState, event: CallEnded) -> list[Action]:
-    held = _release(state, event.at)
-    if held is None:
+    lease = _release(state, event.at)
+    if lease is None:
         return []
     actions: list[Action] = []
     if not event.stopped:
         actions.append(SayEnd(event.at))
-    elif held.stopping == "cancel":
+    elif lease.stopping == "cancel":
         actions.append(SayReceipt(event.at, known=True, effect=None))
     else:
         # Fenced, replaced, gone or ended by its owner: the end is reported whether or not the hub knows it.
@@ -320,11 +320,11 @@ def _call_ended(state: AgentState, event: CallEnded) -> list[Action]:
 
 
 def _end(state: AgentState, at: LeaseRef, why: str) -> list[Action]:
-    held = state.held[at]
-    if held.running:
-        if held.stopping:
+    lease = state.held[at]
+    if lease.running:
+        if lease.stopping:
             return []
-        held.stopping = why
+        lease.stopping = why
         return [Stop(at, why)]
     _release(state, at)
     if why == "cancel":
@@ -333,12 +333,12 @@ def _end(state: AgentState, at: LeaseRef, why: str) -> list[Action]:
 
 
 def _cancelled(state: AgentState, at: LeaseRef) -> list[Action]:
-    held = state.held.get(at)
-    if held is None:
+    lease = state.held.get(at)
+    if lease is None:
         _note_fence(state, task_of(at), fence_of(at))
         return [AnswerFromLedger(at, SayReceipt(at, known=False, effect=EffectSeen.NONE))]
-    if held.stopping:
-        held.stopping = "cancel"
+    if lease.stopping:
+        lease.stopping = "cancel"
         return []
     return _end(state, at, "cancel")
 
@@ -348,15 +348,15 @@ def _renewed(state: AgentState, renew: Renew) -> list[Action]:
     state.base_at = max(state.base_at, sent_at)
     actions: list[Action] = []
     for at in renew.granted:
-        held = state.held.get(at)
-        if held is None or held.fence_at is None:
+        lease = state.held.get(at)
+        if lease is None or lease.fence_at is None:
             continue
-        if held.running and held.renewed_at is None:
-            held.renewed_at = sent_at
-        fence_at = sent_at + held.dispatch.fence_after_s + _patience_s(held, sent_at)
-        if fence_at > held.fence_at:
-            held.fence_at = fence_at
-            if held.running:
+        if lease.running and lease.renewed_at is None:
+            lease.renewed_at = sent_at
+        fence_at = sent_at + lease.dispatch.fence_after_s + _patience_s(lease, sent_at)
+        if fence_at > lease.fence_at:
+            lease.fence_at = fence_at
+            if lease.running:
                 actions.append(MoveFence(at, fence_at))
     for at in renew.gone:
         if at in state.held:
@@ -364,10 +364,10 @@ def _renewed(state: AgentState, renew: Renew) -> list[Action]:
     return actions
 
 
-def _patience_s(held: Held, sent_at: float) -> float:
+def _patience_s(lease: Held, sent_at: float) -> float:
     """Return by how much the fence comes later, as this attempt has run for long: whole seconds, never rounded up."""
-    ran_s = sent_at - held.renewed_at if held.renewed_at is not None else 0.0
-    return max(min(ran_s // _PATIENCE_PART, held.dispatch.patience_most_s), 0.0)
+    ran_s = sent_at - lease.renewed_at if lease.renewed_at is not None else 0.0
+    return max(min(ran_s // _PATIENCE_PART, lease.dispatch.patience_most_s), 0.0)
 
 
 def _resume(state: AgentState, entry: PlanEntry) -> list[Action]:

@@ -133,11 +133,11 @@ class Conditions:
             self._refuses_since = None
         elif self._refuses_since is None:
             self._refuses_since = self._clock()
-        told: dict[str, str] = {
+        facts: dict[str, str] = {
             DeviceFact.COURTESY: now.value,
             DeviceFact.COURTESY_WHY: cause.value if cause is not None else "",
         }
-        return told | (
+        return facts | (
             {DeviceFact.COURTESY_UNTIL: quiet_until(self.rule)} if cause is CourtesyCause.QUIET_HOURS else {}
         )
 
@@ -146,9 +146,9 @@ class Conditions:
         if facts == self._courtesy:
             return {}
         # The hub keeps the latest value of each fact, so an outdated fact is sent as an empty text.
-        told = dict.fromkeys(self._courtesy, "") | facts
+        changes = dict.fromkeys(self._courtesy, "") | facts
         self._courtesy = facts
-        return told
+        return changes
 
     def _changed_battery(self) -> dict[str, str]:
         now = self._clock()
@@ -182,8 +182,8 @@ def full_words(folder: Path) -> str:
 
 def battery(supplies: Path = batteries.SUPPLIES) -> dict[str, str]:
     """Return the charge of the machine's own battery in steps and whether it charges; empty without one."""
-    found = batteries.own_battery(supplies)
-    if found is None:
+    own_battery = batteries.own_battery(supplies)
+    if own_battery is None:
         return {}
-    step = found.percent // STEP_PERCENT * STEP_PERCENT
-    return {DeviceFact.BATTERY: str(step), DeviceFact.CHARGING: "true" if found.charging else "false"}
+    step = own_battery.percent // STEP_PERCENT * STEP_PERCENT
+    return {DeviceFact.BATTERY: str(step), DeviceFact.CHARGING: "true" if own_battery.charging else "false"}

@@ -38,11 +38,11 @@ class DeviceReports:
         self._figures: VitalsFrame | None = None
         self._display: str | None = None
         self._display_due_at = 0.0
-        self._asked: tuple[str, tuple[str, ...]] | None = None
+        self._reported_questions: tuple[str, tuple[str, ...]] | None = None
 
     def greeting(self) -> list[Frame]:
         """Return what a hub hears that has just welcomed this device."""
-        self._asked = None
+        self._reported_questions = None
         self._vitals.begin()
         self._take_rule()
         return [self._allowance.offer(), *self._conditions.greeting()]
@@ -102,8 +102,8 @@ class DeviceReports:
 
     def _tell_conditions(self) -> None:
         self._take_rule()
-        if self._link.connection is not None and (said := self._conditions.changed()):
-            self._link.push([*said])
+        if self._link.connection is not None and (changes := self._conditions.changed()):
+            self._link.push([*changes])
 
     async def _look_around(self) -> None:
         """Offer again when a desktop appears or goes (an agent may start before it); see whether the owner is here."""
@@ -112,17 +112,17 @@ class DeviceReports:
             return
         self._display_due_at = now + _DISPLAY_EVERY_S
         self._conditions.owner_is_here = await asyncio.to_thread(presence.owner_is_here)
-        found = await asyncio.to_thread(display.session)
-        if self._display is not None and found != self._display and self._link.connection is not None:
+        session = await asyncio.to_thread(display.session)
+        if self._display is not None and session != self._display and self._link.connection is not None:
             self._offer_again()
-            self._say(f"the display is {found}" if found else "the display is gone")
-        self._display = found
+            self._say(f"the display is {session}" if session else "the display is gone")
+        self._display = session
 
     def _tell_questions(self) -> None:
         """Send the open questions if they have changed."""
         if self._link.connection is None:
             return
         frame = self._allowance.asks()
-        asked = (frame.answers, tuple(ask.action for ask in frame.open))
-        if asked != self._asked and self._link.push([frame]):
-            self._asked = asked
+        questions = (frame.answers, tuple(ask.action for ask in frame.open))
+        if questions != self._reported_questions and self._link.push([frame]):
+            self._reported_questions = questions

@@ -14,7 +14,7 @@ import sqlite3
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -74,7 +74,7 @@ class LedgerFull(LedgerFault):
 
 
 class LedgerCorrupt(LedgerFault):
-    """It is damaged, so the attempts that began here are not known."""
+    """It is damaged, so the attempts that began here are not fences_of."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,13 @@ class Unfinished:
     group: int | None
     group_mark: str | None
     boot: str | None
+
+
+class TaskFences(NamedTuple):
+    """The highest (incarnation, attempt) of a task, and that of the highest attempt that began."""
+
+    highest: tuple[int, int]
+    begun: tuple[int, int] | None
 
 
 @dataclass(frozen=True)
@@ -111,10 +118,10 @@ def _fault(path: Path, what: str, error: sqlite3.Error) -> LedgerFault:
     return LedgerFault(f"the ledger {path} cannot be {what}: {error}")
 
 
-def corrupt(path: Path, found: str) -> LedgerCorrupt:
+def corrupt(path: Path, fault: str) -> LedgerCorrupt:
     """Return the fault of a ledger that is corrupt, with the way out."""
     return LedgerCorrupt(
-        f"the ledger {path} is corrupt ({found}). It remembers what has begun here, so nothing is started without it. "
+        f"the ledger {path} is corrupt ({fault}). It remembers what has begun here, so nothing is started without it. "
         f"The way out: stop this agent, move {path.name}* in {path.parent} aside and keep them, and start it again; "
         "the hub then holds what was under way here in doubt and asks a person"
     )
@@ -144,7 +151,7 @@ class Ledger:
             self.id = self._meta("ledger", secrets.token_hex(8))
             self._reserved = int(self._meta("reserved", "1"))
             self._next = self._reserved
-            self._asked = self._reserved
+            self._reserved_up_to = self._reserved
         except sqlite3.Error as error:
             raise _fault(path, "used", error) from error
         self._pending: list[tuple[str, tuple[Any, ...]]] = []
@@ -158,8 +165,8 @@ class Ledger:
             ("decisions", "asked", "INTEGER NOT NULL DEFAULT 0"),
             ("attempts", "once", "INTEGER"),
         ):
-            there = {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
-            if column not in there:
+            columns = {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
+            if column not in columns:
                 self._db.execute(f"ALTER TABLE {table} ADD COLUMN {column} {kind}")
         self._db.execute("CREATE INDEX IF NOT EXISTS attempts_changed ON attempts (changed_s)")
 
@@ -170,11 +177,11 @@ class Ledger:
             LedgerCorrupt: it is not as it was written.
         """
         try:
-            found = [str(row[0]) for row in self._db.execute(f"PRAGMA quick_check({_FAULTS_TOLD})")]
+            faults = [str(row[0]) for row in self._db.execute(f"PRAGMA quick_check({_FAULTS_TOLD})")]
         except sqlite3.Error as error:
             raise _fault(self._path, "read", error) from error
-        if found != ["ok"]:
-            raise corrupt(self._path, " ".join("; ".join(found).split()))
+        if faults != ["ok"]:
+            raise corrupt(self._path, " ".join("; ".join(faults).split()))
 
     def _take_place(self) -> bool:
         """Give a copy an id of its own, and return whether this ledger is one.
@@ -213,9 +220,9 @@ class Ledger:
 
     def reserve(self) -> None:
         """Ask for a block of numbers long before it is needed, so that a disk full for a while stops no report."""
-        if self._next >= self._asked - _NUMBERS_RESERVED // 2:
-            self._asked = self._next + _NUMBERS_RESERVED
-            self._write("UPDATE meta SET value = ? WHERE name = 'reserved'", (str(self._asked),), sync=True)
+        if self._next >= self._reserved_up_to - _NUMBERS_RESERVED // 2:
+            self._reserved_up_to = self._next + _NUMBERS_RESERVED
+            self._write("UPDATE meta SET value = ? WHERE name = 'reserved'", (str(self._reserved_up_to),), sync=True)
 
     def _write(self, sql: str, values: tuple[Any, ...], *, sync: bool) -> None:
         self._pending.append((sql, values))
@@ -308,7 +315,7 @@ class Ledger:
             if isinstance(error, sqlite3.Error):
                 raise _fault(self._path, "written", error) from error
             raise
-        self._reserved = self._asked
+        self._reserved = self._reserved_up_to
         self.writes += 1
         self._pending.clear()
         self._must_sync = False
@@ -319,17 +326,16 @@ class Ledger:
         except sqlite3.Error as error:
             raise _fault(self._path, "read", error) from error
 
-    def known(self, constellation: str, task: str) -> tuple[tuple[int, int], tuple[int, int] | None] | None:
-        """Return the highest (incarnation, attempt) of a task, and the pair of the highest attempt that began."""
+    def fences_of(self, constellation: str, task: str) -> TaskFences | None:
         rows = self._read(
             "SELECT incarnation, attempt, began_s FROM attempts WHERE constellation = ? AND task = ?",
             (constellation, task),
         )
         if not rows:
             return None
-        begun = [(incarnation, attempt) for incarnation, attempt, began_s in rows if began_s is not None]
+        begun_fences = [(incarnation, attempt) for incarnation, attempt, began_s in rows if began_s is not None]
         highest = max((incarnation, attempt) for incarnation, attempt, _ in rows)
-        return highest, max(begun, key=lambda fence: (fence[1], fence[0]), default=None)
+        return TaskFences(highest, max(begun_fences, key=lambda fence: (fence[1], fence[0]), default=None))
 
     def begun_lately(self) -> list[LeaseRef]:
         """Return the newest attempts that began of work that may not be repeated, newest first."""
@@ -360,8 +366,8 @@ class Ledger:
         data = self._row(at, "result")
         if data is None:
             return None
-        found = _report_decoder.decode(data)
-        return found if isinstance(found, ResultFrame | Receipt) else None
+        report = _report_decoder.decode(data)
+        return report if isinstance(report, ResultFrame | Receipt) else None
 
     def _row(self, at: LeaseRef, column: str) -> Any:
         rows = self._read(

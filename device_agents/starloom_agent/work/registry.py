@@ -19,15 +19,15 @@ from starloom_agent.toolkit.interface import Tool
 _FOLDER = Path(str(tools.__file__)).parent
 
 
-def _found(folder: Path, room: str = "") -> Iterator[str]:
-    for found in pkgutil.iter_modules([str(folder)]):
-        if found.ispkg:
-            yield from _found(folder / found.name, f"{room}{found.name}.")
-        elif not found.name.startswith("_"):
-            yield f"{room}{found.name}"
+def _module_names(folder: Path, room: str = "") -> Iterator[str]:
+    for module in pkgutil.iter_modules([str(folder)]):
+        if module.ispkg:
+            yield from _module_names(folder / module.name, f"{room}{module.name}.")
+        elif not module.name.startswith("_"):
+            yield f"{room}{module.name}"
 
 
-MODULES: tuple[str, ...] = tuple(sorted(_found(_FOLDER), key=lambda name: (name.rpartition(".")[2], name)))
+MODULES: tuple[str, ...] = tuple(sorted(_module_names(_FOLDER), key=lambda name: (name.rpartition(".")[2], name)))
 """The modules that hold tools, in the order of their own names, each with its room: files of the package's own folder,
 wherever else its path leads.
 """
@@ -35,8 +35,8 @@ wherever else its path leads.
 
 def tools_of(module: str) -> tuple[Tool, ...]:
     """Import one tool module and return its tools."""
-    found: tuple[Tool, ...] = importlib.import_module(f"starloom_agent.tools.{module}").TOOLS
-    return found
+    tools: tuple[Tool, ...] = importlib.import_module(f"starloom_agent.tools.{module}").TOOLS
+    return tools
 
 
 @functools.cache
@@ -46,13 +46,13 @@ def module_of() -> MappingProxyType[str, str]:
     Raises:
         ValueError: if two modules offer a tool of the same name.
     """
-    found: dict[str, str] = {}
+    modules: dict[str, str] = {}
     for module in MODULES:
         for tool in tools_of(module):
-            if tool.name in found:
-                raise ValueError(f"{tool.name} is in {found[tool.name]} and in {module}")
-            found[tool.name] = module
-    return MappingProxyType(found)
+            if tool.name in modules:
+                raise ValueError(f"{tool.name} is in {modules[tool.name]} and in {module}")
+            modules[tool.name] = module
+    return MappingProxyType(modules)
 
 
 def all_tools() -> tuple[Tool, ...]:

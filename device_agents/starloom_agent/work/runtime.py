@@ -30,7 +30,7 @@ from starloom_agent.wire.connection import Address, Connection, ConnectionEnded
 from starloom_agent.wire.link import RECONNECT_MOST_S, Link, pause_most_s
 from starloom_agent.work import core
 from starloom_agent.work.calls.chatter import Chatter
-from starloom_agent.work.calls.faults import following, not_begun, said_of, stopped_early
+from starloom_agent.work.calls.faults import ends_connection_on_fault, not_begun, said_of, stopped_early
 from starloom_agent.work.calls.judging import is_taken_back, judge, lease_name, leaves_no_trace, spec_of
 from starloom_agent.work.calls.later_facts import look_up
 from starloom_agent.work.calls.leftovers import Leftovers, empty_folders, end_attempts
@@ -236,7 +236,7 @@ class Agent:
         return self.ledger.next_report
 
     def welcomed(self, welcome: Welcome, proved_at: float) -> list[Frame]:
-        with following("the welcome", self._take_fault):
+        with ends_connection_on_fault("the welcome", self._take_fault):
             return self._greeting(welcome, proved_at)
 
     def _greeting(self, welcome: Welcome, proved_at: float) -> list[Frame]:
@@ -269,7 +269,7 @@ class Agent:
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
-            with following(type(frame).__name__, self._take_fault):
+            with ends_connection_on_fault(type(frame).__name__, self._take_fault):
                 self._handlers[type(frame)](self, frame)
         # One message is one turn; until the loop comes round the hub would wait. A timer is set by a disk that refuses.
         if self._turn is not None and not isinstance(self._turn, asyncio.TimerHandle):
@@ -299,9 +299,9 @@ class Agent:
     def _recall(self, at: LeaseRef) -> None:
         """Bring back from the ledger what the core has forgotten of a task."""
         key = core.task_of(at)
-        known = None if key in self.state.fences else self.ledger.known(*key)
-        if known is not None:
-            core.step(self.state, core.Recalled(key, *known))
+        fences = None if key in self.state.fences else self.ledger.fences_of(*key)
+        if fences is not None:
+            core.step(self.state, core.Recalled(key, *fences))
 
     def _on_ack(self, frame: Ack) -> None:
         self.outbox.acknowledged(frame.durable)
@@ -320,8 +320,8 @@ class Agent:
             return
         entries = []
         for at in frame.attempts:
-            held = self.state.held.get(at)
-            state = ("started" if held.running else "accepted") if held else self.ledger.state_of(at)
+            lease = self.state.held.get(at)
+            state = ("started" if lease.running else "accepted") if lease else self.ledger.state_of(at)
             entries.append(LedgerEntry(at=at, state=state))
         self._push([LedgerReport(entries=entries)])
 
@@ -329,14 +329,14 @@ class Agent:
         if not self._flushed():
             return
         pending = self.outbox.end_of(frame.at)
-        kept = pending if pending is not None else self.ledger.result_of(frame.at)
-        task = asyncio.get_running_loop().create_task(self._answer_facts(frame, kept))
+        report = pending if pending is not None else self.ledger.result_of(frame.at)
+        task = asyncio.get_running_loop().create_task(self._answer_facts(frame, report))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer_facts(self, frame: FetchFacts, kept: ResultFrame | Receipt | None) -> None:
+    async def _answer_facts(self, frame: FetchFacts, report: ResultFrame | Receipt | None) -> None:
         try:
-            answer = await asyncio.to_thread(look_up, frame, kept, self.home.run / "connection.json")
+            answer = await asyncio.to_thread(look_up, frame, report, self.home.run / "connection.json")
         except Exception as error:
             self._say(f"{lease_name(frame.at)}: its facts could not be looked up: {said_of(error)}")
             answer = FactsFrame(at=frame.at, kept=False)
@@ -487,23 +487,23 @@ class Agent:
             return
         if not self._flushed():
             return
-        kept = self.ledger.result_of(action.at)
-        if kept is not None:
-            self.outbox.add(lambda number: msgspec.structs.replace(kept, report=number), durable=True)
+        report = self.ledger.result_of(action.at)
+        if report is not None:
+            self.outbox.add(lambda number: msgspec.structs.replace(report, report=number), durable=True)
         elif self.ledger.state_of(action.at) == "unknown" and action.absent is not None:
             self._act(action.absent)
 
     def _say_begun(self, action: core.SayBegun) -> None:
-        begun = action.begun
+        earlier = action.begun
         self._say(
-            f"{lease_name(action.at)}: not begun: this device began it as attempt {begun.attempt} of life "
-            f"{begun.incarnation}; the hub's history is older"
+            f"{lease_name(action.at)}: not begun: this device began it as attempt {earlier.attempt} of life "
+            f"{earlier.incarnation}; the hub's history is older"
         )
-        self._push([LedgerReport(entries=[LedgerEntry(at=begun, state=BEGUN)])])
+        self._push([LedgerReport(entries=[LedgerEntry(at=earlier, state=BEGUN)])])
         if self.ledger.state_of(action.at) != "unknown":
             return
         # A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.
-        detail = f"this device began attempt {begun.attempt} of it before; the hub's history is older"
+        detail = f"this device began attempt {earlier.attempt} of it before; the hub's history is older"
         ended = Ended(outcome=Outcome.INTERRUPTED, code=Code.INTERRUPTED, detail=detail, effect=EffectSeen.MAYBE)
         self._report_end(action.at, ended, durable=True, verified=False)
 
@@ -605,8 +605,8 @@ class Agent:
     def _spawn(self, at: LeaseRef) -> None:
         call = self._calls[at]
         dispatch, tool = call.dispatch, call.tool
-        held = self.state.held.get(at)
-        if tool is None or held is None:
+        lease = self.state.held.get(at)
+        if tool is None or lease is None:
             return
         self._work_number += 1
         workdir = self.home.work / f"{self.identity.instance[:6]}-{self._work_number}"
@@ -615,7 +615,7 @@ class Agent:
             dispatch,
             tool,
             module=self._modules[tool.name],
-            fence_at=held.fence_at,
+            fence_at=lease.fence_at,
             workdir=workdir,
             connection_file=self.home.run / "connection.json",
             unattended=self._settings.unattended,
@@ -627,7 +627,7 @@ class Agent:
         call.running = RunningCall(
             spec,
             lambda grouped: self._grouped(at, grouped),
-            lambda said: self._chatter.said(at, said),
+            lambda output: self._chatter.said(at, output),
             self.runners,
             call.questions.reply,
         )
@@ -675,8 +675,8 @@ class Agent:
             self._leftovers.take(call.ended.detached)
             if call.ended.code in _WITH_A_LINE:
                 # The owner reads of each refusal; the call itself had been allowed.
-                said, profile = call.ended.detail, self.allowance.policy.profile
-                row = DecisionRow(time.time(), lease_name(at), call.dispatch.tool, False, said, profile)
+                detail, profile = call.ended.detail, self.allowance.policy.profile
+                row = DecisionRow(time.time(), lease_name(at), call.dispatch.tool, False, detail, profile)
                 self.ledger.decided(row)
 
     def _grouped(self, at: LeaseRef, grouped: Grouped) -> None:

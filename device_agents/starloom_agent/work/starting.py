@@ -37,9 +37,9 @@ def begun_with_room(home: AgentHome, say: Callable[[str], None], *, takeover_s: 
     """
     waited_s = held_s = 0.0
     while True:
-        with ExitStack() as held:
+        with ExitStack() as resources:
             try:
-                ledger = _begin(home, held, say)
+                ledger = _begin(home, resources, say)
             except AlreadyRunning:
                 if held_s >= takeover_s:
                     raise
@@ -60,9 +60,9 @@ def begun_with_room(home: AgentHome, say: Callable[[str], None], *, takeover_s: 
         waited_s += LOOK_EVERY_S
 
 
-def _begin(home: AgentHome, held: ExitStack, say: Callable[[str], None]) -> Ledger:
+def _begin(home: AgentHome, resources: ExitStack, say: Callable[[str], None]) -> Ledger:
     home.make()
-    held.enter_context(hold_home(home))
+    resources.enter_context(hold_home(home))
     try:
         adopt_policy(home.policy)
     except PolicyFault as fault:
@@ -70,7 +70,7 @@ def _begin(home: AgentHome, held: ExitStack, say: Callable[[str], None]) -> Ledg
         say(str(fault))
     load_or_make(home.key)
     ledger = Ledger(home.ledger)
-    held.callback(ledger.close)
+    resources.callback(ledger.close)
     ledger.check()
     if ledger.is_copy:
         say(

@@ -135,7 +135,7 @@ export interface paths {
          * List
          * @description List the open questions of devices to their owners, the oldest first; or those lately answered here.
          *
-         *     `answers`: where an answer counts.
+         *     `answers` of a row says where an answer counts: `here` on the device only, or `hub`.
          */
         get: operations["list_api_v1_asks_get"];
         put?: never;

@@ -150,6 +150,7 @@ def test_a_replay_ends_with_what_it_found(hub: StubHub, same: bool) -> None:
     assert done.exit_code == (0 if same else 1)
     assert ("Every step came out the same." in done.stdout) == same
     assert ("logged:  task_failed a" in done.stdout) != same
+    assert ("before an upgrade" in done.stdout and "starloom audit verify" in done.stdout) != same
 
 
 def test_blame_prints_who_and_why(hub: StubHub) -> None:

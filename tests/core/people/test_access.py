@@ -8,7 +8,9 @@ from msgspec.structs import replace
 
 from starloom.core.people.access import LINKS_MOST, LINKS_WITHIN_MS
 from starloom.core.state import inputs as i
+from starloom.core.state.apply import put
 from starloom.core.state.orders import Answer, CloseToken
+from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Principal, SignIn, Token
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import Code, PrincipalKind, Role
@@ -72,6 +74,22 @@ def test_a_lower_role_ends_what_has_more_rights_and_an_owner_stays() -> None:
     assert driver.shard.access.principals["ann"].role is Role.APPROVER
     assert {name for name, one in driver.shard.access.tokens.items() if one.revoked_ms} == {"t1", "t2"}
     assert driver.sent == [CloseToken(token="t1"), CloseToken(token="t2")]
+
+
+def test_a_lower_role_ends_what_its_programs_were_allowed_for_good() -> None:
+    driver = Driver()
+    do(driver, i.PrincipalAdded, principal=replace(ANN, role=Role.OWNER))
+    do(driver, i.PrincipalAdded, principal=Principal(created_ms=1, id="bob", name="Bob", role=Role.OWNER))
+    nightly = Principal(created_ms=1, id="p", kind=PrincipalKind.PROGRAM, name="nightly", role=Role.OPERATOR)
+    do(driver, i.PrincipalAdded, principal=nightly)
+    do(driver, i.TokenAdded, token=token("t1"))
+    do(driver, i.TokenAdded, token=replace(token("t2"), principal="p", parent="t1", role=Role.OPERATOR))
+    for name, by in (("s-1", "program:nightly#t2"), ("s-2", "person:bob#other")):
+        allowed = Standing(action=name, at_ms=1, by=by, constellation="c", id=name, tool="t.never")
+        put(driver.shard, driver.shard.fleet, "standing", name, allowed)
+    do(driver, i.RoleGiven, principal="ann", role=Role.OPERATOR)
+    assert {name for name, one in driver.shard.access.tokens.items() if one.revoked_ms} == {"t1", "t2"}
+    assert list(driver.shard.fleet.standing) == ["s-2"], "as if the token had been revoked"
 
 
 def test_who_is_no_owner_makes_a_bounded_number_of_links() -> None:

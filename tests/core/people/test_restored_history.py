@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from starloom.core.people.restored_history import WHY
 from starloom.core.state import inputs as i
 from starloom.core.state.apply import load
-from starloom_protocol.records.entities import ForEach, TaskSpec
+from starloom_protocol.records.edits import AddTask
+from starloom_protocol.records.entities import ForEach, RuleRecord, TaskSpec
 from starloom_protocol.records.schedules import Consent
+from starloom_protocol.records.specs import Repeat
 from starloom_protocol.stream.feed import FLEET
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import Attention, DeviceLink, Effect, Repeatability, ScheduleState
 from starloom_protocol.wire.frames import BEGUN, LeaseRef
 from tests.builders import plan, task
 from tests.core.clockwork import Clockwork, at
+from tests.core.plan.goals.pursued import Pursued
 from tests.core.watched import WatchedDriver
 
 RESTORED = Attention.HISTORY_RESTORED
@@ -25,6 +30,10 @@ def put_back(driver: WatchedDriver) -> None:
     driver.restart()
     driver.shard.incarnation = 1002
     driver.do(i.HistoryRestored(id="r", by="engine", made_ms=1))
+
+
+class PursuedAndWatched(Pursued, WatchedDriver):
+    """A goal on a hub that can be started again."""
 
 
 def offline(driver: WatchedDriver, *names: str) -> None:
@@ -80,6 +89,44 @@ def test_a_list_that_is_not_known_yet_counts() -> None:
     driver.submit(plan(task("l"), task("g", tool="t.never", for_each=ForEach(source="l", output="/l"))))
     put_back(driver)
     assert driver.shard.constellations["c1"].head.state == "paused"
+
+
+@pytest.mark.parametrize(("may", "state"), [("svc.restart", "paused"), ("fs.read", "active")])
+def test_a_goal_whose_steps_may_not_be_repeated_is_stopped(may: str, state: str) -> None:
+    driver = PursuedAndWatched(goal={"may": {"tools": [may]}}, policy={"approval": "never"})
+    assert driver.made.groups["why"].state == "expanded"
+    put_back(driver)
+    head = driver.shard.constellations["c1"].head
+    assert (head.state, RESTORED in head.attention) == (state, state == "paused")
+
+
+@pytest.mark.parametrize(("tool", "state"), [("t.never", "paused"), ("t.idem", "active")])
+def test_what_a_rule_or_a_further_turn_may_call_counts(tool: str, state: str) -> None:
+    driver = WatchedDriver("one")
+    added = canonical(msgspec.to_builtins([AddTask(spec=task("mail", tool=tool))]))
+    rule = RuleRecord(name="r", task="a", event="succeeded", operations=added, order=0, reason="")
+    driver.submit(plan(task("a"), rules=[rule]))
+    driver.submit(plan(task("more", tool=tool, for_each=ForEach(repeat=Repeat(most=5, every_s=1)))), name="c2")
+    (question,) = driver.shard.constellations["c2"].open_questions
+    driver.answer_question(question, "allow", name="c2")
+    for order in driver.take():
+        driver.started(order)
+    assert driver.states("c2") == {"more": "expanded", "more.1": "running"}
+    put_back(driver)
+    assert {name: one.head.state for name, one in driver.shard.constellations.items()} == {"c1": state, "c2": state}
+
+
+def test_a_rule_that_has_fired_counts_no_more() -> None:
+    driver = WatchedDriver("one")
+    added = canonical(msgspec.to_builtins([AddTask(spec=task("mail", tool="t.never"))]))
+    rule = RuleRecord(name="r", task="a", event="succeeded", operations=added, order=0, reason="")
+    driver.submit(plan(task("a"), task("b", tool="t.idem"), rules=[rule]))
+    first, _second = driver.take()
+    driver.result(first, 1)
+    (mail,) = driver.take()
+    driver.result(mail, 1)
+    put_back(driver)
+    assert driver.shard.constellations["c1"].head.state == "active"
 
 
 def test_a_request_that_is_being_planned_waits_before_its_first_task() -> None:

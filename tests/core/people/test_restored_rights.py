@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -17,7 +18,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.model import Shard
 from starloom_protocol.records.approvals import Standing
-from starloom_protocol.records.entities import Enrollment, Principal, SignIn, Token
+from starloom_protocol.records.entities import Enrollment, Principal, Secret, SignIn, Token
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import Role, ScheduleState
 from tests.core.watched import WatchedDriver
@@ -173,6 +174,58 @@ def test_a_schedule_that_ended_since_begins_nothing(action: str) -> None:
     restored(driver, ended)
     found = driver.shard.fleet.schedules["s-look"]
     assert (found.state, found.due_ms) == (ScheduleState.PAUSED, 0)
+
+
+def test_a_schedule_that_was_changed_to_other_work_begins_nothing() -> None:
+    driver, until = filled(), filled()
+    for one, what in ((driver, "wipe"), (until, "look")):
+        put(one.shard, one.shard.fleet, "schedule", "s-look", replace(look(), request=what))
+    assert ended_since(driver.shard, until.shard) == i.EndedRights(schedules=["s-look"])
+    put(until.shard, until.shard.fleet, "schedule", "s-look", replace(look(), request="wipe", cron="1 * * * *"))
+    assert ended_since(driver.shard, until.shard) == i.EndedRights(), "another time is no other work"
+
+
+ANY = i.Receivers()
+
+
+def secret(only: i.Receivers) -> Secret:
+    bank = Secret(by="person:ann", cipher="s-1", created_ms=1, name="bank", set_ms=1, version=1)
+    return replace(bank, devices=only.devices, recipes=only.recipes, tools=only.tools)
+
+
+@pytest.mark.parametrize(
+    ("then", "now", "left"),
+    [
+        (ANY, ANY, ANY),
+        (ANY, None, None),
+        (ANY, i.Receivers(devices=["d-nas"]), i.Receivers(devices=["d-nas"])),
+        (i.Receivers(tools=["a", "b"]), i.Receivers(tools=["b", "c"]), i.Receivers(tools=["b"])),
+        (i.Receivers(recipes=["a"]), ANY, i.Receivers(recipes=["a"])),
+        (i.Receivers(devices=["d-nas"]), i.Receivers(devices=["d-desk"]), None),
+    ],
+)
+def test_t319_a_secret_stays_with_those_who_may_have_it_in_both(
+    then: i.Receivers, now: i.Receivers | None, left: i.Receivers | None
+) -> None:
+    driver, until = filled(), filled()
+    put(driver.shard, driver.shard.access, "secret", "bank", secret(then))
+    put(until.shard, until.shard.access, "secret", "bank", secret(now) if now is not None else None)
+    ended = ended_since(driver.shard, until.shard)
+    assert ended == (i.EndedRights() if left == then else i.EndedRights(secrets={"bank": left}))
+    assert msgspec.json.decode(msgspec.json.encode(ended), type=i.EndedRights) == ended
+    restored(driver, ended)
+    assert driver.shard.access.secrets.get("bank") == (None if left is None else secret(left))
+    events = len(driver.events)
+    restored(driver, ended)
+    assert len(driver.events) == events
+
+
+def test_receivers_of_two_restores_are_those_of_both() -> None:
+    first = i.EndedRights(secrets={"a": None, "b": i.Receivers(tools=["x", "y"]), "c": i.Receivers(devices=["d"])})
+    second = i.EndedRights(secrets={"b": i.Receivers(tools=["y"]), "d": None, "a": i.Receivers(tools=["x"])})
+    found = with_those_of(first, second).secrets
+    assert found == {"a": None, "b": i.Receivers(tools=["y"]), "c": i.Receivers(devices=["d"]), "d": None}
+    assert among(with_those_of(first, second), filled().shard) == i.EndedRights()
 
 
 def test_ends_of_two_restores_add_up_and_a_backup_has_only_its_own() -> None:

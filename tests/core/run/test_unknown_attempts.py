@@ -9,6 +9,7 @@ from starloom.core.state.orders import SendDispatch
 from starloom_protocol.vocabulary import Attention, EffectSeen, Outcome
 from starloom_protocol.wire.frames import BEGUN, LeaseRef
 from tests.builders import Driver, plan, task
+from tests.core.plan.goals.pursued import Pursued, call
 from tests.core.watched import WatchedDriver
 
 
@@ -145,3 +146,17 @@ def test_a_device_that_was_reserved_since_is_told_of_and_is_given_nothing() -> N
     assert "it has begun c" in note_of(driver)
     assert "unknown" not in driver.states("c2").values()
     assert not [work for work in driver.take() if work.device == "d-one"]
+
+
+def test_a_step_of_a_goal_is_not_answered_by_what_another_call_of_its_name_gave() -> None:
+    """The model asks again, maybe for another call: only a person knows whether it is the same."""
+    driver = Pursued(goal={"may": {"tools": ["svc.restart"]}}, policy={"approval": "never"})
+    driver.shard.incarnation = 2
+    driver.step(call("svc.restart", "one", name="nginx"))
+    driver.reply("allow")
+    (sent,) = driver.take()
+    begun(driver, at(sent.at.task))
+    assert driver.states()[sent.at.task] == "unknown"
+    assert driver.take() == [], "what the device kept may be the result of another call"
+    driver.control("mark", sent.at.task, value="{}")
+    assert driver.states()[sent.at.task] == "succeeded"

@@ -249,7 +249,7 @@ def test_a_start_keeps_another_address_of_the_same_hub(home: AgentHome) -> None:
 def test_an_agent_that_ends_at_once_is_quoted(tmp_path: Path) -> None:
     home = AgentHome(tmp_path / "never-joined")
     home.make()
-    with pytest.raises(background.CannotStart, match="has not joined a hub"):
+    with pytest.raises(background.AgentControlFault, match="has not joined a hub"):
         background.start(home, lambda _: None, slots=1)
 
 

@@ -89,7 +89,7 @@ def test_calls_that_run_are_not_cut_short_unasked(home: AgentHome, monkeypatch: 
         return offered("900.0")
 
     monkeypatch.setattr(signed_requests, "release", release)
-    monkeypatch.setattr(upgrading._Upgrade, "_installed", lambda _self, _offered: home.root / "venv-900.0-new")
+    monkeypatch.setattr(upgrading._Upgrade, "_install", lambda _self, _offered: home.root / "venv-900.0-new")
     monkeypatch.setattr(upgrading._Upgrade, "_try_cold", lambda _self, _made: None)
     replaced: list[bool] = []
     monkeypatch.setattr(upgrading._Upgrade, "_replace", lambda *_args, ran: replaced.append(ran))

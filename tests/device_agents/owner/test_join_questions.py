@@ -29,7 +29,7 @@ def test_a_folder_that_is_not_there_is_asked_again(
     (tmp_path / "Old photos").mkdir()
     wanted = f"'{tmp_path}/Old photos'"
     asked = answering(monkeypatch, "files", f"{tmp_path}/Ols", "'unclosed", wanted)
-    policy = join_command._asked_profile()
+    policy = join_command._ask_profile()
     assert (policy.profile, policy.read) == (Profile.FILES, (str(tmp_path / "Old photos"),))
     assert len(asked) == 4
     said = capsys.readouterr()
@@ -38,5 +38,5 @@ def test_a_folder_that_is_not_there_is_asked_again(
 
 def test_the_profile_observe_is_asked_for_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = answering(monkeypatch, "")
-    assert join_command._asked_profile().profile is Profile.OBSERVE
+    assert join_command._ask_profile().profile is Profile.OBSERVE
     assert len(asked) == 1

@@ -402,9 +402,9 @@ def test_an_answer_that_comes_too_late_is_a_no(home: AgentHome) -> None:
     kept = Asks(home.asks, clock)
     asked = decide(operate(), RESTART, NGINX)
     kept.settle(asked, "1f2e3d4c", ALWAYS_NGINX, "c1/restart")
-    (ask,) = kept.told()
+    (ask,) = kept.offered()
     clock.now_s += ANSWER_WITHIN_S + 1
-    assert kept.told() == []
+    assert kept.offered() == []
     assert kept.take(an_answer(ask)) is None
     assert not kept.settle(asked, "1f2e3d4c", ALWAYS_NGINX, "c1/restart").allowed
 

@@ -93,7 +93,7 @@ def test_an_answer_that_is_lost_does_not_end_the_joining(hub: Hub, me: Identity,
     said: list[str] = []
     joined = join(Route(hub.url), ASKED, me, say=said.append, sleep=lambda _: None)
     assert joined.name == "laptop"
-    assert len([line for line in said if "goes on asking" in line]) == 2, "once for each silence"
+    assert len([line for line in said if "keeps asking" in line]) == 2, "once for each silence"
 
 
 def test_a_hub_that_stays_away_ends_the_joining_with_its_reason(hub: Hub, me: Identity) -> None:
@@ -121,7 +121,7 @@ def test_a_false_hub_cannot_show_the_words_of_the_real_one(hub: Hub, me: Identit
     real, false = words_of(HUB_KEY, me.key, ASKED.code), "ZmFsc2U" + HUB_KEY[7:]
     asking = {"enrollment": "e-1", "state": "asking", "hub_key": false}
     hub.answers = [(202, {**asking, "words": real})]
-    with pytest.raises(JoinRefused, match="something stands between"):
+    with pytest.raises(JoinRefused, match="somebody may be intercepting the connection"):
         join(Route(hub.url), ASKED, me, say=lambda _: None)
     hub.answers = [(202, asking), (200, {"state": "denied", "reason": "other words"})]
     said: list[str] = []
@@ -146,7 +146,7 @@ def test_the_words_of_an_older_hub_are_shown_as_it_shows_them(hub: Hub, tmp_path
 
 def test_words_that_do_not_fit_end_it(hub: Hub, me: Identity) -> None:
     hub.answers = [(202, {"state": "asking", "hub_key": HUB_KEY, "words": "one two three four five six"})]
-    with pytest.raises(JoinRefused, match="something stands between"):
+    with pytest.raises(JoinRefused, match="somebody may be intercepting the connection"):
         join(Route(hub.url), ASKED, me, say=lambda _: None)
 
 

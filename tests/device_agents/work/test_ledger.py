@@ -132,12 +132,12 @@ def test_a_task_is_known_by_its_highest_fence_and_what_began(path: Path) -> None
     for at in (lease(attempt=3), lease(attempt=1, incarnation=2), lease(attempt=9), lease("u")):
         ledger.accepted(at, effect="none")
     ledger.flush()
-    assert ledger.known("c", "t") == ((2, 1), None)
-    assert ledger.known("c", "v") is None
+    assert ledger.fences_of("c", "t") == ((2, 1), None)
+    assert ledger.fences_of("c", "v") is None
     ledger.started(lease(attempt=3))
     ledger.started(lease("u"))
     ledger.flush()
-    assert (ledger.known("c", "t"), ledger.known("c", "u")) == (((2, 1), (1, 3)), ((1, 1), (1, 1)))
+    assert (ledger.fences_of("c", "t"), ledger.fences_of("c", "u")) == (((2, 1), (1, 3)), ((1, 1), (1, 1)))
 
 
 def test_only_work_that_may_not_be_repeated_is_told_as_begun(path: Path) -> None:
@@ -163,7 +163,7 @@ def test_no_date_makes_a_ledger_forget_what_began(path: Path, monkeypatch: pytes
     ledger.prune()
     ledger.flush(lazy=True)
     assert ledger.result_of(lease()) is None
-    assert ledger.known("c", "t") == ((1, 1), (1, 1))
+    assert ledger.fences_of("c", "t") == ((1, 1), (1, 1))
     assert ledger.begun_lately() == [lease()]
 
 
@@ -184,7 +184,7 @@ def test_what_a_ledger_keeps_is_bounded(path: Path, monkeypatch: pytest.MonkeyPa
     kept = [number for number in range(40) if ledger.result_of(lease(f"t{number}")) is not None]
     assert len(kept) <= 3 + 4
     assert kept[-1] == 39, "the newest stay"
-    assert ledger.known("c", "t39") is not None
+    assert ledger.fences_of("c", "t39") is not None
 
 
 def test_a_finished_attempt_keeps_its_result(path: Path) -> None:

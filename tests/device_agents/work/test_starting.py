@@ -109,5 +109,5 @@ def test_a_corrupt_page_met_later_is_told_as_one(home: AgentHome) -> None:
     torn_ledger(home)
     ledger = Ledger(home.ledger)
     with pytest.raises(LedgerCorrupt, match="is corrupt"):
-        [ledger.known("c1", f"t{number}") for number in range(ATTEMPTS)]
+        [ledger.fences_of("c1", f"t{number}") for number in range(ATTEMPTS)]
     ledger._db.close()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+
 import msgspec
 
+from starloom.edge.live.entity_json import is_at_work
 from starloom.edge.live.views import AtWork
 from starloom_protocol.records.entities import TaskRecord, encode_entity
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import Event
+from starloom_protocol.text.presentation import Tone, presentation
 from starloom_protocol.vocabulary import Reason, TaskState
 
 
@@ -55,3 +59,8 @@ def test_committed_tasks_are_taken_whole_and_forgotten() -> None:
     assert view.of("c1") == 1
     view.reset()
     assert view.of("c1") == 0
+
+
+def test_a_task_at_work_is_blue_on_the_page_and_no_other_is() -> None:
+    for state, reason in itertools.product(TaskState, (None, *Reason)):
+        assert is_at_work(state, reason) == (presentation(state, reason).tone is Tone.BLUE), (state, reason)

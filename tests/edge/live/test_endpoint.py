@@ -14,6 +14,7 @@ from starloom.edge.access.callers import Caller, Means
 from starloom.edge.live import endpoint
 from starloom.edge.live.endpoint import LiveClient, LiveParts, Snapshots
 from starloom.edge.live.fanout import Fanout
+from starloom.store.port import StreamState
 from starloom_protocol.stream.feed import CHANGED, Beside, Event, decode_event, encode_event, fold, state_hash
 from starloom_protocol.vocabulary import Role, Topic
 from starloom_protocol.wire import frames as f
@@ -366,7 +367,7 @@ def seqs(text: str) -> list[int]:
 
 async def test_neighbouring_events_are_joined_and_order_stays() -> None:
     queue: list[bytes | tuple[str, bytes]] = [("a", b"1"), ("b", b"2"), b"[pong]", ("a", b"3")]
-    assert endpoint._messages(queue) == [
+    assert endpoint._joined(queue) == [
         b'{"t":"events","events":[1,2]}',
         b"[pong]",
         b'{"t":"events","events":[3]}',
@@ -391,12 +392,12 @@ class Reads:
         self.times = 0
         self.during: Callable[[], None] = lambda: None
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]]:
+    async def entities(self, stream: str) -> StreamState:
         assert stream == "fleet"
         self.times += 1
         await asyncio.sleep(0)
         self.during()
-        return self.times, {}
+        return StreamState(self.times, {})
 
 
 def changed(fanout: Fanout, stream: str, seq: int = 9) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starloom.edge.live import failed_work
 from starloom.edge.live.failed_work import FailedWork, failed_on
 from starloom.edge.live.views import Headlines
+from starloom.store.port import StreamState
 from starloom_protocol.records.entities import Attempt, Head, TaskRecord, encode_entity
 from starloom_protocol.vocabulary import ConstellationState, Repeatability, TaskState
 
@@ -44,9 +45,9 @@ class Reads:
     async def failed_work(self, devices: list[str], since_ms: int) -> dict[str, list[str]]:
         return {name: ["last", "sound"] for name in self.names}
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]]:
+    async def entities(self, stream: str) -> StreamState:
         self.asked.append(stream)
-        return 1, FAILED
+        return StreamState(1, FAILED)
 
 
 def test_only_the_last_attempt_of_a_failed_task_counts() -> None:

@@ -154,7 +154,7 @@ async def test_whoever_passes_things_on_is_told_when_the_owner_is_another() -> N
     other.begin()
     await settle()
     told: list[str | None] = []
-    other.neighbours.moved.append(lambda: told.append(other.neighbours.owner_url))
+    other.neighbours.on_moved.append(lambda: told.append(other.neighbours.owner_url))
     other.place.holder = None
     assert other.neighbours.owner_url is None
     await clock.advance(1_000)

@@ -55,7 +55,7 @@ async def pruned(found: Hub, limits: HistoryLimits, *with_files: str) -> Retenti
 
 def whole(found: Hub) -> list[str]:
     walk = Walk(prunings=found.history.prunings)
-    walk.take(found.history.kept(0, 10_000))
+    walk.take(found.history.commits_after(0, 10_000))
     walk.ended(found.history.meta.watermark)
     return [item.what for item in walk.breaks]
 
@@ -69,7 +69,7 @@ async def test_what_ended_before_the_days_goes_and_the_rest_runs_on() -> None:
         await found.clock.turn(10_000)
         done = await pruned(found, HistoryLimits(age_ms=HOUR_MS, files_ms=0))
         assert (done.constellations, done.commits > 0) == (1, True)
-        assert await found.store.gone("c1") is not None
+        assert await found.store.tombstone("c1") is not None
         assert await found.store.entities("c1") is None
         assert await found.store.entities("c2") is not None
         assert "c3" in found.engine.shard.live
@@ -99,7 +99,7 @@ async def test_what_offers_artifacts_or_waits_for_a_device_stays() -> None:
         await found.clock.turn(10_000)
         limits = HistoryLimits(age_ms=0, files_ms=HOUR_MS)
         assert (await pruned(found, limits, "c1")).constellations == 1
-        assert await found.store.gone("c1") is None
+        assert await found.store.tombstone("c1") is None
         await found.clock.turn(2 * HOUR_MS, by=60_000)
         device = found.engine.shard.fleet.devices["d-one"]
         away = msgspec.structs.replace(device, link=DeviceLink.OFFLINE, link_since_ms=0)
@@ -117,7 +117,7 @@ async def test_an_owner_that_lost_the_shard_prunes_nothing() -> None:
         try:
             with pytest.raises(Refused):
                 await retention(found, HistoryLimits(age_ms=0, files_ms=0)).prune()
-            assert await other.store.gone("c1") is None
+            assert await other.store.tombstone("c1") is None
             await settle()
             assert (await pruned(other, HistoryLimits(age_ms=0, files_ms=0))).constellations == 1
         finally:

@@ -11,7 +11,7 @@ import pytest
 
 from starloom.core.state import inputs as i
 from starloom.engine.settings import FinishedRetention
-from starloom.store.port import Unavailable
+from starloom.store.port import StreamState, Unavailable
 from starloom_protocol.stream.feed import state_hash
 from starloom_protocol.vocabulary import Outcome
 from starloom_protocol.wire.frames import Ack, Dispatch, LeaseRef, ResultFrame
@@ -313,7 +313,7 @@ async def test_a_recall_that_was_not_answered_leaves_nothing_behind(monkeypatch:
         await found.clock.turn(12_000)
         recall = found.store.recall
 
-        async def unanswered(streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        async def unanswered(streams: Sequence[str]) -> dict[str, StreamState]:
             await recall(streams)
             raise Unavailable("the reply did not come")
 
@@ -336,7 +336,7 @@ async def test_a_constellation_that_cannot_be_read_holds_up_no_other_in_doubt(mo
         recall = found.store.recall
         away = ["c-unreadable", "c1"]
 
-        async def refused(streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        async def refused(streams: Sequence[str]) -> dict[str, StreamState]:
             held = await recall(streams)
             if set(away).intersection(streams):
                 raise Unavailable("this one cannot be read")
@@ -356,7 +356,7 @@ async def test_a_name_with_nul_is_asked_of_no_database(monkeypatch: pytest.Monke
     async with hub() as found:
         recall = found.store.recall
 
-        async def as_postgresql(streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
+        async def as_postgresql(streams: Sequence[str]) -> dict[str, StreamState]:
             if any("\0" in stream for stream in streams):
                 raise Unavailable("DataError: PostgreSQL text fields cannot contain NUL (0x00) bytes")
             return await recall(streams)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from starloom_agent.owner.agents import FILE as AGENTS_FILE
-from starloom_agent.owner.agents import find_agents, greeted, read_agents
+from starloom_agent.owner.agents import find_agents, greet, read_agents
 from starloom_agent.owner.mcp import FILE as MCP_FILE
 from starloom_agent.owner.mcp import LaterTools
 from starloom_agent.policy.offers import make_offer
@@ -87,7 +87,7 @@ def _of_an_agent(injection: Injection, home: Path) -> list[ToolOffer]:
         (home / AGENTS_FILE).write_text(f'[agents.helper]\nurl = "{url}"\n', encoding="utf-8")
         (home / AGENTS_FILE).chmod(0o600)
         (told,) = read_agents(home)[0].values()
-        assert greeted(told).isprintable(), "the name of a card steers the terminal of its owner"
+        assert greet(told).isprintable(), "the name of a card steers the terminal of its owner"
         tools = find_agents(home, lambda _: None)
         offer = make_offer(tools, Policy(grants=frozenset({"agent:helper"})), slots=1, folder=home).offer
     assert offer.tools, "the agent is not offered, and nothing is shown by that"

@@ -52,7 +52,7 @@ def test_a_home_without_a_history_is_sound(tmp_path: Path) -> None:
 def test_the_version_of_a_history_is_compared(tmp_path: Path, named: str, good: bool, told: str) -> None:
     written(tmp_path, revision="0004", named=named)
     found = history_in(tmp_path)
-    assert (found.good, told in found.told) == (good, True)
+    assert (found.good, told in found.words) == (good, True)
 
 
 @pytest.mark.parametrize(
@@ -63,14 +63,14 @@ def test_the_size_and_the_rule_are_told(tmp_path: Path, monkeypatch: pytest.Monk
     written(tmp_path, revision="head", named=newest_revision())
     found = history_in(tmp_path)
     assert found.good
-    assert " in 0 constellations" in found.told
-    assert told in found.told
+    assert " in 0 constellations" in found.words
+    assert told in found.words
 
 
 def test_a_file_that_is_no_history_is_told(tmp_path: Path) -> None:
     (tmp_path / DATABASE_FILE).write_bytes(b"no database" * 1000)
     found = history_in(tmp_path)
-    assert (found.good, "SQLite" in found.told) == (False, True)
+    assert (found.good, "SQLite" in found.words) == (False, True)
 
 
 def test_the_data_folder_is_that_of_the_hub_that_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_the_data_folder_is_that_of_the_hub_that_answers(tmp_path: Path, monkeyp
     monkeypatch.delenv("STARLOOM_HOME", raising=False)
     monkeypatch.chdir(tmp_path)
     (found,) = [finding for finding in examine(None, None) if finding.subject == "data folder"]
-    assert found.told == str(home)
+    assert found.words == str(home)
 
 
 SPENT = {"calls": 0, "dollars": 0.0, "tokens": 0}
@@ -110,7 +110,7 @@ def test_the_model_is_the_one_that_the_hub_uses(
 ) -> None:
     monkeypatch.delenv("STARLOOM_LLM_URL", raising=False)
     found = model_of(tmp_path, state)
-    assert (found.good, told in found.told) == (good, True), found
+    assert (found.good, told in found.words) == (good, True), found
 
 
 def test_a_model_of_this_terminal_alone_is_told_as_one_that_the_hub_does_not_use(
@@ -119,7 +119,7 @@ def test_a_model_of_this_terminal_alone_is_told_as_one_that_the_hub_does_not_use
     monkeypatch.setenv("STARLOOM_LLM_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("STARLOOM_LLM_MODEL", "mine")
     found = model_of(tmp_path, {**STATE, "set": False})
-    assert (found.good, found.told.startswith("the hub uses none; set here: mine at")) == (False, True)
+    assert (found.good, found.words.startswith("the hub uses none; set here: mine at")) == (False, True)
     assert "Start the hub again" in found.fix
 
 
@@ -144,7 +144,7 @@ def test_a_device_that_is_away_behind_its_tunnel_is_told_with_the_line_to_type(t
     own = OwnHub(file, file, file, "", 1, 0.0)
     address = HubAddress("http://10.0.0.9:8470", None, "test", own=own)
     (found,) = doctor._tunnels(address, ["web 1"])
-    assert (found.good, found.told) == (False, "web 1: its tunnel is up, its agent given up: try 8 of 8")
+    assert (found.good, found.words) == (False, "web 1: its tunnel is up, its agent given up: try 8 of 8")
     assert found.fix == "ssh far"
     assert list(doctor._tunnels(address, ["other"])) == []
     assert list(doctor._tunnels(HubAddress("http://10.0.0.9:8470", None, "test"), ["web 1"])) == []
@@ -156,7 +156,7 @@ def test_agents_that_are_older_than_the_hub_are_named_with_the_line(tmp_path: Pa
     rows = [{**device, "older_than": "0.2.0"}, {**device, "name": "new", "older_than": ""}]
     hub.answers["GET", "/devices"] = (200, {"items": rows})
     try:
-        found = [finding.told for finding in examine(hub.url, tmp_path) if finding.subject == "agents"]
+        found = [finding.words for finding in examine(hub.url, tmp_path) if finding.subject == "agents"]
     finally:
         hub.close()
     assert found == ["older than this hub: nas 0.1.0. Type there: starloom-agent upgrade"]
@@ -174,7 +174,7 @@ def agents_beside(home: Path, link: str, refused: str) -> list[Finding]:
 
 def test_an_agent_that_speaks_no_version_of_the_hub_is_named(tmp_path: Path) -> None:
     (found,) = agents_beside(tmp_path, "offline", "agent_too_old")
-    assert (found.good, found.told) == (False, "The agent is too old for this hub: nas")
+    assert (found.good, found.words) == (False, "The agent is too old for this hub: nas")
     assert "starloom-agent upgrade" in found.fix
     assert agents_beside(tmp_path, "online", "agent_too_old") == []
     assert agents_beside(tmp_path, "offline", "") == []
@@ -190,5 +190,5 @@ def test_a_python_with_known_faults_is_named_and_serves(
     monkeypatch.setattr(sys, "version_info", version)
     found = doctor._python()
     assert found.good
-    assert ("CVE-2024-7592" in found.told) == bool(first)
-    assert first in found.told
+    assert ("CVE-2024-7592" in found.words) == bool(first)
+    assert first in found.words

@@ -37,8 +37,8 @@ def test_a_server_is_noticed_with_lines_that_the_settings_take(tmp_path: Path, m
         settings = load({"home": tmp_path}, environment={}).settings
         told = doctor._model(settings)
     assert told.good
-    assert "Ollama" in told.told
-    lines = [line.strip() for line in told.told.splitlines() if line.strip().startswith("llm_")]
+    assert "Ollama" in told.words
+    lines = [line.strip() for line in told.words.splitlines() if line.strip().startswith("llm_")]
     assert tomllib.loads("\n".join(lines)) == {"llm_url": f"http://127.0.0.1:{port}/v1", "llm_model": "qwen3:8b"}
     (tmp_path / "starloom.toml").write_text("\n".join(lines))
     assert load({"home": tmp_path}, environment={}).settings.llm_model == "qwen3:8b"
@@ -65,7 +65,7 @@ def test_a_server_without_a_model_says_so_and_offers_nothing() -> None:
     with serving(b'{"data": []}') as port:
         (found,) = model_servers.look({"LM Studio": port})
     assert found.lines() == []
-    assert "no model is loaded" in found.told
+    assert "no model is loaded" in found.words
 
 
 def test_nobody_listening_is_quick_and_quiet() -> None:
@@ -82,7 +82,7 @@ def test_the_models_of_all_roles_are_told_and_a_wrong_one_is_a_fault() -> None:
     }
     found = doctor._model(load(environment=given).settings)
     assert found.good
-    assert "near at http://127.0.0.1:9/v1; writer: w at 127.0.0.1:9" in found.told
+    assert "near at http://127.0.0.1:9/v1; writer: w at 127.0.0.1:9" in found.words
     wrong = doctor._model(load(environment={**given, "STARLOOM_LLM_WRITER_URL": "ftp://x"}).settings)
     assert not wrong.good
-    assert "STARLOOM_LLM_WRITER_URL" in wrong.told
+    assert "STARLOOM_LLM_WRITER_URL" in wrong.words

@@ -53,7 +53,7 @@ def front() -> Iterator[Front]:
 
 def told(url: str | None, **more: Any) -> dict[str, tuple[bool, str, str]]:
     return {
-        found.subject: (found.good, found.told, found.fix)
+        found.subject: (found.good, found.words, found.fix)
         for found in look_from_outside(Settings(public_url=url, **more))
     }
 

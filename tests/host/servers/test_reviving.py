@@ -17,7 +17,7 @@ from starloom.host.servers.ssh import run_there
 from tests.ssh_server import SshServer, ssh_server
 from tests.waiting import PATIENCE_S
 
-AWAY, HERE = reviving.Seen("web 1", online=False), reviving.Seen("web 1", online=True)
+AWAY, HERE = reviving.DeviceSeen("web 1", online=False), reviving.DeviceSeen("web 1", online=True)
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ async def after_absence(watched: reviving.Watch) -> None:
 
 def test_an_absence_has_its_time_its_pauses_and_its_end() -> None:
     absence = reviving.Absence()
-    assert not absence.due(100.0, online=False)
-    assert not absence.due(100.0 + reviving.ABSENT_S - 0.1, online=False)
+    assert not absence.observe(100.0, online=False)
+    assert not absence.observe(100.0 + reviving.ABSENT_S - 0.1, online=False)
     now_s, pauses = 100.0 + reviving.ABSENT_S, []
     for _ in range(reviving.TRIES_MOST):
-        assert absence.due(now_s, online=False)
-        absence.tried(now_s)
+        assert absence.observe(now_s, online=False)
+        absence.note_try(now_s)
         pause_s = 1.0
-        while not absence.due(now_s + pause_s, online=False) and pause_s < 1000:
+        while not absence.observe(now_s + pause_s, online=False) and pause_s < 1000:
             pause_s += 1.0
         pauses.append(pause_s)
         now_s += pause_s
@@ -76,13 +76,13 @@ def test_an_absence_has_its_time_its_pauses_and_its_end() -> None:
 
 def test_a_device_that_dies_at_every_start_does_not_get_its_tries_again() -> None:
     absence = reviving.Absence(tries=reviving.TRIES_MOST)
-    assert not absence.due(0.0, online=True)
-    assert not absence.due(1.0, online=False)
-    assert not absence.due(1.0 + 2 * reviving.PAUSE_MOST_S, online=False)
-    assert not absence.due(500.0, online=True)
-    assert not absence.due(500.0 + reviving.SETTLED_S, online=True)
-    assert not absence.due(600.0, online=False)
-    assert absence.due(600.0 + reviving.ABSENT_S, online=False)
+    assert not absence.observe(0.0, online=True)
+    assert not absence.observe(1.0, online=False)
+    assert not absence.observe(1.0 + 2 * reviving.PAUSE_MOST_S, online=False)
+    assert not absence.observe(500.0, online=True)
+    assert not absence.observe(500.0 + reviving.SETTLED_S, online=True)
+    assert not absence.observe(600.0, online=False)
+    assert absence.observe(600.0 + reviving.ABSENT_S, online=False)
 
 
 async def test_an_agent_that_died_is_started_again(server: SshServer) -> None:
@@ -202,7 +202,7 @@ async def test_the_keeper_watches_open_tunnels_and_tells_the_present_name(server
         said.append(text)
         up.set()
 
-    async def look(device: str) -> reviving.Seen:
+    async def look(device: str) -> reviving.DeviceSeen:
         asked.append(device)
         return AWAY
 

@@ -9,6 +9,7 @@ from starloom.core.state.inputs import AnyInput, PlanProposed
 from starloom.jobs.claiming import Answered, NotOurs, WorkerJob
 from starloom.jobs.kinds.planning import PlanJobs, fleet_of, plan_of
 from starloom.planner.recipes.catalogue import load_catalogue
+from starloom.store.port import StreamState
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Device, Fault, Head, Offer, Record, ToolOffer, encode_entity
 from starloom_protocol.stream.feed import FLEET
@@ -83,9 +84,9 @@ class Reads:
     def __init__(self, streams: dict[str, dict[str, bytes]]) -> None:
         self.streams = streams
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         found = self.streams.get(stream)
-        return None if found is None else (1, found)
+        return None if found is None else StreamState(1, found)
 
 
 class Inbox:

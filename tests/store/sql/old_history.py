@@ -75,7 +75,7 @@ async def moves_old_events(database: Database) -> None:
         list(item.events) for item in made
     ]
     walk = Walk()
-    walk.take(await database.read(audit.read_kept, 0, 600))
+    walk.take(await database.read(audit.read_whole_commits, 0, 600))
     walk.ended(COMMITS)
     assert (walk.breaks, walk.commits, walk.events) == ([], COMMITS, 3 * (COMMITS - 1))
     later = past_of(commit(OWN, COMMITS + 1, [("c1", 2 * COMMITS - 1, {})], sent_pos=COMMITS))

@@ -37,7 +37,7 @@ async def database(tmp_path: Path) -> AsyncIterator[Database]:
 
 async def breaks(database: Database) -> list[Break]:
     walk = Walk()
-    walk.take(await database.read(audit.read_kept, 0, 100))
+    walk.take(await database.read(audit.read_whole_commits, 0, 100))
     walk.ended((await database.read(history.read_meta)).watermark)
     return walk.breaks
 
@@ -101,10 +101,10 @@ async def test_what_was_changed_is_found_and_named(
 
 
 async def test_a_chain_made_anew_does_not_meet_an_anchor(database: Database) -> None:
-    kept = await database.read(audit.read_kept, 0, 100)
+    kept = await database.read(audit.read_whole_commits, 0, 100)
     anchor = kept[5].pos, kept[5].chain or b""
     await run(database, "UPDATE commits SET events = CAST(replace(events, 'ready', 'readY') AS BLOB) WHERE pos = 1")
-    changed = await database.read(audit.read_kept, 0, 100)
+    changed = await database.read(audit.read_whole_commits, 0, 100)
 
     def forge(connection: object) -> None:
         from starloom.store.chain import BEGINNING, digest_of, link_of
@@ -118,7 +118,7 @@ async def test_a_chain_made_anew_does_not_meet_an_anchor(database: Database) -> 
     await database.write(forge)
     assert await breaks(database) == []
     walk = Walk(anchors=[anchor])
-    walk.take(await database.read(audit.read_kept, 0, 100))
+    walk.take(await database.read(audit.read_whole_commits, 0, 100))
     assert [(item.pos, item.what) for item in walk.breaks] == [(6, "its link is not that of the anchor")]
 
 
@@ -127,5 +127,5 @@ async def test_commits_of_an_older_version_are_counted_not_blamed(database: Data
     made = past_of(commit(OWN, 9, [("c1", 17, {})]))
     await database.write(history.write_commits, rows_of([made]), 1)
     walk = Walk()
-    walk.take(await database.read(audit.read_kept, 0, 100))
+    walk.take(await database.read(audit.read_whole_commits, 0, 100))
     assert (walk.breaks, walk.unchained) == ([], 8)

@@ -63,7 +63,7 @@ async def ended_of(database: Database) -> list[EndedConstellation]:
 
 async def breaks(database: Database) -> list[Break]:
     walk = Walk(prunings=await database.read(pruning.read_prunings, 0, 100))
-    walk.take(await database.read(audit.read_kept, 0, 1_000))
+    walk.take(await database.read(audit.read_whole_commits, 0, 1_000))
     walk.ended((await database.read(history.read_meta)).watermark)
     return walk.breaks
 
@@ -121,7 +121,7 @@ async def test_a_change_at_an_anchor_is_found(database: Database, statements: li
 
 async def test_a_forged_pruning_is_found(database: Database) -> None:
     """Commits are removed and an anchor is put in their place, sealed as well as the history lets it be."""
-    kept = {item.pos: item for item in await database.read(audit.read_kept, 0, 100)}
+    kept = {item.pos: item for item in await database.read(audit.read_whole_commits, 0, 100)}
     links = [(kept[pos].chain or b"") for pos in (11, 12)]
 
     def forge(connection: Connection) -> None:
@@ -154,13 +154,13 @@ async def test_what_was_changed_is_not_pruned(database: Database) -> None:
 async def test_an_external_anchor_holds_across_prunings(database: Database) -> None:
     """What `audit verify` printed before another pruning still agrees after it, at every commit that is there."""
     before = Walk(prunings=await database.read(pruning.read_prunings, 0, 100))
-    before.take(await database.read(audit.read_kept, 0, 100))
+    before.take(await database.read(audit.read_whole_commits, 0, 100))
     anchors = [(before.pos, before.link)]
     await database.write(pruning.prune, 1, await ended_of(database), 600, WHY)
     await write(database, LAST + 2, [("fleet", CONSTELLATIONS + 3, {"device/d": b"{}"})])
     for given, found in ((anchors, []), ([(before.pos, b"other")], [before.pos])):
         walk = Walk(anchors=given, prunings=await database.read(pruning.read_prunings, 0, 100))
-        walk.take(await database.read(audit.read_kept, 0, 100))
+        walk.take(await database.read(audit.read_whole_commits, 0, 100))
         walk.ended(LAST + 2)
         assert [item.pos for item in walk.breaks] == found
 

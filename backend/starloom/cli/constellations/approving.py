@@ -108,7 +108,7 @@ def approvals(
     if approval is not None:
         _list_calls(run, approval)
     elif revoke is not None:
-        _told(run, f"{revoke} is asked again from now on", run.client.delete(delete_standing_approval(revoke)))
+        _tell_revoked(run, f"{revoke} is asked again from now on", run.client.delete(delete_standing_approval(revoke)))
     elif always:
         _list_standing(run)
     elif answered:
@@ -118,18 +118,18 @@ def approvals(
 
 
 def _list_open(run: Invocation) -> None:
-    found = run.client.get(get_approvals())
+    questions = run.client.get(get_approvals())
     session = run.client.get(get_session())
     pairings = _pairings(run, session)
     asks = [item for item in run.client.get(get_asks())["items"] if not item["answer"]]
     devices = run.client.get(get_devices())["items"]
     stuck = _stuck(run, devices)
     if run.as_json:
-        run.emit({**found, "asks": asks, "pairings": pairings, "stuck": stuck})
+        run.emit({**questions, "asks": asks, "pairings": pairings, "stuck": stuck})
         return
-    if not found["items"] and not pairings and not asks and not stuck:
+    if not questions["items"] and not pairings and not asks and not stuck:
         print("Nothing waits for you.")
-    if (found["items"] or asks) and not session["approves"]:
+    if (questions["items"] or asks) and not session["approves"]:
         from starloom.cli.text.constellation_text import OTHERS_ANSWER
 
         print(OTHERS_ANSWER)
@@ -144,17 +144,17 @@ def _list_open(run: Invocation) -> None:
             tell(f"    {replaces}")
     names = {device["id"]: device["name"] for device in devices}
     looked_at = 0
-    for item in found["items"]:
+    for item in questions["items"]:
         if item["kind"] == "approval":
             looked_at += 1
         _show_question(run, item, names, looked_at)
-    for one in stuck:
-        say(f"{escaped(one['sentence'])}  ({one['name']}; the way out: {one['line']})")
+    for item_stuck in stuck:
+        say(f"{escaped(item_stuck['sentence'])}  ({item_stuck['name']}; the way out: {item_stuck['line']})")
 
 
 def _show_ask(ask: AskRow) -> None:
     where = f" for {ask['constellation_name'] or ask['constellation']}" if ask["constellation"] else ""
-    until = f"denied without an answer in {_left(ask['expires_at'])}" if ask["expires_at"] else "open"
+    until = f"denied without an answer in {_time_left(ask['expires_at'])}" if ask["expires_at"] else "open"
     tell(f"{ask['id']}  {ask['device']['name']} asks before {ask['tool']} {ask['args']}{where}  ({until})")
     if ask["answers"] != "hub":
         tell(f"    only its owner answers, on {ask['device']['name']}: {ask['line']}")
@@ -162,13 +162,13 @@ def _show_ask(ask: AskRow) -> None:
 
 def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str, str], looked_at: int) -> None:
     """Print a question with everything that its answer should rest on; it is the approval number `looked_at`."""
-    until = f"; denied without an answer in {_left(item['expires_at'])}" if item["expires_at"] else ""
+    until = f"; denied without an answer in {_time_left(item['expires_at'])}" if item["expires_at"] else ""
     print(f"{item['id']}  {escaped(item['text'])}  ({item['constellation_name'] or item['constellation']}{until})")
     # A hub of an earlier release tells no author.
     if item.get("author", "").startswith(f"{PrincipalKind.ASSISTANT}:"):
         tell(f"    the assistant {name_of(item['author'])} wrote this: its words are those of a model")
-    if shown := item["shown"]:
-        for line in shown_lines(shown["from"], shown["output"], shown["value"], shown["left_out"]):
+    if part := item["shown"]:
+        for line in shown_lines(part["from"], part["output"], part["value"], part["left_out"]):
             print(line)
     if item["kind"] == "approval":
         _show_calls(run, item["id"], looked_at)
@@ -187,33 +187,33 @@ def _show_question(run: Invocation, item: NamedQuestionRowJson, names: dict[str,
 
 def _list_calls(run: Invocation, approval: str) -> None:
     """Print every call that an approval is about, with whole arguments."""
-    found = run.client.get(get_approval_calls(approval))
+    calls = run.client.get(get_approval_calls(approval))
     if run.as_json:
-        run.emit(found)
+        run.emit(calls)
         return
-    if not found["items"]:
+    if not calls["items"]:
         print("Its plan makes no call that does more than read.")
-    for call in found["items"]:
-        told = _call(call["tool"], call["args"], call["devices"])
-        print(f"{call['task']}: {escaped(told)}  ({', '.join(effect_words(call['tool'], call['effects']))})")
-    if found["more"]:
-        say(f"and {found['more']} more calls, which only the plan lists: starloom show {approval.partition(':')[0]}")
+    for call in calls["items"]:
+        words = _call(call["tool"], call["args"], call["devices"])
+        print(f"{call['task']}: {escaped(words)}  ({', '.join(effect_words(call['tool'], call['effects']))})")
+    if calls["more"]:
+        say(f"and {calls['more']} more calls, which only the plan lists: starloom show {approval.partition(':')[0]}")
 
 
 def _show_calls(run: Invocation, approval: str, number: int) -> None:
     """Print the calls that an approval is about, with their arguments; those of the first approvals only."""
     if number > LOOKED_AT_MOST:
         return
-    found = run.client.get(get_approval_calls(approval))
-    for call in found["items"][:CALLS_SHOWN_MOST]:
-        told = _call(call["tool"], call["args"], call["devices"], most=ARGUMENTS_CHARS_MOST)
-        print(f"    {call['task']}: {escaped(told)}  ({', '.join(effect_words(call['tool'], call['effects']))})")
-    more = len(found["items"][CALLS_SHOWN_MOST:]) + found["more"]
+    calls = run.client.get(get_approval_calls(approval))
+    for call in calls["items"][:CALLS_SHOWN_MOST]:
+        words = _call(call["tool"], call["args"], call["devices"], most=ARGUMENTS_CHARS_MOST)
+        print(f"    {call['task']}: {escaped(words)}  ({', '.join(effect_words(call['tool'], call['effects']))})")
+    more = len(calls["items"][CALLS_SHOWN_MOST:]) + calls["more"]
     if more:
         say(f"    and {more} more; all of them: starloom approvals {approval}")
-    for sentence in found["held"]:
+    for sentence in calls["held"]:
         say(f"    {escaped(sentence)}")
-    for sentence in found["gone"]:
+    for sentence in calls["gone"]:
         say(
             f"    {escaped(sentence)}; deny it, or change the plan: starloom edit {approval.partition(':')[0]} --editor"
         )
@@ -221,34 +221,34 @@ def _show_calls(run: Invocation, approval: str, number: int) -> None:
 
 def _stuck(run: Invocation, devices: list[DeviceRow]) -> list[dict[str, Any]]:
     """Return what cannot go on without a person beside the questions: tasks, schedules and devices."""
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     # Work that waits for a browser tab is no attention of its constellation: the tab may be opened at any moment.
     sleeps = any(_is_tab(item) and item["link"] != DeviceLink.ONLINE for item in devices)
     live = [
         row for row in run.client.get(get_constellations())["items"] if row["state"] not in FINAL_CONSTELLATION_STATES
     ]
     for row in [row for row in live if sleeps or set(row["attention"]) - _ASKED][:LOOKED_AT_MOST]:
-        told = run.client.get(get_constellation_why(row["id"]))
+        explanation = run.client.get(get_constellation_why(row["id"]))
         common = {"constellation": row["id"], "name": row["name"] or row["id"]}
-        for item in explained(told):
+        for item in explained(explanation):
             if item.get("asleep") or item.get("reason") in _STUCK or item["state"] == TaskState.UNKNOWN:
                 line = open_words(item) if item.get("asleep") else f"starloom why {item['task']} {row['id']}"
-                found.append({**common, "task": item["task"], "sentence": item["sentence"], "line": line})
-        for attention in told["attention"] if "items" in told else []:
+                rows.append({**common, "task": item["task"], "sentence": item["sentence"], "line": line})
+        for attention in explanation["attention"] if "items" in explanation else []:
             if attention["reason"] not in _BY_TASK:
                 line = f"starloom why {row['id']}"
-                found.append({**common, "task": None, "sentence": attention["sentence"], "line": line})
+                rows.append({**common, "task": None, "sentence": attention["sentence"], "line": line})
     for schedule in run.client.get(get_schedules())["items"]:
         if notice := schedule["notice"]:
             line = f"starloom schedule seen {quote(schedule['name'])}"
             about = {"schedule": schedule["name"], "name": schedule["name"]}
-            found.append({**about, "sentence": notice["text"], "line": line})
+            rows.append({**about, "sentence": notice["text"], "line": line})
     for device in devices:
         if device["remembers"]:
             line = f"starloom device seen {quote(device['name'])}"
             about = {"device": device["id"], "name": device["name"]}
-            found.append({**about, "sentence": device["remembers"], "line": line})
-    return found
+            rows.append({**about, "sentence": device["remembers"], "line": line})
+    return rows
 
 
 def _is_tab(device: DeviceRow) -> bool:
@@ -256,22 +256,22 @@ def _is_tab(device: DeviceRow) -> bool:
 
 
 def _list_answered(run: Invocation) -> None:
-    found = run.client.get(get_approvals(state="answered"))
+    answered = run.client.get(get_approvals(state="answered"))
     if run.as_json:
-        run.emit(found)
+        run.emit(answered)
         return
-    if not found["items"]:
+    if not answered["items"]:
         print("Nothing was answered lately.")
-    for item in found["items"]:
+    for item in answered["items"]:
         why = f": {item['reason']}" if item["reason"] else ""
-        said = f"{_said(item)} by {name_of(item['answered_by'] or '')}, {clock(item['answered_at'])}{why}"
-        print(f"{item['id']}  {escaped(item['text'])}  {said}")
+        words = f"{_answer_words(item)} by {name_of(item['answered_by'] or '')}, {clock(item['answered_at'])}{why}"
+        print(f"{item['id']}  {escaped(item['text'])}  {words}")
 
 
 _SAID: Final = {"allow": "approved", "always": "always allowed", "deny": "denied"}
 
 
-def _said(item: NamedQuestionRowJson) -> str:
+def _answer_words(item: NamedQuestionRowJson) -> str:
     """Return an answer by the label of its choice, as the person chose it."""
     answer = item["answer"] or ""
     label = next((choice["label"] for choice in item["choices"] if choice["value"] == answer), answer)
@@ -279,16 +279,16 @@ def _said(item: NamedQuestionRowJson) -> str:
 
 
 def _list_standing(run: Invocation) -> None:
-    found = run.client.get(get_standing_approvals())
+    standing = run.client.get(get_standing_approvals())
     if run.as_json:
-        run.emit(found)
+        run.emit(standing)
         return
-    if not found["items"]:
+    if not standing["items"]:
         print("Nothing is allowed from now on; every risky plan asks.")
-    for item in found["items"]:
+    for item in standing["items"]:
         call = _call(item["tool"], item["args"], [device["name"] for device in item["devices"]])
         tell(f"{item['id']}  {call}  (by {item['by']}, {clock(item['at'])})")
-    if found["items"]:
+    if standing["items"]:
         say("Take one back: starloom approvals --revoke ID")
 
 
@@ -302,7 +302,7 @@ def _call(tool: str, args: Any, devices: list[str], most: int = 0) -> str:
     return f"{tool} {arguments} on {', '.join(devices) or 'no device that is here'}"
 
 
-def _left(expires_at: str) -> str:
+def _time_left(expires_at: str) -> str:
     left_s = max(0.0, (datetime.fromisoformat(expires_at) - datetime.now(UTC)).total_seconds())
     return f"{left_s / 3600:.0f} h" if left_s >= 3600 else f"{left_s / 60:.0f} min"
 
@@ -329,29 +329,29 @@ def approve(
     """Approve a question, answer it with one of its choices, or let a device in."""
     if value is not None and always:
         raise usage("--value and --always do not go together: --always is an answer of its own")
-    made: list[Given] = []
+    answers: list[Given] = []
     for identity in approval:
         if is_pairing(identity):
             joins = run.client.post(post_enrollment_approve(identity), {})
-            made.append(joins)
+            answers.append(joins)
             _say(run, f"{escaped(joins['name'] or identity)} is let in")
             continue
-        said = {"reason": reason} if reason else {}
+        note = {"reason": reason} if reason else {}
         if is_ask(identity):
             if always or value is not None:
                 raise usage("a device's question is answered once; always is said on the device: approve ID --always")
-            ask = run.client.post(post_ask_approve(identity), said)
-            made.append(ask)
+            ask = run.client.post(post_ask_approve(identity), note)
+            answers.append(ask)
             _say(run, f"{ask['tool']} is approved; {escaped(ask['device']['name'])} goes on")
             continue
         if value is not None:
-            answer = run.client.post(post_approval_answer(identity), {"value": value, **said})
+            answer = run.client.post(post_approval_answer(identity), {"value": value, **note})
         else:
-            kept = {name: True for name, given in (("always", always), ("anyway", anyway)) if given}
-            answer = run.client.post(post_approval_approve(identity), {**kept, **said})
-        made.append(answer)
+            options = {name: True for name, is_set in (("always", always), ("anyway", anyway)) if is_set}
+            answer = run.client.post(post_approval_approve(identity), {**options, **note})
+        answers.append(answer)
         _say(run, f"{identity} answered: {escaped(answer['answer'])}{' (for good)' if always else ''}")
-    _emit(run, made)
+    _emit(run, answers)
 
 
 def deny(
@@ -360,19 +360,19 @@ def deny(
     reason: Annotated[str, typer.Option("--reason", help="Kept, and shown where it failed.")] = "",
 ) -> None:
     """Deny a question, or keep a device out."""
-    made: list[Given] = []
+    answers: list[Given] = []
     for identity in approval:
-        made.append(_denied(run, identity, {"reason": reason}))
+        answers.append(_deny(run, identity, {"reason": reason}))
         _say(run, f"{identity} denied")
-    _emit(run, made)
+    _emit(run, answers)
 
 
-def _denied(run: Invocation, identity: str, said: dict[str, str]) -> Given:
+def _deny(run: Invocation, identity: str, body: dict[str, str]) -> Given:
     if is_pairing(identity):
-        return run.client.post(post_enrollment_deny(identity), said)
+        return run.client.post(post_enrollment_deny(identity), body)
     if is_ask(identity):
-        return run.client.post(post_ask_deny(identity), said)
-    return run.client.post(post_approval_deny(identity), said)
+        return run.client.post(post_ask_deny(identity), body)
+    return run.client.post(post_approval_deny(identity), body)
 
 
 def _say(run: Invocation, text: str) -> None:
@@ -380,11 +380,11 @@ def _say(run: Invocation, text: str) -> None:
         print(text)
 
 
-def _emit(run: Invocation, made: Sequence[Given]) -> None:
+def _emit(run: Invocation, answers: Sequence[Given]) -> None:
     if run.as_json:
-        run.emit(made[0] if len(made) == 1 else made)
+        run.emit(answers[0] if len(answers) == 1 else answers)
 
 
-def _told(run: Invocation, text: str, made: Revoked) -> None:
+def _tell_revoked(run: Invocation, text: str, revoked: Revoked) -> None:
     _say(run, text)
-    _emit(run, [made])
+    _emit(run, [revoked])

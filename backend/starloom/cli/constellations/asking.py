@@ -1,4 +1,7 @@
-"""Commands that submit a request and read a whole constellation: `submit ls show watch result`."""
+"""Commands that submit a request and read a whole constellation: `submit what-if ls show watch result`.
+
+Other commands take the documents of plans, rows and edits from here.
+"""
 
 from __future__ import annotations
 
@@ -138,13 +141,13 @@ def edit_document(text: str) -> dict[str, Any]:
     from starloom_protocol.plan.language.document import DocumentRefused, read_document
 
     try:
-        found = read_document(text)
+        document = read_document(text)
     except DocumentRefused as refused:
         hint = refused.fault.hint if refused.fault.place else _FORM_OF_AN_EDIT
         raise usage(f"{refused.fault.place or 'the edit'}: {refused.fault.reason}", hint) from refused
-    if not isinstance(found.get("operations"), list):
+    if not isinstance(document.get("operations"), list):
         raise usage("an edit is a map with a list of `operations`", _FORM_OF_AN_EDIT)
-    return found
+    return document
 
 
 def what_runs(
@@ -203,7 +206,7 @@ def submit(
 ) -> None:
     """Submit a request: words, a plan, or a recipe."""
     request = " ".join(words or [])
-    if sum(1 for given in (request, file, recipe) if given) != 1:
+    if sum(1 for source in (request, file, recipe) if source) != 1:
         raise usage(
             "a request is words, or -f plan.yaml, or -r recipe: exactly one",
             'For example: starloom submit "how are my machines"',
@@ -232,14 +235,14 @@ def submit(
         body["labels"] = {name: str(value) for name, value in parameters(label).items()}
     body["able"] = not anyway
     key = uuid.uuid4().hex
-    made = _created(run, body, key)
+    created = _created(run, body, key)
     if not wait:
-        tell_accepted(run, made)
+        tell_accepted(run, created)
         return
     if not run.as_json:
-        sys.stderr.write(f"{made['id']} accepted\n")
+        sys.stderr.write(f"{created['id']} accepted\n")
     try:
-        watch_to_end(run, str(made["id"]))
+        watch_to_end(run, str(created["id"]))
     except Problem as problem:
         if problem.code != Code.FORBIDDEN:
             raise
@@ -250,18 +253,18 @@ def _wait_unread(run: Invocation, body: dict[str, Any], key: str) -> None:
     """Wait for the end of a request that its own token may not read, and finish with its exit code."""
     from starloom.client.watching import ended_or_stuck, outcome_unread
 
-    found = ended_or_stuck(run.client, body, key)
+    created = ended_or_stuck(run.client, body, key)
     if run.as_json:
-        run.emit(found)
-    elif "answer" in found:
+        run.emit(created)
+    elif "answer" in created:
         from starloom.cli.text.constellation_text import answer_lines
 
-        _print(answer_lines(found["answer"], run.client.names()))
+        _print(answer_lines(created["answer"], run.client.names()))
     else:
-        asked = ", ".join(found.get("attention") or [found["state"]]).replace("_", " ")
-        say(f"{found['id']} needs a person ({asked}); this token may not read it.", sys.stderr)
-        say(f"The way out: somebody who may read runs starloom show {found['id']}", sys.stderr)
-    finish(outcome_unread(found))
+        attention = ", ".join(created.get("attention") or [created["state"]]).replace("_", " ")
+        say(f"{created['id']} needs a person ({attention}); this token may not read it.", sys.stderr)
+        say(f"The way out: somebody who may read runs starloom show {created['id']}", sys.stderr)
+    finish(outcome_unread(created))
 
 
 def _created(run: Invocation, body: dict[str, Any], key: str) -> Created:
@@ -287,16 +290,16 @@ def offering_anyway(way: str) -> Iterator[None]:
         raise
 
 
-def print_preview(run: Invocation, found: RequestPreview, *, approved: str = "") -> None:
+def print_preview(run: Invocation, preview: RequestPreview, *, approved: str = "") -> None:
     """Print the plan that would run, and end with the code that carrying it out would begin with."""
     from starloom.cli.text.preview_text import preview_text
     from starloom.client.exits import exit_of_preview
 
     if run.as_json:
-        run.emit(found)
+        run.emit(preview)
     else:
-        _print(preview_text(found), crop=False)
-    finish(exit_of_preview(found, approved=approved))
+        _print(preview_text(preview), crop=False)
+    finish(exit_of_preview(preview, approved=approved))
 
 
 def what_if(
@@ -321,7 +324,7 @@ def what_if(
     ] = None,
 ) -> None:
     """Say how long a plan should take, or when a constellation should end, now and after a change. Starts nothing."""
-    if sum(1 for given in (subject, words, recipe) if given) > 1:
+    if sum(1 for source in (subject, words, recipe) if source) > 1:
         raise usage(
             "a plan, words, a recipe or a constellation: only one of them",
             "For example: starloom what-if plan.yaml --without srv-a",
@@ -334,48 +337,48 @@ def what_if(
     if within:
         change["within_s"] = duration_s(within)
     if running:
-        _what_if_of_run(run, _meant(run, subject), change, edit)
+        _what_if_of_run(run, _constellation_id(run, subject), change, edit)
         return
     if edit:
         raise usage("--edit belongs to a constellation", "Change the plan instead, and ask about that.")
-    found = run.client.post(post_what_if(), what_runs(run, words, subject, recipe, param) | change)
+    forecast = run.client.post(post_what_if(), what_runs(run, words, subject, recipe, param) | change)
     if run.as_json:
-        run.emit(found)
+        run.emit(forecast)
         return
     from starloom.cli.text.forecast_text import what_if_lines
 
-    for line in what_if_lines(found):
+    for line in what_if_lines(forecast):
         say(line)
 
 
-def _what_if_of_run(run: Invocation, chosen: str, change: dict[str, Any], edit: str | None) -> None:
+def _what_if_of_run(run: Invocation, constellation: str, change: dict[str, Any], edit: str | None) -> None:
     if edit:
         document = edit_document(run.read(edit, "edit"))
-        base = document.get("base_version", run.client.get(get_constellation(chosen))["version"])
+        base = document.get("base_version", run.client.get(get_constellation(constellation))["version"])
         change = {**change, "edit": {"base_version": base, "operations": document["operations"]}}
     if any(change.values()):
-        found = run.client.post(post_constellation_what_if(chosen), change)
+        forecast = run.client.post(post_constellation_what_if(constellation), change)
     else:
-        found = run.client.get(get_constellation_what_if(chosen))
+        forecast = run.client.get(get_constellation_what_if(constellation))
     if run.as_json:
-        run.emit(found)
+        run.emit(forecast)
         return
     from starloom.cli.text.forecast_text import run_lines
 
-    for line in run_lines(found, run.client.names()):
+    for line in run_lines(forecast, run.client.names()):
         say(line)
 
 
-def _meant(run: Invocation, given: str | None) -> str:
+def _constellation_id(run: Invocation, text: str | None) -> str:
     """Return the id of a constellation that is given by its id or its name; without one the newest."""
-    if given is None or _ID.fullmatch(given):
-        return run.newest(given)
-    rows = run.client.get(get_constellations(q=given))["items"]
-    named = [row for row in rows if row["name"].casefold() == given.casefold()]
+    if text is None or _ID.fullmatch(text):
+        return run.newest(text)
+    rows = run.client.get(get_constellations(q=text))["items"]
+    namesakes = [row for row in rows if row["name"].casefold() == text.casefold()]
     # Those that have ended have no end to foresee.
-    going = [row for row in named if row["state"] not in FINAL_CONSTELLATION_STATES]
-    found = going or named
-    return found[0]["id"] if found else given
+    unfinished = [row for row in namesakes if row["state"] not in FINAL_CONSTELLATION_STATES]
+    matches = unfinished or namesakes
+    return matches[0]["id"] if matches else text
 
 
 def _is_plan(subject: str) -> bool:
@@ -417,31 +420,31 @@ def list_constellations(
     for name in ("id", "state", "version", "begun", *(("by",) if several else ()), "name"):
         table.add_column(name, no_wrap=name == "id")
     for item in items:
-        begun, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
+        started, by = clock(item["created_at"]), " (by a schedule)" if item.get("schedule") else ""
         name = (item["name"] or item["request"]) + by
         undone = item.get("undone_from") is not None
         state_shown = state_text(item["state"], alarm=bool(item.get("alarm")), undone=undone)
         state_shown.append(_asked_beside(item), style="magenta")
         author = (shown_name(item["author"]),) if several else ()
-        table.add_row(item["id"], state_shown, str(item["version"]), begun, *author, name)
+        table.add_row(item["id"], state_shown, str(item["version"]), started, *author, name)
     _print(Fitted(table, spared=("version", "begun")))
     _tell_taps(run, items)
     if items[0].get("schedule") and not (state or text or device or of):
-        meant, first = run.meant()
+        default, first = run.default_constellation()
         if not first:
-            say(f"Commands without an ID mean {meant['id']}, the newest that no schedule began.")
+            say(f"Commands without an ID mean {default['id']}, the newest that no schedule began.")
 
 
 def _asked_beside(item: ConstellationRow) -> str:
     """Return the words behind the state of one that asks for a person, with the tasks that run meanwhile."""
     if not item.get("attention") or item["state"] in FINAL_CONSTELLATION_STATES:
         return ""
-    asked = item["attention"][0].replace("_", " ")
+    attention = item["attention"][0].replace("_", " ")
     # A hub of before does not count them.
     running = item.get("running", 0)
     if not running or PERSON_ATTENTION.isdisjoint(item["attention"]):
-        return f", {asked}"
-    return f", {running} running, waits for you: {asked}"
+        return f", {attention}"
+    return f", {running} running, waits for you: {attention}"
 
 
 def _tell_taps(run: Invocation, items: list[ConstellationRow]) -> None:
@@ -452,10 +455,10 @@ def _tell_taps(run: Invocation, items: list[ConstellationRow]) -> None:
         if Attention.WAITS_FOR_A_TAP in item.get("attention", ()) and item["state"] not in FINAL_CONSTELLATION_STATES
     ]
     for identity in waiting[:_TAPS_MOST]:
-        found = run.client.get(get_constellation_why(identity))
-        if "attention" not in found:
+        explanation = run.client.get(get_constellation_why(identity))
+        if "attention" not in explanation:
             continue
-        for row in found["attention"]:
+        for row in explanation["attention"]:
             if row["reason"] == Attention.WAITS_FOR_A_TAP:
                 say(f"{identity}: {row['sentence']}")
 
@@ -466,49 +469,53 @@ def show(
     version: Annotated[int | None, typer.Option("--version", help="The plan as of this version.")] = None,
 ) -> None:
     """Show a constellation: its tasks, its open questions, its answer."""
-    chosen = run.newest(identity)
+    constellation = run.newest(identity)
     if run.as_json or version is not None:
-        found = run.client.get(get_constellation(chosen, version=version))
-        goes_on = version is None and found["state"] not in FINAL_CONSTELLATION_STATES
-        run.emit(explained_snapshot(found, run.client.get(get_constellation_why(chosen))) if goes_on else found)
+        snapshot = run.client.get(get_constellation(constellation, version=version))
+        goes_on = version is None and snapshot["state"] not in FINAL_CONSTELLATION_STATES
+        run.emit(
+            explained_snapshot(snapshot, run.client.get(get_constellation_why(constellation))) if goes_on else snapshot
+        )
         return
     from starloom.cli.text.constellation_text import page
     from starloom.cli.text.task_names import named_in_text
 
-    view = _empty_view(chosen)
+    view = _empty_view(constellation)
     _read_on(run, view)
     if view.seq == 0:
-        run.client.get(get_constellation(chosen))
+        run.client.get(get_constellation(constellation))
     names = run.client.names()
-    held = _held(run, view)
+    sentences = _join_reasons(run, view)
     _print(page(view, names, approves=not view.open_questions or _approves(run)))
-    for sentence in held:
+    for sentence in sentences:
         say(named_in_text(sentence, names))
     head = view.head
     if head is not None and head.state == ConstellationState.ACTIVE and (head.deadline_s or _bounds_a_model(view)):
         from starloom.cli.text.forecast_text import bound_lines
 
-        for line in bound_lines(run.client.get(get_constellation_what_if(chosen)), deadline=bool(head.deadline_s)):
+        for line in bound_lines(
+            run.client.get(get_constellation_what_if(constellation)), deadline=bool(head.deadline_s)
+        ):
             say(line)
 
 
-def _held(run: Invocation, view: View) -> list[str]:
+def _join_reasons(run: Invocation, view: View) -> list[str]:
     """Join the reasons of ready tasks to the view; return for whom it waits, and each task that no device can take."""
     from starloom.client.view import ABOUT_DEVICES
 
-    if not view.starves and not view.stands:
+    if not view.has_unplaceable_tasks and not view.is_idle:
         return []
     reasons: dict[str, Reason] = {}
-    found = run.client.get(get_constellation_why(view.constellation))
-    sentences = [str(waits)] if (waits := found.get("waits")) else []
-    for item in explained(found):
+    explanation = run.client.get(get_constellation_why(view.constellation))
+    sentences = [str(waits)] if (waits := explanation.get("waits")) else []
+    for item in explained(explanation):
         task, reason = item["task"], item["reason"]
         if task is None or reason is None or item["state"] != TaskState.READY:
             continue
         reasons[task] = Reason(reason)
         if str(reason) in ABOUT_DEVICES and item["sentence"] not in sentences:
             sentences.append(item["sentence"])
-    view.join(reasons)
+    view.set_ready_reasons(reasons)
     return [own_times(sentence) for sentence in sentences]
 
 
@@ -531,14 +538,14 @@ def result(
     save: Annotated[Path | None, typer.Option("--save", help="Also save its files into this folder.")] = None,
 ) -> None:
     """Print the answer; the exit code is the constellation's result, 4 while there is none."""
-    chosen = run.newest(identity)
-    answer = run.client.get(get_constellation_result(chosen))
+    constellation = run.newest(identity)
+    answer = run.client.get(get_constellation_result(constellation))
     saved: list[str] = []
-    lost: list[str] = []
+    faults: list[str] = []
     if save is not None:
         from starloom.cli.constellations.saving import save_items
 
-        saved, lost = save_items(run.client, answer["items"], save)
+        saved, faults = save_items(run.client, answer["items"], save)
     if run.as_json:
         run.emit({**answer, "saved": saved} if save is not None else answer)
     else:
@@ -547,11 +554,11 @@ def result(
         _print(answer_lines(answer, run.client.names()))
         for path in saved:
             print(f"saved {path}")
-    for sentence in lost:
+    for sentence in faults:
         say(sentence, sys.stderr)
-    shown = run.client.get(get_constellation(chosen))
+    snapshot = run.client.get(get_constellation(constellation))
     state = answer["constellation_state"]
-    if not run.as_json and (fault := shown["fault"]):
+    if not run.as_json and (fault := snapshot["fault"]):
         from starloom.cli.text.constellation_text import fault_line
 
         say(fault_line(fault["reason"], fault["code"], fault.get("hint", "")))
@@ -560,7 +567,7 @@ def result(
     code = exit_of_state(state)
     if code is None and not run.as_json:
         awaits = "waits for an approval" if state == ConstellationState.AWAITING_APPROVAL else f"is {state}"
-        say(f"It {awaits} and has no final answer yet. More: starloom why {chosen}")
+        say(f"It {awaits} and has no final answer yet. More: starloom why {constellation}")
     finish(Exit.ATTENTION if code is None else code)
 
 
@@ -576,7 +583,7 @@ def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> N
     from starloom.cli.text.screen import Screen
     from starloom.client.watching import follow, outcome
 
-    run.chosen = identity
+    run.constellation = identity
     view = _empty_view(identity)
     if from_now:
         _read_on(run, view)
@@ -600,12 +607,12 @@ def watch_to_end(run: Invocation, identity: str, *, from_now: bool = False) -> N
                     print(line, flush=True)
     if view.answer is not None and view.answer.state != "none":
         # After an undo, its outcome is asked for, and not the results of the work that it took back.
-        shown = [item for item in view.answer.items if not (from_now and item.title.endswith(BEFORE_UNDO))]
-        _print(answer_text(replace(view.answer, items=shown), names))
+        items = [item for item in view.answer.items if not (from_now and item.title.endswith(BEFORE_UNDO))]
+        _print(answer_text(replace(view.answer, items=items), names))
     if view.final and view.head is not None and (fault := view.head.fault) is not None:
         say(fault_line(fault.reason, fault.code, fault.hint))
-    if view.final and (asked := why_line(view, names)):
-        say(asked)
+    if view.final and (reason := why_line(view, names)):
+        say(reason)
     code = outcome(view)
     if code is Exit.ATTENTION:
         _tell_attention(run, view)
@@ -622,12 +629,12 @@ def _read_on(run: Invocation, view: View) -> None:
 
 def _teller(run: Invocation, identity: str, tell: Callable[[str], None]) -> Callable[[], None]:
     """Return the function that prints why ready tasks do not start, each sentence once."""
-    told: set[str] = set()
+    sentences: set[str] = set()
 
     def ask() -> None:
         for item in explained(run.client.get(get_constellation_why(identity))):
-            if item["state"] == "ready" and item["sentence"] not in told:
-                told.add(item["sentence"])
+            if item["state"] == "ready" and item["sentence"] not in sentences:
+                sentences.add(item["sentence"])
                 tell(item["sentence"])
 
     return ask
@@ -651,8 +658,8 @@ def _tell_attention(run: Invocation, view: View) -> None:
             from starloom.cli.text.shown_text import shown_lines
             from starloom_protocol.values import parse
 
-            shown = question.shown
-            for line in shown_lines(shown.source, shown.output, parse(shown.value), shown.left_out):
+            part = question.shown
+            for line in shown_lines(part.source, part.output, parse(part.value), part.left_out):
                 print(line, file=sys.stderr)
     for sentence in _attention_sentences(run, view):
         say(f"  {sentence}  (starloom why)", sys.stderr)
@@ -669,8 +676,8 @@ def _attention_sentences(run: Invocation, view: View) -> list[str]:
     rows = explained(run.client.get(get_constellation_why(view.constellation))) if reasons else []
     sentences: dict[str, None] = {}
     for reason in reasons:
-        found = [row["sentence"] for row in rows if row["reason"] == reason]
-        sentences.update(dict.fromkeys(found or [reason.replace("_", " ")]))
+        of_reason = [row["sentence"] for row in rows if row["reason"] == reason]
+        sentences.update(dict.fromkeys(of_reason or [reason.replace("_", " ")]))
     return list(sentences)
 
 

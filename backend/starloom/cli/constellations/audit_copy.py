@@ -29,13 +29,13 @@ def verify(file: Path, anchors: Sequence[tuple[int, bytes]]) -> ChainCheck:
     with file.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, 1):
             try:
-                said = json.loads(line)
-                if "pruning" in said:
-                    prunings.append(_pruning(said["pruning"]))
-                elif "pruned_meanwhile" in said:
+                fields = json.loads(line)
+                if "pruning" in fields:
+                    prunings.append(_pruning(fields["pruning"]))
+                elif "pruned_meanwhile" in fields:
                     changed = True
                 else:
-                    commits.append(_commit(said))
+                    commits.append(_commit(fields))
             except (KeyError, TypeError, ValueError) as error:
                 raise ValueError(f"its line {number} is no line of a record ({error})") from error
     walk = Walk(anchors=anchors, prunings=prunings, digest=_digest)
@@ -67,27 +67,27 @@ class _CommitLine(TypedDict):
     term: int
 
 
-def _pruning(said: _PruningLine) -> Pruning:
+def _pruning(fields: _PruningLine) -> Pruning:
     anchors = [
         Anchor(before=bytes.fromhex(before), first=first, last=last, link=bytes.fromhex(link))
-        for first, last, before, link in said["anchors"]
+        for first, last, before, link in fields["anchors"]
     ]
-    leftovers = [Leftover(pos=pos, digest=bytes.fromhex(digest)) for pos, digest in said["leftovers"]]
-    kept = cast("dict[str, Any]", {**said})
-    return Pruning(**{**kept, "anchors": anchors, "leftovers": leftovers, "seal": bytes.fromhex(said["seal"])})
+    leftovers = [Leftover(pos=pos, digest=bytes.fromhex(digest)) for pos, digest in fields["leftovers"]]
+    others = cast("dict[str, Any]", {**fields})
+    return Pruning(**{**others, "anchors": anchors, "leftovers": leftovers, "seal": bytes.fromhex(fields["seal"])})
 
 
-def _commit(said: _CommitLine) -> ChainedCommit:
-    events = [text.encode() for text in said["events"]]
+def _commit(fields: _CommitLine) -> ChainedCommit:
+    events = [text.encode() for text in fields["events"]]
     return ChainedCommit(
-        at_ms=said["at_ms"],
-        chain=None if said["chain"] is None else bytes.fromhex(said["chain"]),
+        at_ms=fields["at_ms"],
+        chain=None if fields["chain"] is None else bytes.fromhex(fields["chain"]),
         events=events,
-        incarnation=said["incarnation"],
-        inputs=[bytes.fromhex(digest) for digest in said["inputs"]],
-        pos=said["pos"],
+        incarnation=fields["incarnation"],
+        inputs=[bytes.fromhex(digest) for digest in fields["inputs"]],
+        pos=fields["pos"],
         spans=spans_of(map(decode_event, events)),
-        term=said["term"],
+        term=fields["term"],
     )
 
 

@@ -54,14 +54,14 @@ def brief(
 
 
 def _write_brief(run: Invocation, request: str) -> None:
-    found = run.client.get(get_brief(request=request))
+    brief = run.client.get(get_brief(request=request))
     if run.as_json:
-        run.emit(found)
+        run.emit(brief)
         return
-    write_out(found["text"] + "\n")
+    write_out(brief["text"] + "\n")
     # Beside the text, so that it can be piped to a clipboard.
     say(
-        f"{found['bytes']} bytes. Give it to your assistant, save what it answers, "
+        f"{brief['bytes']} bytes. Give it to your assistant, save what it answers, "
         "and say: starloom brief --answer FILE",
         sys.stderr,
     )
@@ -69,7 +69,7 @@ def _write_brief(run: Invocation, request: str) -> None:
 
 def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str | None) -> None:
     try:
-        found = run.client.post(
+        plan = run.client.post(
             post_brief(), {"answer": run.read(answer, "answer", "Check the path; an answer is text in UTF-8.")}
         )
     except Problem as problem:
@@ -83,24 +83,24 @@ def _read_answer(run: Invocation, answer: str, save: Path | None, approve: str |
     if save is not None:
         if save.exists():
             raise usage(f"{save} exists already", "Choose another file, or remove that one first.")
-        save.write_text(found["plan"], encoding="utf-8")
+        save.write_text(plan["plan"], encoding="utf-8")
     if approve is not None:
-        made = run.client.create(post_constellations(), {"plan": found["plan"], "plan_hash": approve})
-        tell_accepted(run, made)
+        created = run.client.create(post_constellations(), {"plan": plan["plan"], "plan_hash": approve})
+        tell_accepted(run, created)
         return
     if run.as_json:
-        run.emit(found)
-        finish(exit_of_plan(found))
+        run.emit(plan)
+        finish(exit_of_plan(plan))
         return
     from starloom.cli.text.preview_text import plan_text
     from starloom.client.terminal.console import console
 
-    console().print(plan_text(found), crop=False)
+    console().print(plan_text(plan), crop=False)
     if save is not None:
         print(f"wrote {save}")
     if answer == "-":
         say("Nothing has started. Start it: save the answer, then starloom brief --answer FILE --approve HASH")
     else:
-        again = f"starloom brief --answer {shlex.quote(answer)} --approve {found['plan_hash']}"
-        say(f"Nothing has started. Start it: {again}")
-    finish(exit_of_plan(found))
+        line = f"starloom brief --answer {shlex.quote(answer)} --approve {plan['plan_hash']}"
+        say(f"Nothing has started. Start it: {line}")
+    finish(exit_of_plan(plan))

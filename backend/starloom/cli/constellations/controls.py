@@ -20,7 +20,7 @@ import typer
 
 from starloom.cli.constellations.asking import AnywayOption, edit_document, offering_anyway, read_rows
 from starloom.cli.constellations.reading import is_constellation
-from starloom.cli.constellations.stopping import Chosen, stop_chosen
+from starloom.cli.constellations.stopping import Selection, stop_selection
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
@@ -123,10 +123,10 @@ def cancel(
     if of is not None or on is not None:
         if words or task is not None or (of is not None and on is not None):
             raise usage("--of and --on name the constellations", "Give one of them alone, or an ID without them.")
-        chosen = Chosen.of(run, of) if of is not None else Chosen.on(run, on or "")
-        stop_chosen(run, chosen, asks=not yes, reason=reason)
+        selection = Selection.of(run, of) if of is not None else Selection.on(run, on or "")
+        stop_selection(run, selection, asks=not yes, reason=reason)
     elif task is None and (not words or (len(words) == 1 and words[0].startswith("c-"))):
-        # A word with the beginning of an id and no more is no task: the newest constellation stays as it is.
+        # A word with only the beginning of an id is no task: the newest constellation stays as it is.
         _constellation(run, words[0] if words else None, "cancel", {"reason": reason})
     else:
         _task(run, words, task, "cancel", {"reason": reason})
@@ -164,28 +164,33 @@ def retry(
         ids = [word for word in words or [] if is_constellation(word)]
         if task is not None or len(ids) != len(words or []):
             raise usage("--failed names the tasks", "Give a constellation alone, or a task without --failed.")
-        name, chosen = None, run.newest(ids[0] if ids else None)
+        name, constellation = None, run.newest(ids[0] if ids else None)
         if from_source:
-            _retry_sources(run, chosen, sure, reason)
+            _retry_sources(run, constellation, sure, reason)
             return
     else:
-        named, identity = _named("retry", words, task)
-        chosen = run.newest(identity)
-        (name,) = run.task_ids(chosen, [named])
-    _retry_changed(run, chosen, name, duration_s(timeout) if timeout else 0, sure, reason)
+        task_text, identity = _task_words("retry", words, task)
+        constellation = run.newest(identity)
+        (name,) = run.task_ids(constellation, [task_text])
+    _retry_changed(run, constellation, name, duration_s(timeout) if timeout else 0, sure, reason)
 
 
-def _retry_sources(run: Invocation, chosen: str, sure: Sure, reason: str) -> None:
+def _retry_sources(run: Invocation, constellation: str, sure: Sure, reason: str) -> None:
     """Retry the failed tasks from those that brought their files, so that they get these as they are now."""
-    found = run.client.get(get_constellation_why(chosen)).get("brought_by")
-    if not found:
-        raise usage(f"no failed task of {chosen} reads files of a device", f"Write: starloom retry --failed {chosen}")
-    _send(run, chosen, found, "retry-from", {"reason": reason}, sure)
+    sources = run.client.get(get_constellation_why(constellation)).get("brought_by")
+    if not sources:
+        raise usage(
+            f"no failed task of {constellation} reads files of a device",
+            f"Write: starloom retry --failed {constellation}",
+        )
+    _send(run, constellation, sources, "retry-from", {"reason": reason}, sure)
 
 
-def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int, sure: Sure, reason: str) -> None:
+def _retry_changed(
+    run: Invocation, constellation: str, name: str | None, seconds: int, sure: Sure, reason: str
+) -> None:
     """Retry a task, the failed items of a list, or with no name all failed tasks, by one edit."""
-    snapshot = run.client.get(get_constellation(chosen))
+    snapshot = run.client.get(get_constellation(constellation))
     goals = {row["id"] for row in snapshot["tasks"] if row["spec"].get("goal")}
     rows = [
         row
@@ -197,7 +202,7 @@ def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int,
     ]
     if not rows:
         why = "no task has failed" if name is None else f"there is no task {name}, or no failed task in it"
-        raise usage(f"{why} in {chosen}", f"See: starloom show {chosen}")
+        raise usage(f"{why} in {constellation}", f"See: starloom show {constellation}")
     operations = [_with_time(row, seconds) for row in rows if seconds and row["kind"] == "task"]
     document = {
         "base_version": snapshot["version"],
@@ -206,19 +211,19 @@ def _retry_changed(run: Invocation, chosen: str, name: str | None, seconds: int,
         "retry": [row["id"] for row in rows],
     }
     flags = (" --failed" if name is None else f" {shlex.quote(name)}") + (f" --timeout {seconds}s" if seconds else "")
-    made = sure.ask(
+    edited = sure.ask(
         run,
-        lambda confirm: run.client.create(post_constellation_edits(chosen), {**document, "confirm": confirm}),
-        f"starloom retry {chosen}{flags}",
+        lambda confirm: run.client.create(post_constellation_edits(constellation), {**document, "confirm": confirm}),
+        f"starloom retry {constellation}{flags}",
     )
-    if made is None:
+    if edited is None:
         return
     if run.as_json:
-        run.emit(made)
+        run.emit(edited)
         return
-    again = f"{rows[0]['id']} is" if len(rows) == 1 else f"{counted(len(rows), 'task')} are"
+    subject = f"{rows[0]['id']} is" if len(rows) == 1 else f"{counted(len(rows), 'task')} are"
     with_time = f" with {seconds} s for each attempt" if seconds else ""
-    print(f"{again} tried again{with_time}; {chosen} is at version {made['version']}")
+    print(f"{subject} tried again{with_time}; {constellation} is at version {edited['version']}")
 
 
 def _with_time(row: TaskRowJson, seconds: int) -> dict[str, Any]:
@@ -298,19 +303,19 @@ def mark(
         return
     if task is not None or len(ids) != len(words or []):
         raise usage("--gone names the tasks", "Give a constellation alone, or tasks without --gone.")
-    chosen = run.newest(ids[0] if ids else None)
-    tasks = _doubted_on_gone_devices(run, chosen)
+    constellation = run.newest(ids[0] if ids else None)
+    tasks = _doubted_on_gone_devices(run, constellation)
     if not tasks:
-        raise usage(f"no call of {chosen} may have happened on a device that is gone", "Nothing was marked.")
-    _send(run, chosen, tasks, "mark", body, sure)
+        raise usage(f"no call of {constellation} may have happened on a device that is gone", "Nothing was marked.")
+    _send(run, constellation, tasks, "mark", body, sure)
 
 
-def _doubted_on_gone_devices(run: Invocation, chosen: str) -> list[str]:
+def _doubted_on_gone_devices(run: Invocation, constellation: str) -> list[str]:
     """Return the tasks in doubt that were given to devices which left or were revoked."""
-    snapshot = run.client.get(get_constellation(chosen))
+    snapshot = run.client.get(get_constellation(constellation))
     doubted = [item for item in snapshot["tasks"] if item["state"] == TaskState.UNKNOWN]
-    gone = {item["id"] for item in run.client.get(get_devices(all_=True))["items"] if item.get("revoked")}
-    return [item["id"] for item in doubted if item["device"] in gone]
+    revoked = {item["id"] for item in run.client.get(get_devices(all_=True))["items"] if item.get("revoked")}
+    return [item["id"] for item in doubted if item["device"] in revoked]
 
 
 def reassign(
@@ -321,12 +326,12 @@ def reassign(
     reason: ReasonOption = "",
 ) -> None:
     """Give a task that has not begun to another device."""
-    named, identity = _named("reassign", words, task)
-    chosen = run.newest(identity)
-    (name,) = run.task_ids(chosen, [named])
+    task_text, identity = _task_words("reassign", words, task)
+    constellation = run.newest(identity)
+    (name,) = run.task_ids(constellation, [task_text])
     operation = {"reassign": {"id": name, "device": {"name": device}}}
-    version = run.client.get(get_constellation(chosen))["version"]
-    _send_edit(run, chosen, {"base_version": version, "operations": [operation], "reason": reason})
+    version = run.client.get(get_constellation(constellation))["version"]
+    _send_edit(run, constellation, {"base_version": version, "operations": [operation], "reason": reason})
 
 
 def edit(
@@ -363,8 +368,8 @@ def edit(
         raise usage("an edit comes from -f edit.yaml, --editor or --add-rows rows.csv", "Give one of the three.")
     if to and not add_rows:
         raise usage("--to names the list of --add-rows", "Give --add-rows FILE with it.")
-    chosen = run.newest(identity)
-    snapshot = run.client.get(get_constellation(chosen))
+    constellation = run.newest(identity)
+    snapshot = run.client.get(get_constellation(constellation))
     if add_rows:
         document = _rows_added(run, snapshot, add_rows, to)
     else:
@@ -375,19 +380,19 @@ def edit(
     if reason:
         document["reason"] = reason
     if retry:
-        document["retry"] = run.task_ids(chosen, retry)
+        document["retry"] = run.task_ids(constellation, retry)
     if anyway:
         document["able"] = False
     with offering_anyway("edit it"):
-        _send_edit(run, chosen, document, Sure(confirm or [], yes=yes))
+        _send_edit(run, constellation, document, Sure(confirm or [], yes=yes))
 
 
 def _rows_added(run: Invocation, snapshot: SnapshotJson, path: str, to: str | None) -> dict[str, Any]:
     """Return the edit that adds the rows of a file to a list."""
     lists = [row["id"] for row in snapshot["tasks"] if (row["spec"].get("for_each") or {}).get("source")]
     if to is None and len(lists) != 1:
-        named = few(lists, 5) if lists else "none"
-        raise usage(f"{snapshot['id']} has {counted(len(lists), 'list')} that take rows: {named}", "Add: --to LIST")
+        names = few(lists, 5) if lists else "none"
+        raise usage(f"{snapshot['id']} has {counted(len(lists), 'list')} that take rows: {names}", "Add: --to LIST")
     return {"operations": [{"add_items": {"to": to or lists[0], "items": read_rows(run, path)}}]}
 
 
@@ -400,11 +405,11 @@ def priority(
     reason: ReasonOption = "",
 ) -> None:
     """Set the priority of a constellation: which of yours gets a free slot first."""
-    chosen = run.newest(identity)
-    snapshot = run.client.get(get_constellation(chosen))
+    constellation = run.newest(identity)
+    snapshot = run.client.get(get_constellation(constellation))
     policy = {**snapshot["policy"], "priority": priority.value}
     document = {"base_version": snapshot["version"], "operations": [{"set_policy": policy}]}
-    _send_edit(run, chosen, {**document, "reason": reason or f"priority {priority.value}"})
+    _send_edit(run, constellation, {**document, "reason": reason or f"priority {priority.value}"})
 
 
 def _template(snapshot: SnapshotJson) -> str:
@@ -419,28 +424,25 @@ def _from_editor(template: str) -> str:
         path = Path(folder) / "edit.yaml"
         path.write_text(template, encoding="utf-8")
         try:
-            done = subprocess.run([*shlex.split(editor), str(path)], check=False)
+            ended = subprocess.run([*shlex.split(editor), str(path)], check=False)
         except OSError as error:
             raise usage(f"the editor {editor} cannot be started: {error}", "Set EDITOR, or use -f FILE.") from error
-        if done.returncode != 0:
-            raise usage(f"the editor ended with {done.returncode}", "Nothing was changed.")
+        if ended.returncode != 0:
+            raise usage(f"the editor ended with {ended.returncode}", "Nothing was changed.")
         return path.read_text(encoding="utf-8")
 
 
-def _send_edit(run: Invocation, chosen: str, document: dict[str, Any], sure: Sure | None = None) -> None:
-    made = (sure or Sure([])).ask(
+def _send_edit(run: Invocation, constellation: str, document: dict[str, Any], sure: Sure | None = None) -> None:
+    edited = (sure or Sure([])).ask(
         run,
         lambda confirm: run.client.create(
-            post_constellation_edits(chosen), {**document, "confirm": confirm} if confirm else document
+            post_constellation_edits(constellation), {**document, "confirm": confirm} if confirm else document
         ),
-        f"starloom edit {chosen} -f EDIT",
+        f"starloom edit {constellation} -f EDIT",
     )
-    if made is None:
+    if edited is None:
         return
-    if run.as_json:
-        run.emit(made)
-    else:
-        print(f"{chosen} is at version {made['version']}")
+    run.answer(edited, f"{constellation} is at version {edited['version']}")
 
 
 _OF_THE_WHOLE = {
@@ -451,26 +453,23 @@ _OF_THE_WHOLE = {
 
 
 def _constellation(run: Invocation, identity: str | None, action: str, body: dict[str, Any]) -> None:
-    chosen = run.newest(identity)
-    made = run.client.post(_OF_THE_WHOLE[action](chosen), _given(body))
-    if run.as_json:
-        run.emit(made)
-    else:
-        print(f"{chosen} is {made.get('state') or action}")
+    constellation = run.newest(identity)
+    answer = run.client.post(_OF_THE_WHOLE[action](constellation), _without_empty(body))
+    run.answer(answer, f"{constellation} is {answer.get('state') or action}")
 
 
-def _named(action: str, words: list[str] | None, option: str | None) -> tuple[str, str | None]:
+def _task_words(action: str, words: list[str] | None, option: str | None) -> tuple[str, str | None]:
     """Return the task and the constellation that the arguments of a control name, in either order."""
-    given = [*(words or [])]
+    arguments = [*(words or [])]
     if option is not None:
-        given = [option, *given]
-    elif len(given) == 2 and is_constellation(given[0]):
-        given.reverse()
-    if len(given) > 2:
-        raise usage(f"{action} takes one task: {', '.join(given)}", f"Write: starloom {action} TASK ID")
-    if not given or is_constellation(given[0]):
-        raise usage(f"{action} needs a task", f"Write: starloom {action} TASK {given[0] if given else 'ID'}")
-    return given[0], given[1] if len(given) > 1 else None
+        arguments = [option, *arguments]
+    elif len(arguments) == 2 and is_constellation(arguments[0]):
+        arguments.reverse()
+    if len(arguments) > 2:
+        raise usage(f"{action} takes one task: {', '.join(arguments)}", f"Write: starloom {action} TASK ID")
+    if not arguments or is_constellation(arguments[0]):
+        raise usage(f"{action} needs a task", f"Write: starloom {action} TASK {arguments[0] if arguments else 'ID'}")
+    return arguments[0], arguments[1] if len(arguments) > 1 else None
 
 
 def _task(
@@ -481,7 +480,7 @@ def _task(
     body: dict[str, Any],
     sure: Sure | None = None,
 ) -> None:
-    task, identity = _named(action, words, option)
+    task, identity = _task_words(action, words, option)
     _send(run, run.newest(identity), [task], action, body, sure)
 
 
@@ -498,29 +497,29 @@ _DONE = {
 
 
 def _send(
-    run: Invocation, chosen: str, tasks: list[str], action: str, body: dict[str, Any], sure: Sure | None = None
+    run: Invocation, constellation: str, tasks: list[str], action: str, body: dict[str, Any], sure: Sure | None = None
 ) -> None:
     """Send a control for each of these tasks, and say what became of them and of the constellation."""
-    made: list[Controlled] = []
+    answers: list[Controlled] = []
     given_by = sure or Sure([])
-    ids = run.task_ids(chosen, [*tasks, *given_by.names])
+    ids = run.task_ids(constellation, [*tasks, *given_by.names])
     words = Sure(ids[len(tasks) :], yes=given_by.yes)
     for task, name in zip(tasks, ids[: len(tasks)], strict=True):
-        asked = post_constellation_task_action(chosen, name, action)
-        line = f"starloom {action} {shlex.quote(task)} {chosen}"
-        done = words.ask(run, partial(_post_confirmed, run, asked, body), line)
-        if done is None:
+        call = post_constellation_task_action(constellation, name, action)
+        line = f"starloom {action} {shlex.quote(task)} {constellation}"
+        answer = words.ask(run, partial(_post_confirmed, run, call, body), line)
+        if answer is None:
             return
-        made.append(done)
+        answers.append(answer)
         if not run.as_json:
-            state = f"; {chosen} is {made[-1]['state']}" if made[-1].get("state") else ""
+            state = f"; {constellation} is {answers[-1]['state']}" if answers[-1].get("state") else ""
             print(_DONE[action].format(task=task, **body) + state)
     if run.as_json:
-        run.emit(made[0] if len(made) == 1 else made)
+        run.emit(answers[0] if len(answers) == 1 else answers)
 
 
-def _post_confirmed(run: Invocation, asked: Post[Controlled], body: dict[str, Any], confirm: list[str]) -> Controlled:
-    return run.client.post(asked, _given({**body, "confirm": confirm} if confirm else body))
+def _post_confirmed(run: Invocation, call: Post[Controlled], body: dict[str, Any], confirm: list[str]) -> Controlled:
+    return run.client.post(call, _without_empty({**body, "confirm": confirm} if confirm else body))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -536,9 +535,9 @@ class Sure:
         Raises:
             Problem: the hub refuses, work is not confirmed, or nobody can answer the question.
         """
-        given = [name for name in self.names if name != CONFIRM_ALL]
+        confirmed = [name for name in self.names if name != CONFIRM_ALL]
         try:
-            return send(given)
+            return send(confirmed)
         except Problem as problem:
             tasks = _repeats(problem)
             if not tasks or not all(self._covers(name) for name in tasks):
@@ -552,7 +551,7 @@ class Sure:
             if not typer.confirm(f"Run {'it' if len(tasks) == 1 else f'all {len(tasks)}'} again?", default=False):
                 print("Nothing was run again.")
                 return None
-        return send(list(dict.fromkeys([*given, *tasks])))
+        return send(list(dict.fromkeys([*confirmed, *tasks])))
 
     def _covers(self, task: str) -> bool:
         return any(name == CONFIRM_ALL or task == name or task.startswith(f"{name}.") for name in self.names)
@@ -561,8 +560,8 @@ class Sure:
 def _repeats(problem: Problem) -> list[str]:
     """Return the tasks that a refusal wants to be confirmed; none for any other refusal."""
     tasks = problem.document.get("repeats")
-    named = problem.code == Code.NEEDS_CONFIRM and isinstance(tasks, list)
-    return [str(name) for name in tasks] if named and tasks else []
+    is_asked = problem.code == Code.NEEDS_CONFIRM and isinstance(tasks, list)
+    return [str(name) for name in tasks] if is_asked and tasks else []
 
 
 def to_confirm(problem: Problem, line: str) -> Problem:
@@ -570,11 +569,11 @@ def to_confirm(problem: Problem, line: str) -> Problem:
     tasks = _repeats(problem)
     if not tasks:
         return problem
-    named = tasks if len(tasks) <= _CONFIRMS_MOST else [CONFIRM_ALL]
-    confirm = "".join(f" --confirm {shlex.quote(name)}" for name in named)
+    names = tasks if len(tasks) <= _CONFIRMS_MOST else [CONFIRM_ALL]
+    confirm = "".join(f" --confirm {shlex.quote(name)}" for name in names)
     places = [dataclasses.replace(place, hint="") for place in problem.places]
     return dataclasses.replace(problem, hint=f"{line}{confirm}", places=places)
 
 
-def _given(body: dict[str, Any]) -> dict[str, Any]:
+def _without_empty(body: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value not in ("", [])}

@@ -17,11 +17,11 @@ _ANSWERING: Final = frozenset({"answer", "approve"})
 _WAITS: Final = frozenset({TaskState.READY, TaskState.WAITING})
 
 
-def explained(found: WhyAll | WhyRow) -> list[WhyRow]:
+def explained(explanation: WhyAll | WhyRow) -> list[WhyRow]:
     """Return the explanations in an answer of `why`; that of one task is the answer itself."""
-    if "items" in found:
-        return found["items"]
-    return [found]
+    if "items" in explanation:
+        return explanation["items"]
+    return [explanation]
 
 
 def open_words(item: WhyRow) -> str:
@@ -57,15 +57,15 @@ def _to_type(action: str, constellation: str, item: WhyRow) -> str:
     return lines.get(action, action)
 
 
-def explained_snapshot(found: SnapshotJson, told: WhyAll | WhyRow) -> dict[str, Any]:
+def explained_snapshot(snapshot: SnapshotJson, explanation: WhyAll | WhyRow) -> dict[str, Any]:
     """Return a constellation whose tasks have the reasons that `why` gives, with its sentences and lines to type.
 
     No event has the reason for which a ready task is held: the hub joins it from its fleet.
     """
-    rows = {item["task"]: item for item in explained(told)}
-    tasks = [_joined(task, rows.get(task["id"])) for task in found["tasks"]]
-    waiting = [_waiting(task, rows.get(task["id"]), found["id"]) for task in tasks if task["state"] in _WAITS]
-    return {**found, "tasks": tasks, "waiting": [row for row in waiting if row["reason"] or row["sentence"]]}
+    rows = {item["task"]: item for item in explained(explanation)}
+    tasks = [_with_reason(task, rows.get(task["id"])) for task in snapshot["tasks"]]
+    waiting = [_waiting(task, rows.get(task["id"]), snapshot["id"]) for task in tasks if task["state"] in _WAITS]
+    return {**snapshot, "tasks": tasks, "waiting": [row for row in waiting if row["reason"] or row["sentence"]]}
 
 
 def _waiting(task: TaskRowJson, item: WhyRow | None, constellation: str) -> dict[str, Any]:
@@ -77,10 +77,10 @@ def _waiting(task: TaskRowJson, item: WhyRow | None, constellation: str) -> dict
     }
 
 
-def _joined(task: TaskRowJson, item: WhyRow | None) -> TaskRowJson:
+def _with_reason(task: TaskRowJson, item: WhyRow | None) -> TaskRowJson:
     """Return a ready task with the reason of its row; it is shown as the page and `starloom show` show it."""
     reason = item.get("reason") if item is not None else None
     if reason is None or task["reason"] is not None or task["state"] != TaskState.READY:
         return task
-    shown = presentation(TaskState.READY, Reason(reason), attempt=task["attempt"], checked=task["checked"])
-    return {**task, "reason": reason, "word": shown.word, "glyph": shown.glyph, "tone": shown.tone}
+    presented = presentation(TaskState.READY, Reason(reason), attempt=task["attempt"], checked=task["checked"])
+    return {**task, "reason": reason, "word": presented.word, "glyph": presented.glyph, "tone": presented.tone}

@@ -21,6 +21,7 @@ from starloom.cli.constellations.asking import (
     watch_to_end,
 )
 from starloom.cli.constellations.controls import ConfirmOption, ReasonOption, to_confirm
+from starloom.cli.constellations.reading import no_task
 from starloom.cli.invocation import IdArgument, Invocation, finish, hub_command
 from starloom.client.exits import Exit
 from starloom.client.problems import Problem, usage
@@ -78,19 +79,19 @@ def again(
 
     One that was asked for in words asks you before it changes anything, as these words do.
     """
-    found = run.client.get(get_constellation(run.newest(identity)))
-    if found["recipe"] is None:
-        hint = f"A fork changes its plan: starloom fork {found['id']} --task TASK -i TASK.NAME=VALUE"
-        raise usage(f"{found['id']} was made from no recipe, so it has no values to change", hint)
-    values = {**found["params"], **parameters(given or [])}
+    snapshot = run.client.get(get_constellation(run.newest(identity)))
+    if snapshot["recipe"] is None:
+        hint = f"A fork changes its plan: starloom fork {snapshot['id']} --task TASK -i TASK.NAME=VALUE"
+        raise usage(f"{snapshot['id']} was made from no recipe, so it has no values to change", hint)
+    values = {**snapshot["params"], **parameters(given or [])}
     param = [f"{name}:={canonical(value)}" for name, value in values.items()]
-    asked: dict[str, Any] = {"recipe": found["recipe"]}
-    if words := found.get("request"):
-        shown = run.client.post(post_constellations_preview(), {"request": words, "params": values})
-        means = (shown.get("recipe"), shown.get("params")) == (found["recipe"], values)
+    source: dict[str, Any] = {"recipe": snapshot["recipe"]}
+    if words := snapshot.get("request"):
+        means_now = run.client.post(post_constellations_preview(), {"request": words, "params": values})
+        means = (means_now.get("recipe"), means_now.get("params")) == (snapshot["recipe"], values)
         # Words that mean something else by now are not said again, and the run still waits for a yes.
-        asked = {"words": [words]} if means else {**asked, "hold": True}
-    submit(run, **asked, param=param, wait=wait, preview=preview, approve=approve, deadline=deadline, anyway=anyway)
+        source = {"words": [words]} if means else {**source, "hold": True}
+    submit(run, **source, param=param, wait=wait, preview=preview, approve=approve, deadline=deadline, anyway=anyway)
 
 
 def fork(
@@ -109,43 +110,40 @@ def fork(
     """Start a new constellation from a task on, or from a version; results before it are used again."""
     if (task is None) == (version is None):
         raise usage("a fork begins at one place", "Give --task TASK or --version N.")
-    chosen = run.newest(identity)
+    constellation = run.newest(identity)
     body: dict[str, Any] = {
-        "from_task": run.task_ids(chosen, [task])[0] if task is not None else None,
+        "from_task": run.task_ids(constellation, [task])[0] if task is not None else None,
         "from_version": version,
         "inputs": _inputs(given or []),
         "name": name,
         "confirm": confirm or [],
         "reason": reason,
     }
-    kept = {key: value for key, value in body.items() if value not in (None, "", [], {})}
+    filled = {key: value for key, value in body.items() if value not in (None, "", [], {})}
     try:
         if preview:
-            found = run.client.post(post_constellation_fork(chosen), kept | {"preview": True})["preview"]
-            if found["tasks"] or run.as_json:
-                print_preview(run, cast("RequestPreview", found))
+            plan = run.client.post(post_constellation_fork(constellation), filled | {"preview": True})["preview"]
+            if plan["tasks"] or run.as_json:
+                print_preview(run, cast("RequestPreview", plan))
             else:
                 print("Nothing would run: every task keeps its result.")
             return
-        made = run.client.create(post_constellation_fork(chosen), kept)
+        forked = run.client.create(post_constellation_fork(constellation), filled)
     except Problem as problem:
         place = f"--task {quote(task)}" if task is not None else f"--version {version}"
-        raise to_confirm(problem, f"starloom fork {chosen} {place}") from problem
-    if run.as_json:
-        run.emit(made)
-    else:
-        print(f"{made['id']} is forked from {chosen}: {made['state']}")
+        raise to_confirm(problem, f"starloom fork {constellation} {place}") from problem
+    run.answer(forked, f"{forked['id']} is forked from {constellation}: {forked['state']}")
 
 
-def _inputs(given: list[str]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
-    for text in given:
+def _inputs(texts: list[str]) -> dict[str, dict[str, Any]]:
+    inputs: dict[str, dict[str, Any]] = {}
+    for text in texts:
         place, equals, value = text.partition("=")
         task, dot, name = place.rpartition(".")
         if not (equals and dot and task and name):
             raise usage(f"{quoted(text)} is no argument of a task", "Write it as TASK.NAME=VALUE.")
-        found.setdefault(task, {})[name] = json_or_text(value)
-    return found
+        inputs.setdefault(task, {})[name] = json_or_text(value)
+    return inputs
 
 
 def undo(
@@ -170,37 +168,34 @@ def undo(
         raise usage("an edit has no preview", f"The plan before it: starloom diff --from {version - 1} --to {version}")
     tasks: list[str] = []
     if not of:
-        chosen = run.newest(identity)
-        tasks = run.task_ids(chosen, task or [])
+        constellation = run.newest(identity)
+        tasks = run.task_ids(constellation, task or [])
     if of or preview:
-        chosen, would = _last_of(run, of) if of else _would_undo(run, chosen, tasks)
+        constellation, would = _last_of(run, of) if of else _would_undo(run, constellation, tasks)
         if preview:
-            _tell_preview(run, chosen, would)
+            _tell_preview(run, constellation, would)
             return
-        if not yes and not _agreed(run, of, chosen, would):
+        if not yes and not _agreed(run, of, constellation, would):
             return
     if version is not None:
         edit = {"base_version": version, "operations": [{"undo": {"version": version}}], "reason": reason}
-        made = run.client.create(post_constellation_edits(chosen), edit)
-        if run.as_json:
-            run.emit(made)
-        else:
-            print(f"version {version} of {chosen} is taken back: version {made['version']}")
+        answer = run.client.create(post_constellation_edits(constellation), edit)
+        run.answer(answer, f"version {version} of {constellation} is taken back: version {answer['version']}")
         return
-    made = run.client.create(post_constellation_undo(chosen), {"tasks": tasks, "reason": reason})
+    answer = run.client.create(post_constellation_undo(constellation), {"tasks": tasks, "reason": reason})
     if run.as_json and not wait:
-        run.emit(made)
+        run.emit(answer)
         return
     if not run.as_json:
-        _tell_undo(chosen, made, every=not task)
+        _tell_undo(constellation, answer, every=not task)
         if not wait:
-            print(f"how many files went where, once it has ended: starloom result {chosen}")
+            print(f"how many files went where, once it has ended: starloom result {constellation}")
     if wait:
-        watch_to_end(run, chosen, from_now=True)
+        watch_to_end(run, constellation, from_now=True)
 
 
-def _would_undo(run: Invocation, chosen: str, tasks: list[str]) -> tuple[str, Undone]:
-    return chosen, run.client.post(post_constellation_undo(chosen), {"tasks": tasks, "preview": True})
+def _would_undo(run: Invocation, constellation: str, tasks: list[str]) -> tuple[str, Undone]:
+    return constellation, run.client.post(post_constellation_undo(constellation), {"tasks": tasks, "preview": True})
 
 
 def _last_of(run: Invocation, name: str) -> tuple[str, Undone]:
@@ -220,18 +215,18 @@ def _last_of(run: Invocation, name: str) -> tuple[str, Undone]:
     raise usage(f"nothing that {name} asked for last can be undone", hint)
 
 
-def _tell_preview(run: Invocation, chosen: str, would: Undone) -> None:
+def _tell_preview(run: Invocation, constellation: str, would: Undone) -> None:
     if run.as_json:
-        run.emit({"id": chosen, **would})
+        run.emit({"id": constellation, **would})
         return
-    print(f"{chosen} would undo, in this order: {', '.join(would['undoing'])}")
+    print(f"{constellation} would undo, in this order: {', '.join(would['undoing'])}")
     for line in would.get("says", ()):
         print(f"  {line}")
     if would["cannot_be_undone"]:
         print(f"without a way back: {', '.join(would['cannot_be_undone'])}")
 
 
-def _agreed(run: Invocation, name: str, chosen: str, would: Undone) -> bool:
+def _agreed(run: Invocation, name: str, constellation: str, would: Undone) -> bool:
     """Show what would be undone, and return whether the person at the terminal wants it.
 
     Raises:
@@ -240,45 +235,48 @@ def _agreed(run: Invocation, name: str, chosen: str, would: Undone) -> bool:
     count = counted(len(would["undoing"]), "task")
     if run.as_json or not sys.stdin.isatty():
         hint = f"Without the question: starloom undo --of {quote(name)} --yes"
-        raise usage(f"this undoes {count} of {chosen}, which {name} asked for", hint)
-    _tell_preview(run, chosen, would)
+        raise usage(f"this undoes {count} of {constellation}, which {name} asked for", hint)
+    _tell_preview(run, constellation, would)
     if typer.confirm(f"Undo {count} of {name}?", default=False):
         return True
     print("Nothing was undone.")
     return False
 
 
-def _tell_undo(chosen: str, made: Undone, *, every: bool) -> None:
-    print(f"{chosen} undoes, in this order: {', '.join(made['undoing'])}")
-    if made["cannot_be_undone"] and every:
-        print(f"without a way back: {', '.join(made['cannot_be_undone'])}")
+def _tell_undo(constellation: str, undone: Undone, *, every: bool) -> None:
+    print(f"{constellation} undoes, in this order: {', '.join(undone['undoing'])}")
+    if undone["cannot_be_undone"] and every:
+        print(f"without a way back: {', '.join(undone['cannot_be_undone'])}")
 
 
 def replay(run: Invocation, identity: IdArgument = None) -> None:
     """Decide every step of a constellation again from its inputs, and show where the log differs."""
-    chosen = run.newest(identity)
-    found = run.client.get(get_constellation_replay(chosen), within_s=PATIENCE_S)
+    constellation = run.newest(identity)
+    replayed = run.client.get(get_constellation_replay(constellation), within_s=PATIENCE_S)
     if run.as_json:
-        run.emit(found)
+        run.emit(replayed)
     else:
-        _print_replay(chosen, found)
-    if not found["same"]:
+        _print_replay(constellation, replayed)
+    if not replayed["same"]:
         finish(Exit.FAILED)
 
 
-def _print_replay(chosen: str, found: Replayed) -> None:
+def _print_replay(constellation: str, found: Replayed) -> None:
     span = f"commits {found['first_pos']} to {found['last_pos']}"
-    print(f"{chosen}: {found['events']} events of {found['inputs']} inputs decided again, {span}")
+    print(f"{constellation}: {found['events']} events of {found['inputs']} inputs decided again, {span}")
     if found["note"]:
         print(found["note"])
     for item in found["differences"]:
         print(f"commit {item['pos']}, {item['stream']} {item['seq']} ({item['input'] or 'no input'}):")
         print(f"  logged:  {item['logged'] or 'nothing'}")
         print(f"  decided: {item['decided'] or 'nothing'}")
+    if found["same"]:
+        print("Every step came out the same.")
+        return
+    print(f"{counted(len(found['differences']), 'step')} came out otherwise.")
     print(
-        "Every step came out the same."
-        if found["same"]
-        else f"{counted(len(found['differences']), 'step')} came out otherwise."
+        "A run of before an upgrade may: a newer Starloom places tasks and words an answer in its own way. "
+        "`starloom audit verify` tells whether the log is the one that was written."
     )
 
 
@@ -288,14 +286,14 @@ def blame(
     identity: IdArgument = None,
 ) -> None:
     """List the versions of the plan that made a task and its dependencies as they are: who, when, why."""
-    chosen = run.newest(identity)
-    found = run.client.get(get_constellation_blame(chosen, task=run.task_ids(chosen, [task])[0]))
+    constellation = run.newest(identity)
+    page = run.client.get(get_constellation_blame(constellation, task=run.task_ids(constellation, [task])[0]))
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    if not found["items"]:
-        raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the names of its tasks.")
-    for item in found["items"]:
+    if not page["items"]:
+        raise no_task(constellation, task)
+    for item in page["items"]:
         print(f"{item['id']}")
         for word, line in [("added", item["added"]), *(("changed", line) for line in item["changed"])]:
             if line is not None:
@@ -309,36 +307,36 @@ def verify(
     file: Annotated[Path | None, typer.Option("--file", "-f", help="A copy made by `audit export`.")] = None,
 ) -> None:
     """Verify the chain of the record: is every row as it was written? Keep the printed anchor in another place."""
-    found = (
+    check = (
         _verify_copy(file, anchor or [])
         if file
         else run.client.get(get_audit_verify(anchor=anchor or None), within_s=PATIENCE_S)
     )
     if run.as_json:
-        run.emit(found)
+        run.emit(check)
     else:
-        for item in found["breaks"]:
+        for item in check["breaks"]:
             print(f"commit {item['pos']}: {item['what']}")
-        if found["unchained"]:
-            print(f"{found['unchained']} commits are older than the chain")
-        _print_pruned(found)
-        state = "The record is whole" if found["ok"] else "The record was changed"
-        print(f"{state}: {counted(found['commits'], 'commit')}, {counted(found['events'], 'event')}.")
-        print(f"anchor {found['anchor']}")
-    if not found["ok"]:
+        if check["unchained"]:
+            print(f"{check['unchained']} commits are older than the chain")
+        _print_pruned(check)
+        state = "The record is whole" if check["ok"] else "The record was changed"
+        print(f"{state}: {counted(check['commits'], 'commit')}, {counted(check['events'], 'event')}.")
+        print(f"anchor {check['anchor']}")
+    if not check["ok"]:
         finish(Exit.FAILED)
 
 
-def _print_pruned(found: ChainCheck) -> None:
-    pruned = found["pruned"]
+def _print_pruned(check: ChainCheck) -> None:
+    pruned = check["pruned"]
     if pruned["constellations"] or pruned["commits"]:
         print(
             f"{pruned['constellations']} constellations with {pruned['commits']} whole commits were pruned from "
             f"{pruned['first_at']} to {pruned['last_at']} ({', '.join(pruned['why'])}); "
             f"{pruned['anchors']} anchors stand for them"
         )
-    for pos in found["unseen_anchors"]:
-        print(f"the anchor at {pos} lies in what was pruned, so its link can no longer be compared")
+    for pos in check["unseen_anchors"]:
+        print(f"the anchor at {pos} is in what was pruned, so its link can no longer be compared")
 
 
 def _verify_copy(file: Path, anchors: list[str]) -> ChainCheck:
@@ -374,7 +372,4 @@ def export(
         for part in run.client.stream("/audit/export"):
             count += part.count(b"\n")
             out.write(part)
-    if run.as_json:
-        run.emit({"commits": count, "file": str(file)})
-    else:
-        print(f"{counted(count, 'commit')} copied to {file}")
+    run.answer({"commits": count, "file": str(file)}, f"{counted(count, 'commit')} copied to {file}")

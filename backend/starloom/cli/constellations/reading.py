@@ -18,7 +18,7 @@ from starloom.cli.constellations.reasons import LINES_MOST, AlikeTasks, alike
 from starloom.cli.constellations.standing import tell_questions
 from starloom.cli.invocation import IdArgument, Invocation, hub_command
 from starloom.cli.text.task_names import named_in_line, named_in_text
-from starloom.client.problems import usage
+from starloom.client.problems import Problem, usage
 from starloom.client.routes import (
     get_constellation,
     get_constellation_diff,
@@ -50,7 +50,7 @@ OTHERS_SHOWN_MOST = 10
 """The most other waiting constellations that `why` names beside the newest."""
 _WAITING_STATES = frozenset({ConstellationState.AWAITING_APPROVAL, ConstellationState.PAUSED})
 _CONSTELLATION = re.compile(r"c-[a-z0-9]{20}|c-[a-z0-9]{12,20}-[0-9]+(-told)?")
-"""A request has an id of 20 signs; the firing of a schedule that of the schedule, and the second when it was due."""
+"""A request has an id of 20 characters; a firing that of its schedule, and the second when it was due."""
 TaskArgument = Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's id.")]
 
 
@@ -66,6 +66,11 @@ def is_constellation(word: str) -> bool:
     return _CONSTELLATION.fullmatch(word) is not None
 
 
+def no_task(constellation: str, task: str) -> Problem:
+    """Return the refusal of a task that a constellation does not have."""
+    return usage(f"{constellation} has no task {task}", f"See `starloom show {constellation}` for its tasks.")
+
+
 def register(app: typer.Typer) -> None:
     """Add this module's commands."""
     hub_command(app, "logs")(logs)
@@ -77,12 +82,12 @@ def register(app: typer.Typer) -> None:
 
 
 @dataclass(frozen=True)
-class _Log:
+class _Output:
     """The output of one attempt of a task."""
 
     task: str
     attempt: int
-    said: Output
+    part: Output
 
 
 def logs(
@@ -100,43 +105,44 @@ def logs(
     Signs that would steer the terminal are written out.
     """
     task, identity = _in_order(task, identity)
-    chosen = run.newest(identity)
+    constellation = run.newest(identity)
     if task is not None:
-        (task,) = run.task_ids(chosen, [task])
+        (task,) = run.task_ids(constellation, [task])
     if follow:
         if attempt or search or run.as_json:
             raise usage("--follow prints what is written as it comes", "Leave out --attempt, --q and --json.")
-        _follow(run, chosen, task, raw=raw)
+        _follow(run, constellation, task, raw=raw)
         return
-    snapshot = run.client.get(get_constellation(chosen))
-    begun = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
+    snapshot = run.client.get(get_constellation(constellation))
+    started = {item["id"]: item for item in snapshot["tasks"] if item.get("attempt")}
     if task is not None:
         if task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the names of its tasks.")
-        begun = {name: item for name, item in begun.items() if _is_of(name, task)}
-        if not begun:
-            raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {chosen}")
-    found: list[_Log] = []
-    for name in begun:
-        number = attempt or begun[name]["attempt"]
-        said = run.client.get(get_constellation_task_attempt_log(chosen, name, number, tail=tail, q=search))
-        found.append(_Log(name, number, said))
+            raise no_task(constellation, task)
+        started = {name: item for name, item in started.items() if _is_of(name, task)}
+        if not started:
+            raise usage(f"{task} has not begun, so it wrote nothing", f"See why: starloom why {task} {constellation}")
+    outputs: list[_Output] = []
+    for name in started:
+        number = attempt or started[name]["attempt"]
+        part = run.client.get(get_constellation_task_attempt_log(constellation, name, number, tail=tail, q=search))
+        outputs.append(_Output(name, number, part))
     if run.as_json:
-        run.emit({"items": [{"task": one.task, "attempt": one.attempt, **one.said} for one in found]})
+        run.emit({"items": [{"task": output.task, "attempt": output.attempt, **output.part} for output in outputs]})
         return
-    for one in found:
-        text = one.said["text"] if raw else escaped_text(one.said["text"])
-        headed = one.task != task
+    for output in outputs:
+        text = output.part["text"] if raw else escaped_text(output.part["text"])
+        headed = output.task != task
         if not text and headed:
             continue
         if headed:
-            print(f"-- {one.task}, attempt {one.attempt}")
+            print(f"-- {output.task}, attempt {output.attempt}")
         sys.stdout.write(text if text.endswith("\n") or not text else text + "\n")
-        lost = sum(end - start for start, end in one.said.get("lost", ()))
+        lost = sum(end - start for start, end in output.part.get("lost", ()))
         if lost:
             sys.stderr.write(f"{lost} bytes of it were not kept\n")
-    if not any(one.said["text"] for one in found):
-        sys.stderr.write(f"{task or chosen} wrote nothing{f' that contains {quoted(search)}' if search else ''}\n")
+    if not any(output.part["text"] for output in outputs):
+        that = f" that contains {quoted(search)}" if search else ""
+        sys.stderr.write(f"{task or constellation} wrote nothing{that}\n")
 
 
 def _is_of(name: str, task: str | None) -> bool:
@@ -144,7 +150,7 @@ def _is_of(name: str, task: str | None) -> bool:
     return task in (None, name) or name.startswith(f"{task}.")
 
 
-def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> None:
+def _follow(run: Invocation, constellation: str, task: str | None, *, raw: bool) -> None:
     """Print the output of one task, or of all, as it comes, until the constellation has ended.
 
     It is asked for again and again: the events that `watch` waits for have no output, and the socket of the page, which
@@ -154,39 +160,41 @@ def _follow(run: Invocation, chosen: str, task: str | None, *, raw: bool) -> Non
         Problem: there is no such task.
     """
     at: dict[str, int] = {}
-    read: dict[tuple[str, int], int] = {}
+    offsets: dict[tuple[str, int], int] = {}
     over: set[tuple[str, int]] = set()
-    shown: tuple[str, int] | None = None
+    printed: tuple[str, int] | None = None
     while True:
-        snapshot = run.client.get(get_constellation(chosen))
+        snapshot = run.client.get(get_constellation(constellation))
         if task is not None and task not in {item["id"] for item in snapshot["tasks"]}:
-            raise usage(f"{chosen} has no task {task}", f"See `starloom show {chosen}` for the names of its tasks.")
-        moved = False
+            raise no_task(constellation, task)
+        has_moved = False
         for item in snapshot["tasks"]:
             newest = item.get("attempt")
             if not newest or not _is_of(item["id"], task):
                 continue
-            one = (item["id"], at.setdefault(item["id"], newest))
-            if one in over and one[1] == newest:
+            place = (item["id"], at.setdefault(item["id"], newest))
+            if place in over and place[1] == newest:
                 continue
-            said = run.client.get(get_constellation_task_attempt_log(chosen, *one, offset=read.get(one, 0)))
-            read[one] = said.get("next", read.get(one, 0))
-            if said["text"]:
-                moved = True
-                if one[0] != task and shown != one:
-                    print(f"-- {one[0]}, attempt {one[1]}")
-                shown = one
-                sys.stdout.write(said["text"] if raw else escaped_lines(said["text"]))
+            part = run.client.get(
+                get_constellation_task_attempt_log(constellation, *place, offset=offsets.get(place, 0))
+            )
+            offsets[place] = part.get("next", offsets.get(place, 0))
+            if part["text"]:
+                has_moved = True
+                if place[0] != task and printed != place:
+                    print(f"-- {place[0]}, attempt {place[1]}")
+                printed = place
+                sys.stdout.write(part["text"] if raw else escaped_lines(part["text"]))
                 sys.stdout.flush()
-            elif one[1] < newest:
+            elif place[1] < newest:
                 # The rest of an attempt comes before the next one.
-                moved, at[item["id"]] = True, one[1] + 1
+                has_moved, at[item["id"]] = True, place[1] + 1
             elif item["state"] in FINAL_TASK_STATES:
-                over.add(one)
-        if moved:
+                over.add(place)
+        if has_moved:
             continue
         if snapshot["state"] in FINAL_CONSTELLATION_STATES:
-            sys.stderr.write("" if shown else f"{task or chosen} wrote nothing\n")
+            sys.stderr.write("" if printed else f"{task or constellation} wrote nothing\n")
             return
         time.sleep(_FOLLOW_S)
 
@@ -201,14 +209,14 @@ def events(
     from starloom.client.watching import PAGE
     from starloom_protocol.stream.feed import encode_event
 
-    chosen = run.newest(identity)
+    constellation = run.newest(identity)
     names = {} if run.as_json else run.client.names()
     while True:
-        got = run.client.events(chosen, after, limit=PAGE)
-        for event in got:
+        page = run.client.events(constellation, after, limit=PAGE)
+        for event in page:
             print(document_text(encode_event(event).decode()) if run.as_json else event_line(event, names))
             after = event.seq
-        if not got:
+        if not page:
             return
 
 
@@ -229,45 +237,47 @@ def why(
     Tasks of a whole constellation that wait for one reason share a line; at most 20 lines are printed.
     """
     task, identity = _in_order(task, identity)
-    chosen = run.newest(identity)
+    constellation = run.newest(identity)
     names = run.client.names() if not run.as_json else {}
-    named = run.task_ids(chosen, [task])[0] if task else None
-    found = run.client.get(get_constellation_why(chosen, task_id=named))
+    task_id = run.task_ids(constellation, [task])[0] if task else None
+    explanation = run.client.get(get_constellation_why(constellation, task_id=task_id))
     if run.as_json:
-        run.emit(found)
+        run.emit(explanation)
         return
-    others = [] if identity or task else _others_waiting(run, chosen)
+    waiting = [] if identity or task else _others_waiting(run, constellation)
     behind = _behind_tunnels(run)
-    if "items" in found:
-        _tell_whole(found, chosen, names, behind, every=every)
+    if "items" in explanation:
+        _tell_whole(explanation, constellation, names, behind, every=every)
     else:
-        _tell(_lines_of_task(AlikeTasks(found), chosen, names, behind))
-        tell_questions(found.get("questions") or [])
-    if others:
-        print(f"This was {chosen}, the newest; {counted(len(others), 'other')} waiting:")
-        for row in others[:OTHERS_SHOWN_MOST]:
+        _tell(_lines_of_task(AlikeTasks(explanation), constellation, names, behind))
+        tell_questions(explanation.get("questions") or [])
+    if waiting:
+        print(f"This was {constellation}, the newest; {counted(len(waiting), 'other')} waiting:")
+        for row in waiting[:OTHERS_SHOWN_MOST]:
             say(f"  {escaped(row['name'] or row['id'])}: starloom why {row['id']}")
-        if len(others) > OTHERS_SHOWN_MOST:
-            print(f"  and {len(others) - OTHERS_SHOWN_MOST} more")
+        if len(waiting) > OTHERS_SHOWN_MOST:
+            print(f"  and {len(waiting) - OTHERS_SHOWN_MOST} more")
 
 
 def _tell_whole(
-    found: WhyAll, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]], *, every: bool
+    explanation: WhyAll, constellation: str, names: dict[str, str], behind: dict[str, tuple[str, str]], *, every: bool
 ) -> None:
     """Print the sentence of a constellation, then why its tasks do not move, then its questions."""
-    told = [" ".join(filter(None, [found.get("sentence"), found.get("waits")]))]
-    told += [attention["sentence"] for attention in found["attention"] if attention["reason"] in _OF_THE_WHOLE]
-    each = (AlikeTasks(item, unnamed=item.get("alike", 0)) for item in found["items"])
-    groups = list(each) if every else alike(found["items"])
-    lines = [line for text in told for line in text.splitlines()]
-    lines += [line for group in groups for line in _lines_of_task(group, chosen, names, behind)]
-    shown = lines if every or len(lines) <= LINES_MOST else lines[: LINES_MOST - 1]
-    _tell(shown)
-    if len(shown) < len(lines):
-        say(f"and {len(lines) - len(shown)} more lines: starloom why {chosen} --all")
-    if found["more"]:
-        print(f"and {found['more']} more tasks")
-    tell_questions(found.get("questions") or [])
+    sentences = [" ".join(filter(None, [explanation.get("sentence"), explanation.get("waits")]))]
+    sentences += [
+        attention["sentence"] for attention in explanation["attention"] if attention["reason"] in _OF_THE_WHOLE
+    ]
+    each = (AlikeTasks(item, unnamed=item.get("alike", 0)) for item in explanation["items"])
+    groups = list(each) if every else alike(explanation["items"])
+    lines = [line for text in sentences for line in text.splitlines()]
+    lines += [line for group in groups for line in _lines_of_task(group, constellation, names, behind)]
+    printed = lines if every or len(lines) <= LINES_MOST else lines[: LINES_MOST - 1]
+    _tell(printed)
+    if len(printed) < len(lines):
+        say(f"and {len(lines) - len(printed)} more lines: starloom why {constellation} --all")
+    if explanation["more"]:
+        print(f"and {explanation['more']} more tasks")
+    tell_questions(explanation.get("questions") or [])
 
 
 def _tell(lines: Sequence[str]) -> None:
@@ -276,7 +286,7 @@ def _tell(lines: Sequence[str]) -> None:
 
 
 def _lines_of_task(
-    group: AlikeTasks, chosen: str, names: dict[str, str], behind: dict[str, tuple[str, str]]
+    group: AlikeTasks, constellation: str, names: dict[str, str], behind: dict[str, tuple[str, str]]
 ) -> list[str]:
     """Return why tasks do not move, their candidates and the way out; each fault of a tunnel (`behind`) once."""
     item = group.first
@@ -286,9 +296,9 @@ def _lines_of_task(
         alike.setdefault(candidate["reason"], []).append(candidate["name"])
     lines += [f"  {', '.join(devices)}: {reason}" for reason, devices in alike.items()]
     for name in [name for name in behind if name in item["sentence"] or _is_among(name, item)]:
-        told, way = behind.pop(name)
-        lines += [f"{name}: {told}", f"The way out for {name}: {way}"]
-    if ways := ways_out(item, chosen):
+        fault, way = behind.pop(name)
+        lines += [f"{name}: {fault}", f"The way out for {name}: {way}"]
+    if ways := ways_out(item, constellation):
         lines.append(f"The way out: {' - or: '.join(named_in_line(way, names) for way in ways)}")
     if item.get("warning"):
         lines.append(f"Before you reassign it: {item['warning']}")
@@ -308,10 +318,10 @@ def _behind_tunnels(run: Invocation) -> dict[str, tuple[str, str]]:
     return troubles(home) if home is not None else {}
 
 
-def _others_waiting(run: Invocation, chosen: str) -> list[ConstellationRow]:
+def _others_waiting(run: Invocation, constellation: str) -> list[ConstellationRow]:
     """Return the constellations beside the chosen one that wait for a person, newest first."""
     rows = run.client.get(get_constellations())["items"]
-    return [row for row in rows if row["id"] != chosen and (row["state"] in _WAITING_STATES or _asks(row))]
+    return [row for row in rows if row["id"] != constellation and (row["state"] in _WAITING_STATES or _asks(row))]
 
 
 def _asks(row: ConstellationRow) -> bool:
@@ -329,18 +339,18 @@ def transcript(
     """Show what a model was told and what it said, call by call; --save keeps it as a recording."""
     from starloom.cli.text.transcript_text import lines, recording
 
-    chosen = run.newest(identity)
-    found = run.client.get(get_constellation_transcript(chosen, texts=True))
+    constellation = run.newest(identity)
+    transcript = run.client.get(get_constellation_transcript(constellation, texts=True))
     if save is not None:
-        _save_own(save, recording(found))
-        say(f"wrote {counted(len(found['calls']), 'call')} to {save}")
+        _save_own(save, recording(transcript))
+        say(f"wrote {counted(len(transcript['calls']), 'call')} to {save}")
         say(f"A hub repeats them with: STARLOOM_LLM_URL=recorded:{save.absolute()} starloom up")
         return
     if run.as_json:
-        run.emit(found)
+        run.emit(transcript)
         return
     # Not by `say`: these are texts of others, and commands in them stay as they were sent.
-    for line in lines(chosen, found):
+    for line in lines(constellation, transcript):
         print(line)
 
 
@@ -369,7 +379,7 @@ def report(
     from starloom.cli.text.report_text import lines, trend_lines
     from starloom_protocol.records.run_report import RecipeTrend, RunReport, ScheduleTrend
 
-    if sum(one is not None for one in (identity, recipe, schedule)) > 1:
+    if sum(subject is not None for subject in (identity, recipe, schedule)) > 1:
         raise usage("a report is about one run, a recipe or a schedule", "Name one of ID, --recipe and --schedule.")
     if recipe is not None or schedule is not None:
         trend = run.client.get(get_recipe_runs(recipe) if recipe is not None else get_schedule_run(schedule or ""))
@@ -380,11 +390,11 @@ def report(
         for line in trend_lines(msgspec.convert(trend, shape)):
             say(line)
         return
-    found = run.client.get(get_constellation_report(run.newest(identity)))
+    figures = run.client.get(get_constellation_report(run.newest(identity)))
     if run.as_json:
-        run.emit(found)
+        run.emit(figures)
         return
-    for line in lines(msgspec.convert(found, RunReport)):
+    for line in lines(msgspec.convert(figures, RunReport)):
         say(line)
 
 
@@ -395,24 +405,24 @@ def diff(
     identity: IdArgument = None,
 ) -> None:
     """Show the changes between two versions of a plan, their authors and reasons."""
-    chosen = run.newest(identity)
-    found = run.client.get(get_constellation_diff(chosen, from_=first, to=second))
+    constellation = run.newest(identity)
+    changes = run.client.get(get_constellation_diff(constellation, from_=first, to=second))
     if run.as_json:
-        run.emit(found)
+        run.emit(changes)
         return
-    for version in found["versions"]:
+    for version in changes["versions"]:
         why_made = escaped(version["reason"] or version["trigger"])
         print(f"version {version['number']} by {shown_name(version['author'])}: {why_made}")
-    if not any((found["added"], found["removed"], found["changed"])):
+    if not any((changes["added"], changes["removed"], changes["changed"])):
         print("The plans are the same.")
-    for sign, items in (("+", found["added"]), ("-", found["removed"])):
+    for sign, items in (("+", changes["added"]), ("-", changes["removed"])):
         for item in items:
             print(f"  {sign} {escaped(item['id'])}")
-    for change in found["changed"]:
+    for change in changes["changed"]:
         print(f"  ~ {escaped(change['id'])}")
         for name in change["after"]:
-            before, after = (_shown_field(fields.get(name)) for fields in (change["before"], change["after"]))
-            print(f"      {escaped(name)}: {before} -> {after}")
+            earlier, later = (_shown_field(fields.get(name)) for fields in (change["before"], change["after"]))
+            print(f"      {escaped(name)}: {earlier} -> {later}")
 
 
 def _shown_field(value: object) -> str:

@@ -52,12 +52,12 @@ def save_items(client: Client, items: Sequence[AnswerPart], folder: Path) -> Sav
 
 def _save_named(client: Client, value: object, beside: Path, saved: Saved) -> None:
     """Save the files that a value names into a folder beside it."""
-    named = dict.fromkeys(_files_in(value, beside.stem))
-    if not named:
+    files = dict.fromkeys(_files_in(value, beside.stem))
+    if not files:
         return
     folder = _free(beside.parent, beside.stem)
     folder.mkdir()
-    for artifact, name, media in named:
+    for artifact, name, media in files:
         target = _free(folder, _file_name(name, _ENDINGS.get(media, "")))
         try:
             client.download(artifact, target)
@@ -109,10 +109,10 @@ def _save(client: Client, item: AnswerPart, folder: Path) -> tuple[Path, Any]:
 
 def _part(client: Client, artifact: str, pointer: str, folder: Path) -> Any:
     """Return the part of a JSON value that is kept as an artifact."""
-    with TemporaryDirectory(dir=folder, prefix=".part-") as kept:
-        client.download(artifact, Path(kept) / "value")
-        found = point(json.loads((Path(kept) / "value").read_bytes()), pointer)
-    return None if found is MISSING else found
+    with TemporaryDirectory(dir=folder, prefix=".part-") as saved_in:
+        client.download(artifact, Path(saved_in) / "value")
+        part = point(json.loads((Path(saved_in) / "value").read_bytes()), pointer)
+    return None if part is MISSING else part
 
 
 def _file_name(name: str, ending: str) -> str:

@@ -61,65 +61,71 @@ _HELD_FOR: Final = frozenset(
 """The reasons of tasks that begin when a device, or a person beside one, has changed something."""
 
 
-def tell_accepted(run: Invocation, made: Created) -> None:
+def tell_accepted(run: Invocation, created: Created) -> None:
     """Print a new constellation: its address, and for what it waits already."""
-    run.chosen = made["id"]
-    stands, may_read = _standing(run.client, made)
+    run.constellation = created["id"]
+    standing, may_read = _state_now(run.client, created)
     if run.as_json:
-        run.emit(stands)
+        run.emit(standing)
         return
-    print(f"{made['id']} accepted: {run.client.address.url}/constellations/{made['id']}")
-    _tell_standing(stands)
+    print(f"{created['id']} accepted: {run.client.address.url}/constellations/{created['id']}")
+    _tell_standing(standing)
     follow = "Follow it: starloom watch - its answer: starloom result"
     say(follow if may_read else "This token may not read it; submit --wait waits for its answer and prints it.")
 
 
-def _standing(client: Client, made: Created) -> tuple[Standing, bool]:
+def _state_now(client: Client, created: Created) -> tuple[Standing, bool]:
     """Return a new constellation as it stands, and whether the token may read it.
 
     It is accepted whatever becomes of this look: where the hub cannot answer, it stands as it was made.
     """
     try:
-        found = _planned(client, made["id"])
+        explanation = _planned(client, created["id"])
     except Problem as problem:
-        return _stands(made, made["state"], [], []), problem.code != Code.FORBIDDEN
-    held: list[HeldTask] = [
+        return _standing(created, created["state"], [], []), problem.code != Code.FORBIDDEN
+    waiting: list[HeldTask] = [
         {
             "task": group.first["task"],
             "reason": group.first.get("reason"),
             "sentence": group.sentence,
-            "ways": ways_out(group.first, made["id"]),
+            "ways": ways_out(group.first, created["id"]),
         }
-        for group in alike(item for item in explained(found) if item.get("reason") in _HELD_FOR)
+        for group in alike(item for item in explained(explanation) if item.get("reason") in _HELD_FOR)
     ]
-    return _stands(made, found["state"], found.get("questions") or [], held), True
+    return _standing(created, explanation["state"], explanation.get("questions") or [], waiting), True
 
 
-def _stands(made: Created, state: str, questions: list[AskedRow], held: list[HeldTask]) -> Standing:
-    return {"id": made["id"], "state": state, "version": made["version"], "questions": questions, "waiting": held}
+def _standing(created: Created, state: str, questions: list[AskedRow], waiting: list[HeldTask]) -> Standing:
+    return {
+        "id": created["id"],
+        "state": state,
+        "version": created["version"],
+        "questions": questions,
+        "waiting": waiting,
+    }
 
 
 def _planned(client: Client, identity: str) -> WhyAll | WhyRow:
-    found = client.get(get_constellation_why(identity))
+    explanation = client.get(get_constellation_why(identity))
     for pause_s in _PAUSES_S:
-        if found["state"] != ConstellationState.PLANNING:
+        if explanation["state"] != ConstellationState.PLANNING:
             break
         client.pause(pause_s)
-        found = client.get(get_constellation_why(identity))
-    return found
+        explanation = client.get(get_constellation_why(identity))
+    return explanation
 
 
-def _tell_standing(stands: Standing) -> None:
+def _tell_standing(standing: Standing) -> None:
     """Print for what a new constellation waits, with the lines to type; nothing where it goes on."""
-    if stands["state"] == ConstellationState.AWAITING_APPROVAL:
+    if standing["state"] == ConstellationState.AWAITING_APPROVAL:
         print("It waits for an approval:")
-    tell_questions(stands["questions"])
-    for held in stands["waiting"][:_SENTENCES_MOST]:
-        say(held["sentence"])
-        if held["ways"]:
-            say(f"The way out: {' - or: '.join(held['ways'])}")
-    if len(stands["waiting"]) > _SENTENCES_MOST:
-        say(f"More: starloom why {stands['id']}")
+    tell_questions(standing["questions"])
+    for task in standing["waiting"][:_SENTENCES_MOST]:
+        say(task["sentence"])
+        if task["ways"]:
+            say(f"The way out: {' - or: '.join(task['ways'])}")
+    if len(standing["waiting"]) > _SENTENCES_MOST:
+        say(f"More: starloom why {standing['id']}")
 
 
 def tell_questions(questions: Sequence[AskedRow]) -> None:

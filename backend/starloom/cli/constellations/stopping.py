@@ -27,14 +27,13 @@ from starloom.client.routes import (
 )
 from starloom.client.terminal.values import duration_s
 from starloom_protocol.text.wording import counted, few
-from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, TaskState
+from starloom_protocol.vocabulary import AT_WORK_TASK_STATES, FINAL_CONSTELLATION_STATES, ConstellationState
 
 if TYPE_CHECKING:
     from starloom_protocol.api.constellations import ConstellationRow, Stop, StopRow
 
 POLL_S = 0.5
 OF_ONE_MOST = 1000
-AT_WORK = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES)
 
 
@@ -52,28 +51,28 @@ def stop_all(
 ) -> None:
     """Cancel everything on all devices, and wait for their confirmations."""
     wait_s = duration_s(wait)
-    made = run.client.post(post_stop_all(), {"reason": reason} if reason else {})
-    stopped = made["constellations"]
+    stop = run.client.post(post_stop_all(), {"reason": reason} if reason else {})
+    stopped = stop["constellations"]
     if not run.as_json and not stopped:
         print("Nothing runs.")
         return
     if not run.as_json:
         print(f"Stopping {counted(len(stopped), 'constellation')}.")
-    found = confirmed(lambda: run.client.get(get_stop_all()), made, wait_s)
-    left = [item for item in found["devices"] if not item["confirmed_at"]]
+    confirmations = confirmed(lambda: run.client.get(get_stop_all()), stop, wait_s)
+    unconfirmed = [item for item in confirmations["devices"] if not item["confirmed_at"]]
     if run.as_json:
-        run.emit({**found, "constellations": stopped})
+        run.emit({**confirmations, "constellations": stopped})
     else:
-        for item in found["devices"]:
+        for item in confirmations["devices"]:
             print("  " + line_of(item))
-        if not found["devices"]:
+        if not confirmations["devices"]:
             print("  No device had work.")
-    if left:
+    if unconfirmed:
         raise typer.Exit(Exit.ATTENTION)
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Selection:
     """The constellations of a person or of a device: `words` follow their count, `option` chooses them again."""
 
     words: str
@@ -83,7 +82,7 @@ class Chosen:
     rows: list[ConstellationRow]
 
     @classmethod
-    def of(cls, run: Invocation, name: str) -> Chosen:
+    def of(cls, run: Invocation, name: str) -> Selection:
         rows = [
             row
             for state in GOING_ON
@@ -93,61 +92,63 @@ class Chosen:
         return cls(f"of {name}", f"--of {name}", none, hint, rows)
 
     @classmethod
-    def on(cls, run: Invocation, device: str) -> Chosen:
-        found = run.client.get(get_device(device))
-        name, rows = found["name"], [row for row, _ in at_work(run, found["id"])]
+    def on(cls, run: Invocation, device: str) -> Selection:
+        device_row = run.client.get(get_device(device))
+        name, rows = device_row["name"], [row for row, _ in at_work(run, device_row["id"])]
         hint = f"The device and its work: starloom device show {quote(name)}"
         return cls(f"with work on {name}", f"--on {quote(name)}", f"no task is at work on {name}", hint, rows)
 
 
 def at_work(run: Invocation, device: str) -> list[tuple[ConstellationRow, list[str]]]:
     """Return the constellations with tasks at work on a device, each with these tasks."""
-    found = []
+    work = []
     for state in GOING_ON:
         for row in run.client.pages(get_constellations(device=device, state=state), most=OF_ONE_MOST):
             tasks = run.client.get(get_constellation(row["id"]))["tasks"]
-            names = [task["id"] for task in tasks if task["device"] == device and task["state"] in AT_WORK]
+            names = [task["id"] for task in tasks if task["device"] == device and task["state"] in AT_WORK_TASK_STATES]
             if names:
-                found.append((row, names))
-    return found
+                work.append((row, names))
+    return work
 
 
-def stop_chosen(run: Invocation, chosen: Chosen, *, asks: bool, reason: str) -> None:
+def stop_selection(run: Invocation, selection: Selection, *, asks: bool, reason: str) -> None:
     """Cancel all that was chosen and has not ended, after a question that counts it.
 
     Raises:
         Problem: nothing of it goes on, or nobody can answer the question.
     """
-    rows = [row for row in chosen.rows if row["state"] != ConstellationState.CANCELLING]
+    rows = [row for row in selection.rows if row["state"] != ConstellationState.CANCELLING]
     if not rows:
-        raise usage(chosen.none, chosen.hint)
+        raise usage(selection.none, selection.hint)
     count = counted(len(rows), "constellation")
     if asks:
         if not sys.stdin.isatty() or run.as_json:
-            line = f"Without the question: starloom cancel {chosen.option} --yes"
-            raise usage(f"this cancels {count} {chosen.words}", line)
+            line = f"Without the question: starloom cancel {selection.option} --yes"
+            raise usage(f"this cancels {count} {selection.words}", line)
         for row in rows:
             print(f"  {row['id']}  {row['name'] or row['request']}")
-        if not typer.confirm(f"Cancel {count} {chosen.words}?", default=False):
+        if not typer.confirm(f"Cancel {count} {selection.words}?", default=False):
             print("Nothing was cancelled.")
             return
-    made = [run.client.post(post_constellation_cancel(row["id"]), {"reason": reason} if reason else {}) for row in rows]
+    cancelled = [
+        run.client.post(post_constellation_cancel(row["id"]), {"reason": reason} if reason else {}) for row in rows
+    ]
     if run.as_json:
-        run.emit(made)
+        run.emit(cancelled)
         return
-    for row, after in zip(rows, made, strict=True):
-        print(f"{row['id']} is {after['state'] or 'cancelling'}")
+    for row, answer in zip(rows, cancelled, strict=True):
+        print(f"{row['id']} is {answer['state'] or 'cancelling'}")
 
 
 def confirmed(ask: Callable[[], Stop], first: Stop, wait_s: float) -> Stop:
     """Return the hub's list of devices once all reachable ones have confirmed, or when the time is over."""
-    found, until = first, time.monotonic() + wait_s
+    stop, until = first, time.monotonic() + wait_s
     while time.monotonic() < until and any(
-        not item["confirmed_at"] and item["link"] == "online" for item in found["devices"]
+        not item["confirmed_at"] and item["link"] == "online" for item in stop["devices"]
     ):
         time.sleep(POLL_S)
-        found = ask()
-    return found
+        stop = ask()
+    return stop
 
 
 def line_of(item: StopRow) -> str:

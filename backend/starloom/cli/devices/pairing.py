@@ -125,7 +125,7 @@ def enroll(
         from starloom.host.servers.enrolling import ServerEnrollment
         from starloom.host.servers.ssh import Target
 
-        wanted = ServerEnrollment(
+        enrollment = ServerEnrollment(
             target=Target(ssh, port, identity, ssh_config),
             label=name,
             profile=profile or Profile.OBSERVE,
@@ -135,13 +135,13 @@ def enroll(
             service=service,
             kept_in=_keeping_home(run, keep),
         )
-        _enroll_by_ssh(run, wanted)
+        _enroll_by_ssh(run, enrollment)
         return
     _refuse_without_ssh(
         port=port, identity=identity, folder=folder, ssh_config=ssh_config, remote_port=remote_port, keep=keep
     )
-    wanted_line = _JoinLine(name, profile or Profile.OPERATE, replace, devices, ends_in, preapproved, qr, wait)
-    _enroll_by_line(run, wanted_line)
+    join_line = _JoinLine(name, profile or Profile.OPERATE, replace, devices, ends_in, preapproved, qr, wait)
+    _enroll_by_line(run, join_line)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,48 +158,48 @@ class _JoinLine:
     wait: bool | None
 
 
-def _enroll_by_line(run: Invocation, wanted: _JoinLine) -> None:
+def _enroll_by_line(run: Invocation, join_line: _JoinLine) -> None:
     """Make a join code, print the line that uses it, and wait for the device where a person is there to approve it."""
-    made = _make_code(run, wanted)
+    enrollment = _make_code(run, join_line)
     if run.as_json:
-        run.emit(made)
+        run.emit(enrollment)
         return
-    _print_lines(made)
-    if wanted.qr:
-        _print_phone(made)
-    one = wanted.devices == 1
-    times = "once" if one else f"for {wanted.devices:,} devices"
-    print(f"The code is good {times}, until {_until(made)}.")
-    waits = wanted.wait or (wanted.wait is None and sys.stdin.isatty() and sys.stdout.isatty())
-    if not wanted.preapproved and not (one and waits):
-        _tell_approval(made["id"] if one else "ID")
-    if not one:
-        print(f"To end it before: starloom enroll --end {made['id']}")
+    _print_lines(enrollment)
+    if join_line.qr:
+        _print_phone(enrollment)
+    is_single = join_line.devices == 1
+    times = "once" if is_single else f"for {join_line.devices:,} devices"
+    print(f"The code is good {times}, until {_until(enrollment)}.")
+    waits = join_line.wait or (join_line.wait is None and sys.stdin.isatty() and sys.stdout.isatty())
+    if not join_line.preapproved and not (is_single and waits):
+        _tell_approval(enrollment["id"] if is_single else "ID")
+    if not is_single:
+        print(f"To end it before: starloom enroll --end {enrollment['id']}")
     elif waits:
-        _wait_for_device(run, str(made["id"]))
+        _wait_for_device(run, str(enrollment["id"]))
 
 
-def _make_code(run: Invocation, wanted: _JoinLine) -> NewEnrollment:
+def _make_code(run: Invocation, join_line: _JoinLine) -> NewEnrollment:
     """Ask the hub for the join code; first refuse a line that could not install an agent."""
-    body: dict[str, Any] = {"profile_most": wanted.profile.value}
-    if wanted.name:
-        body["label"] = wanted.name
-    if wanted.replace:
+    body: dict[str, Any] = {"profile_most": join_line.profile.value}
+    if join_line.name:
+        body["label"] = join_line.name
+    if join_line.replace:
         from starloom.cli.devices.fleet import resolve
 
-        body["replaces"] = resolve(run, wanted.replace)["id"]
-    if not wanted.qr:
+        body["replaces"] = resolve(run, join_line.replace)["id"]
+    if not join_line.qr:
         run.client.require_agent_wheels()
-    if wanted.name and not wanted.replace and wanted.devices == 1:
-        _tell_taken_name(run, wanted.name)
-    if wanted.devices > 1:
-        body["devices"] = wanted.devices
-    if wanted.ends_in:
-        body["ends_in_s"] = duration_s(wanted.ends_in)
-    if wanted.preapproved:
+    if join_line.name and not join_line.replace and join_line.devices == 1:
+        _tell_taken_name(run, join_line.name)
+    if join_line.devices > 1:
+        body["devices"] = join_line.devices
+    if join_line.ends_in:
+        body["ends_in_s"] = duration_s(join_line.ends_in)
+    if join_line.preapproved:
         body |= {"preapproved": True, "installs": True}
-    made: NewEnrollment = run.client.create(post_enrollments(), body)
-    return made
+    enrollment: NewEnrollment = run.client.create(post_enrollments(), body)
+    return enrollment
 
 
 def _tell_taken_name(run: Invocation, name: str) -> None:
@@ -210,15 +210,15 @@ def _tell_taken_name(run: Invocation, name: str) -> None:
         if problem.code != Code.FORBIDDEN:  # a token that adds devices need not read the fleet
             raise
         return
-    looks = {look_of(device["name"]): device["name"] for device in devices if not device.get("revoked")}
-    has_it = looks.get(look_of(name))
+    names_by_look = {look_of(device["name"]): device["name"] for device in devices if not device.get("revoked")}
+    has_it = names_by_look.get(look_of(name))
     if has_it is None:
-        gone = [device for device in devices if device.get("revoked") and device["name"] == name]
-        if gone:
-            _tell_free_name(name, left=bool(gone[-1].get("left")))
+        revoked = [device for device in devices if device.get("revoked") and device["name"] == name]
+        if revoked:
+            _tell_free_name(name, left=bool(revoked[-1].get("left")))
         return
     number = 2
-    while look_of(f"{name}-{number}") in looks:
+    while look_of(f"{name}-{number}") in names_by_look:
         number += 1
     say(
         f"A device is called {escaped(has_it)} already, so the new one will be called {escaped(f'{name}-{number}')}. "
@@ -229,11 +229,11 @@ def _tell_taken_name(run: Invocation, name: str) -> None:
 
 def _tell_free_name(name: str, *, left: bool) -> None:
     """Say that the name of a device which is gone is free, and when the hub does not give it."""
-    gone = "has left" if left else "was revoked"
-    shown = escaped(name)
+    how = "has left" if left else "was revoked"
+    name_shown = escaped(name)
     say(
-        f"A device called {shown} {gone}, so the new one will be called {shown}, too, "
-        f"unless work still waits for the one that {'left' if left else gone}: then it will be called "
+        f"A device called {name_shown} {how}, so the new one will be called {name_shown}, too, "
+        f"unless work still waits for the one that {'left' if left else how}: then it will be called "
         f"{escaped(f'{name}-2')} and gets none of that work.",
         sys.stderr,
     )
@@ -249,9 +249,9 @@ def _refuse_with_ssh(*, qr: bool, replace: str) -> None:
 
 
 def _refuse_without_ssh(**given: Any) -> None:
-    named = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, "", [])]
-    if named:
-        raise usage(f"{', '.join(named)}: only with --ssh", "Add --ssh user@host, or leave it out.")
+    used = [f"--{name.replace('_', '-')}" for name, value in given.items() if value not in (None, "", [])]
+    if used:
+        raise usage(f"{', '.join(used)}: only with --ssh", "Add --ssh user@host, or leave it out.")
 
 
 def _keeping_home(run: Invocation, keep: bool | None) -> Path | None:
@@ -267,51 +267,53 @@ def _keeping_home(run: Invocation, keep: bool | None) -> Path | None:
     return None if keep is False else home
 
 
-def _enroll_by_ssh(run: Invocation, wanted: Any) -> None:
+def _enroll_by_ssh(run: Invocation, enrollment: Any) -> None:
     import asyncio  # no other command needs a loop
 
     from starloom.host.servers.enrolling import enroll as by_ssh
 
     async def go() -> Any:
         stop = asyncio.Event()
-        loop, here = asyncio.get_running_loop(), asyncio.current_task()
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
         ready = asyncio.Event()
 
         def interrupted() -> None:
             if ready.is_set():
                 stop.set()
-            elif here is not None:
-                here.cancel()
+            elif task is not None:
+                task.cancel()
 
-        def told(text: str) -> None:
+        def tell_step(text: str) -> None:
             if "is ready" in text:
                 ready.set()
             say(text, sys.stderr if run.as_json else sys.stdout)
 
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, interrupted)
-        return await by_ssh(run.client, wanted, told, stop)
+        return await by_ssh(run.client, enrollment, tell_step, stop)
 
     try:
-        made = asyncio.run(go())
+        enrolled = asyncio.run(go())
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
     if run.as_json:
-        run.emit({"device": made.device, "name": made.name, "tools": made.tools, "tunnel_kept": made.kept})
+        run.emit(
+            {"device": enrolled.device, "name": enrolled.name, "tools": enrolled.tools, "tunnel_kept": enrolled.kept}
+        )
         return
-    print(f"{made.name} is in the fleet, with {made.tools} tools. {made.answer}")
-    if made.kept:
+    print(f"{enrolled.name} is in the fleet, with {enrolled.tools} tools. {enrolled.answer}")
+    if enrolled.kept:
         say("Its tunnel is kept by `starloom up`; see it with: starloom tunnel ls")
 
 
-def _print_lines(made: NewEnrollment) -> None:
+def _print_lines(enrollment: NewEnrollment) -> None:
     from urllib.parse import urlsplit
 
     from starloom.process.settings import is_loopback
 
-    lan, near = made["lan"], is_loopback(urlsplit(made["url"]).hostname or "")
-    here = "On this computer, or through a tunnel" if lan or near else "On the device"
-    print(f"{here}, paste this line (Python 3.11 or newer):\n\n  {made['line']}\n")
+    lan, near = enrollment["lan"], is_loopback(urlsplit(enrollment["url"]).hostname or "")
+    place = "On this computer, or through a tunnel" if lan or near else "On the device"
+    print(f"{place}, paste this line (Python 3.11 or newer):\n\n  {enrollment['line']}\n")
     if lan:
         print(f"On a device in the same network:\n\n  {lan['line']}\n")
     elif near:
@@ -331,10 +333,10 @@ def _tell_approval(identity: str) -> None:
     )
 
 
-def _print_phone(made: NewEnrollment) -> None:
+def _print_phone(enrollment: NewEnrollment) -> None:
     from starloom.client.terminal.qr import print_qr
 
-    phone = made["phone"]
+    phone = enrollment["phone"]
     if not phone["url"]:
         way_out = phone.get("way_out") or "Start it with: starloom up --lan"
         raise usage(phone["why"] or "a phone needs an https address", way_out)
@@ -345,8 +347,8 @@ def _print_phone(made: NewEnrollment) -> None:
         print(f"\n    {phone['words']}\n")
 
 
-def _until(made: NewEnrollment) -> str:
-    return clock(made["expires_at"])
+def _until(enrollment: NewEnrollment) -> str:
+    return clock(enrollment["expires_at"])
 
 
 def drop_typeahead(terminal: TextIO) -> None:
@@ -360,18 +362,18 @@ def drop_typeahead(terminal: TextIO) -> None:
 def _wait_for_device(run: Invocation, enrollment: str) -> None:
     """Poll the pairing; show the six words when the device asks, and let the person decide here."""
     print("Waiting for the device, which then shows six words to compare here ... (Ctrl-C leaves; approve it in Fleet)")
-    asked = False
+    is_asked = False
     while True:
-        found = run.client.get(get_enrollment(enrollment))
-        state = found["state"]
-        if state == "asking" and not asked:
-            asked = True
+        pairing = run.client.get(get_enrollment(enrollment))
+        state = pairing["state"]
+        if state == "asking" and not is_asked:
+            is_asked = True
             print()
-            tell(f"{found['name']} ({found['os']}) asks to join. Both screens must show the same words:")
-            print(f"\n    {found['words']}\n")
-            if found.get("labels"):
-                print(f"It gets the labels {', '.join(found['labels'])}, by which plans choose devices.\n")
-            if replaces := replaces_words(found, run.client.get(get_devices())["items"]):
+            tell(f"{pairing['name']} ({pairing['os']}) asks to join. Both screens must show the same words:")
+            print(f"\n    {pairing['words']}\n")
+            if pairing.get("labels"):
+                print(f"It gets the labels {', '.join(pairing['labels'])}, by which plans choose devices.\n")
+            if replaces := replaces_words(pairing, run.client.get(get_devices())["items"]):
                 tell(f"{replaces}\n")
             drop_typeahead(sys.stdin)
             allow = typer.confirm("Are they the same, and may it join?", default=False)
@@ -379,10 +381,10 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
             decide = post_enrollment_approve if allow else post_enrollment_deny
             run.client.post(decide(enrollment), body)
         elif state in ("approved", "used"):
-            tell(f"{found['name'] or 'The device'} has joined.")
+            tell(f"{pairing['name'] or 'The device'} has joined.")
             return
         elif state in ("denied", "expired"):
-            reason = f": {found['reason']}" if found.get("reason") else ""
+            reason = f": {pairing['reason']}" if pairing.get("reason") else ""
             print(f"The pairing is {state}{reason}")
             finish(Exit.FAILED)
         time.sleep(0.5)
@@ -391,13 +393,13 @@ def _wait_for_device(run: Invocation, enrollment: str) -> None:
 def _home(run: Invocation) -> Path:
     from starloom.host.supervisor import home_of
 
-    found = home_of(run.client.address)
-    if found is None:
+    home = home_of(run.client.address)
+    if home is None:
         raise usage(
             f"{run.client.address.url} is not a hub of this computer, and tunnels are kept where it runs",
             "Type this on the hub's computer.",
         )
-    return found
+    return home
 
 
 def _shown_name(key: str, record: Record | str, condition: Condition | None) -> str:
@@ -412,13 +414,13 @@ def tunnel_list(run: Invocation) -> None:
     from starloom.host.servers import tunnels
 
     home = _home(run)
-    found, now = tunnels.records(home), tunnels.conditions(home)
+    records, conditions = tunnels.records(home), tunnels.conditions(home)
     items: list[dict[str, Any]] = []
-    for name, record in found.items():
+    for name, record in records.items():
         if isinstance(record, str):
             items.append({"name": name, "state": "unreadable", "fault": record, "hint": f"starloom tunnel rm {name}"})
             continue
-        state = now.get(name)
+        state = conditions.get(name)
         items.append(
             {
                 "name": _shown_name(name, record, state),
@@ -440,8 +442,8 @@ def tunnel_list(run: Invocation) -> None:
     for item in items:
         since = f" since {clock(item['since_s'] * 1000)}" if item.get("since_s") else ""
         agent = f", agent {item['agent']}" if item.get("agent") else ""
-        told = f"{item['state']}{since}{agent}  {item.get('to', '')}  started {item.get('starts', 0)}x"
-        tell(f"{item['name']:<20} {told}")
+        line = f"{item['state']}{since}{agent}  {item.get('to', '')}  started {item.get('starts', 0)}x"
+        tell(f"{item['name']:<20} {line}")
         if item["fault"]:
             say(f"    {item['fault']}")
             say(f"    the way out: {item['hint']}")
@@ -454,12 +456,12 @@ def tunnel_remove(
     from starloom.host.servers import tunnels
 
     home = _home(run)
-    kept, now = tunnels.records(home), tunnels.conditions(home)
-    shown = {key: _shown_name(key, record, now.get(key)) for key, record in kept.items()}
-    key = next((key for key, one in shown.items() if name in (key, one)), None)
+    records, conditions = tunnels.records(home), tunnels.conditions(home)
+    names = {key: _shown_name(key, record, conditions.get(key)) for key, record in records.items()}
+    key = next((key for key, shown in names.items() if name in (key, shown)), None)
     if key is None or not tunnels.forget(home, key):
-        known = ", ".join(shown.values()) or "none"
-        raise usage(f"no tunnel is called {name}; there are: {known}", "See `starloom tunnel ls`.")
+        listed = ", ".join(names.values()) or "none"
+        raise usage(f"no tunnel is called {name}; there are: {listed}", "See `starloom tunnel ls`.")
     if run.as_json:
         run.emit({"removed": name})
     else:

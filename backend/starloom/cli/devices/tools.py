@@ -40,11 +40,11 @@ def register(app: typer.Typer) -> None:
 
 def list_tools(run: Invocation) -> None:
     """List the tools that devices offer: effects, the grant that each needs, the devices."""
-    found = run.client.get(get_capabilities())
+    page = run.client.get(get_capabilities())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    if not found["items"]:
+    if not page["items"]:
         say("No device offers a tool yet. Add one: starloom enroll")
         return
     from rich.table import Table
@@ -55,7 +55,7 @@ def list_tools(run: Invocation) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("tool", "effects", "grant", "devices", "does"):
         table.add_column(name, no_wrap=name == "tool")
-    for item in found["items"]:
+    for item in page["items"]:
         able = [device["name"] for device in item["devices"] if not device["unavailable"]]
         devices = ", ".join(able) or "none now"
         texts = (item["tool"], ", ".join(item["effects"]), item["grant"] or "", devices, item["title"])
@@ -94,20 +94,20 @@ def show_tool(run: Invocation, tool: ToolArgument) -> None:
 
 def _tell_arguments(tool: str, schema: Any, of: str) -> None:
     """Tell the arguments of a tool, a line each, and an example of a call."""
-    found = arguments_in(schema)
+    arguments = arguments_in(schema)
     if about := about_in(schema):
         tell(f"  about{of}: {about}")
-    tell(f"  takes{of}:" if found else f"  takes{of}: nothing")
-    for one in found:
-        tell(f"    {one.name}: {one.words()}")
+    tell(f"  takes{of}:" if arguments else f"  takes{of}: nothing")
+    for argument in arguments:
+        tell(f"    {argument.name}: {argument.words()}")
     tell(f"  example{of}, a task of a plan: {example_of(tool, schema)}")
 
 
 def _offered(run: Invocation, device: str, tool: str) -> _Version:
-    found = run.client.get(get_device(device))
-    offered = next((one for one in found["tools"] if one["name"] == tool), None)
+    device_row = run.client.get(get_device(device))
+    offered = next((tool_row for tool_row in device_row["tools"] if tool_row["name"] == tool), None)
     args, returns = (offered["args"], offered["returns"]) if offered is not None else (None, None)
-    return {"devices": [found["name"]], "args": args, "returns": returns}
+    return {"devices": [device_row["name"]], "args": args, "returns": returns}
 
 
 def _distinct(versions: list[_Version]) -> list[_Version]:
@@ -115,6 +115,6 @@ def _distinct(versions: list[_Version]) -> list[_Version]:
     by_schemas: dict[str, _Version] = {}
     for version in versions:
         key = canonical([version["args"], version["returns"]])
-        kept = by_schemas.setdefault(key, {**version, "devices": []})
-        kept["devices"] += version["devices"]
+        version_of_schemas = by_schemas.setdefault(key, {**version, "devices": []})
+        version_of_schemas["devices"] += version["devices"]
     return list(by_schemas.values())

@@ -69,19 +69,21 @@ def restore(
     settings = _settings(home or home_of_the_folder())
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     with holding(settings.home):
-        made = put_back(settings, file, replace=replace, until=until, known_sum=known_sum)
+        restored = put_back(settings, file, replace=replace, until=until, known_sum=known_sum)
         remember(settings.home)
-    ended, held = list(_ended(made)), list(_held(made))
+    ended, kept = list(_ended_rights(restored)), list(_kept_rights(restored))
     if run.as_json:
-        until_now = made.until.place if made.until.shard is not None else None
-        rights = {"ended": [what for what, _ in ended], "held": [row for row, _ in held], "until": until_now}
-        run.emit({**_figures(made.archive), "aside": str(made.aside) if made.aside else None, "rights": rights})
+        until_now = restored.until.place if restored.until.shard is not None else None
+        rights = {"ended": [right for right, _ in ended], "held": [row for row, _ in kept], "until": until_now}
+        run.emit(
+            {**_figures(restored.archive), "aside": str(restored.aside) if restored.aside else None, "rights": rights}
+        )
         return
-    _tell_archive(f"restored {settings.home}", made.archive)
-    if made.aside is not None:
-        print(f"The history and the files until now are in {made.aside}.")
+    _tell_archive(f"restored {settings.home}", restored.archive)
+    if restored.aside is not None:
+        print(f"The history and the files until now are in {restored.aside}.")
         print("They hold what the hub knew: keep or delete them as such.")
-    _tell_rights(made, [line for _, line in ended], [line for _, line in held])
+    _tell_rights(restored, [line for _, line in ended], [line for _, line in kept])
 
 
 def _settings(home: Path | None) -> Settings:
@@ -90,7 +92,7 @@ def _settings(home: Path | None) -> Settings:
     try:
         return load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
-        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
+        raise usage("; ".join(invalid.faults), "Correct the named variable or line.") from invalid
 
 
 def _figures(archive: Archive) -> dict[str, Any]:
@@ -101,45 +103,46 @@ def _figures(archive: Archive) -> dict[str, Any]:
     return {**figures, "schema": manifest.dump.schema, "sum": archive.sum}
 
 
-def _tell_archive(done: str, archive: Archive) -> None:
+def _tell_archive(deed: str, archive: Archive) -> None:
     """Print the content of an archive and its sum."""
     manifest = archive.manifest
     files = f"{counted(len(manifest.files), 'file')} of {size_words(manifest.bytes)}"
-    print(f"{done}: {counted(manifest.dump.watermark, 'commit')}, {files}, sum {archive.sum}")
+    print(f"{deed}: {counted(manifest.dump.watermark, 'commit')}, {files}, sum {archive.sum}")
 
 
-def _tell_rights(made: Restored, ended: list[str], held: list[str]) -> None:
+def _tell_rights(restored: Restored, ended: list[str], kept: list[str]) -> None:
     """Say which rights of the backup end at the first start and, where nobody knows who was revoked, who has others."""
-    if made.until.shard is not None:
+    if restored.until.shard is not None:
         say("Who was revoked since the backup stays revoked. These rights of the backup end at the first start:")
         for line in ended or ["  none: nobody was revoked since"]:
             tell(line)
         return
-    say(f"The history until now was not read: {made.until.why}. So it is not known who was revoked since the backup.")
+    say(f"The history until now was not read: {restored.until.why}.")
+    say("So it is not known who was revoked since the backup.")
     say("If others could write to the file, compare its sum with the one that `starloom backup` printed.")
     say("All sessions of the page, invitations and join codes of the backup end at the first start; `starloom open`")
     say(
         "signs you in again. These have rights as in the backup. As soon as the hub runs, a line beside each ends them:"
     )
-    for line in held or ["  nobody"]:
+    for line in kept or ["  nobody"]:
         tell(line)
 
 
-def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
+def _ended_rights(restored: Restored) -> Iterator[tuple[dict[str, str], str]]:
     """Yield each right of the backup that ends, as a row and as a line."""
-    access, fleet, ended = made.backup.access, made.backup.fleet, made.ended
+    access, fleet, ended = restored.backup.access, restored.backup.fleet, restored.ended
     for name in ended.tokens:
         token = access.tokens[name]
         kind = "token" if token.kind == "bearer" else token.kind
         principal = access.principals.get(token.principal)
-        who = principal.name if principal is not None else "nobody"
-        yield {"what": kind, "id": name, "name": who}, f"  {kind:<11} {who}  {token.label}".rstrip()
+        owner = principal.name if principal is not None else "nobody"
+        yield {"what": kind, "id": name, "name": owner}, f"  {kind:<11} {owner}  {token.label}".rstrip()
     for name, role in ended.roles.items():
-        who = access.principals[name].name
-        yield {"what": "role", "id": name, "name": who}, f"  role        {who} is {role}"
+        owner = access.principals[name].name
+        yield {"what": "role", "id": name, "name": owner}, f"  role        {owner} is {role}"
     for name, how in ended.devices.items():
         device = fleet.devices[name]
-        yield {"what": "device", "id": name, "name": device.name}, f"  device      {device.name}, which {_went(how)}"
+        yield {"what": "device", "id": name, "name": device.name}, f"  device      {device.name}, which {_reason(how)}"
     for name in ended.reserved:
         device = fleet.devices[name]
         yield (
@@ -149,6 +152,9 @@ def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
     for name in ended.schedules:
         called = fleet.schedules[name].name
         yield {"what": "schedule", "id": name, "name": called}, f"  schedule    {called} is paused"
+    for name, left in ended.secrets.items():
+        how = "had been removed" if left is None else "is kept from those that may no longer receive it"
+        yield {"what": "secret", "id": name, "name": name}, f"  secret      {name}, which {how}"
     for name in ended.standing:
         tool = fleet.standing[name].tool
         yield {"what": "permission", "id": name, "name": tool}, f"  permission  {tool}, which had been allowed for good"
@@ -156,34 +162,34 @@ def _ended(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
         yield {"what": "join code", "id": name, "name": ""}, "  join code"
 
 
-def _went(how: str) -> str:
+def _reason(how: str) -> str:
     words = {"left": "has left", "unknown": "the history until now does not know"}
     return words.get(how, "was revoked")
 
 
-def _held(made: Restored) -> Iterator[tuple[dict[str, str], str]]:
+def _kept_rights(restored: Restored) -> Iterator[tuple[dict[str, str], str]]:
     """Yield what keeps its rights or acts without a question, as a row and as a line with the command that ends it."""
     from starloom.core.rights.restored_rights import holders
 
-    found = holders(made.backup, made.ended, int(time.time() * 1000))
-    for token, below in found.tokens:
-        principal = made.backup.access.principals[token.principal]
+    kept = holders(restored.backup, restored.ended, int(time.time() * 1000))
+    for token, below in kept.tokens:
+        principal = restored.backup.access.principals[token.principal]
         line = f"starloom token revoke {token.id}"
         also = f", and {counted(below, 'token')} made with it" if below else ""
-        who = f"{principal.name} ({principal.kind}, {token.role})"
+        owner = f"{principal.name} ({principal.kind}, {token.role})"
         since = f"since {clock(token.created_ms)}"
         row = {"what": "token", "id": token.id, "name": principal.name, "role": str(token.role), "line": line}
-        yield row, f"  {who:<34} {token.label or 'token'} {since}{also}: {typed(line)}"
-    for device in found.devices:
+        yield row, f"  {owner:<34} {token.label or 'token'} {since}{also}: {typed(line)}"
+    for device in kept.devices:
         line = f"starloom device revoke {shlex.quote(device.name)}"
         row = {"what": "device", "id": device.id, "name": device.name, "role": str(device.profile), "line": line}
         yield row, f"  {f'device {device.name} ({device.profile})':<34} since {clock(device.joined_ms)}: {typed(line)}"
-    for standing in made.backup.fleet.standing.values():
-        line = f"starloom approvals --revoke {standing.id}"
-        row = {"what": "permission", "id": standing.id, "name": standing.tool, "line": line}
-        yield row, f"  {f'{standing.tool} asks nobody':<34} since {clock(standing.at_ms)}: {typed(line)}"
-    for schedule in made.backup.fleet.schedules.values():
+    for permission in restored.backup.fleet.standing.values():
+        line = f"starloom approvals --revoke {permission.id}"
+        row = {"what": "permission", "id": permission.id, "name": permission.tool, "line": line}
+        yield row, f"  {f'{permission.tool} asks nobody':<34} since {clock(permission.at_ms)}: {typed(line)}"
+    for schedule in restored.backup.fleet.schedules.values():
         line = f"starloom schedule pause {shlex.quote(schedule.name)}"
         row = {"what": "schedule", "id": schedule.id, "name": schedule.name, "line": line}
-        if schedule.state is ScheduleState.ACTIVE and schedule.id not in made.ended.schedules:
+        if schedule.state is ScheduleState.ACTIVE and schedule.id not in restored.ended.schedules:
             yield row, f"  {f'schedule {schedule.name}':<34} since {clock(schedule.created_ms)}: {typed(line)}"

@@ -132,7 +132,7 @@ def nebula_run(
     live = _own_model(tokens, tokens_per_task) if planner == MODEL and replay is None else None
     if record is not None and live is not None:
         _require_maskable(live)
-    wanted = Wanted(
+    suite = Wanted(
         picked,
         planner,
         profiles,
@@ -148,7 +148,7 @@ def nebula_run(
         accept_prompts,
     )
     try:
-        report = run_suite(wanted, _say)
+        report = run_suite(suite, _say)
     except KeyboardInterrupt:
         _say("interrupted before a task had ended: nothing of the suite goes on, and there is no report")
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
@@ -213,8 +213,8 @@ def _conditions(
         raise usage(f"--ablation {fault}") from fault
     baselines = tuple(dict.fromkeys((*baselines, *in_the_plan(ablations))))
     if baselines and planner in (NONE, MODEL):
-        option, whose = "--baseline" if baseline else "--ablation", "recipe" if planner == NONE else "live model"
-        reason = f"{option} changes a plan, and a {whose} has its own"
+        option, owner = "--baseline" if baseline else "--ablation", "recipe" if planner == NONE else "live model"
+        reason = f"{option} changes a plan, and a {owner} has its own"
         raise usage(reason, f"Leave it out, or --planner {planner}.")
     return profiles, baselines, ablations
 
@@ -249,14 +249,14 @@ def _own_model(tokens: int, tokens_per_task: int) -> LiveModel:
     try:
         return live_model(load({}).settings, tokens_most=tokens, tokens_a_task=tokens_per_task)
     except SettingsInvalid as invalid:
-        raise usage(str(invalid), "Mend the named variable or line.") from invalid
+        raise usage(str(invalid), "Correct the named variable or line.") from invalid
     except ModelFault as fault:
         raise usage(f"--planner model: {fault.fault.reason}", way_out(fault)) from fault
 
 
 def nebula_up(
     run: Invocation,
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the world lies; an empty or a new folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the world is made; an empty or a new folder.")],
     seed: Annotated[int, typer.Option("--seed", min=1, help="Another seed, another world.")] = 1,
 ) -> None:
     """Keep the world with its hub and five devices until Ctrl-C, to try requests by hand."""

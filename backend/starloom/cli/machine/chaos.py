@@ -51,7 +51,7 @@ def chaos_run(
     """Run a scenario in an installation of its own; exit code 0: expectation met, 1: not met, 2: invalid scenario."""
     if run.hub is not None:
         raise usage("a scenario breaks an installation of its own, never a hub that is there", "Leave out --hub.")
-    scenario = _read(file)
+    scenario = _scenario_in(file)
     if seed is not None:
         scenario = scenario.model_copy(update={"seed": seed})
     from starloom.lab.scenarios.scenario_run import run_apart
@@ -62,17 +62,17 @@ def chaos_run(
 
     stop_at_a_signal()
     try:
-        told = run_apart(scenario, say, _print_line if live else None)
+        report = run_apart(scenario, say, _print_line if live else None)
     except KeyboardInterrupt:
         say("interrupted: nothing of the scenario goes on, and there is no verdict")
         raise typer.Exit(int(Exit.INTERRUPTED)) from None
     if live:
-        print(json.dumps({"told": told.document()}), flush=True)
+        print(json.dumps({"told": report.document()}), flush=True)
     elif run.as_json:
-        run.emit(told.document())
+        run.emit(report.document())
     else:
-        print(told.text())
-    finish(Exit.SUCCEEDED if told.met else Exit.FAILED)
+        print(report.text())
+    finish(Exit.SUCCEEDED if report.met else Exit.FAILED)
 
 
 def _print_line(line: Line) -> None:
@@ -83,23 +83,23 @@ def _built_in() -> dict[str, Path]:
     """Return the scenarios of this installation by name: of the checkout, or of the wheel."""
     package = Path(starloom.__file__).resolve().parent
     for folder in (package.parents[1] / "recipes" / "scenarios", package / "_recipes" / "scenarios"):
-        found = {path.stem: path for path in folder.glob("*.yaml")}
-        if found:
-            return found
+        scenarios = {path.stem: path for path in folder.glob("*.yaml")}
+        if scenarios:
+            return scenarios
     return {}
 
 
 def read_file(file: Path) -> bytes:
     """Return the text of a scenario: of this file, else of the one of that name which comes with Starloom."""
-    known = _built_in()
+    scenarios = _built_in()
     try:
-        return (file if file.exists() else known.get(file.stem, file)).read_bytes()
+        return (file if file.exists() else scenarios.get(file.stem, file)).read_bytes()
     except OSError as error:
-        way = f"Name a file, or a scenario that comes with Starloom: {', '.join(sorted(known))}."
+        way = f"Name a file, or a scenario that comes with Starloom: {', '.join(sorted(scenarios))}."
         raise usage(f"{file} cannot be read: {error.strerror}", way) from error
 
 
-def _read(file: Path) -> Scenario:
+def _scenario_in(file: Path) -> Scenario:
     from starloom_protocol.plan.scenario import read_scenario
 
     check = read_scenario(read_file(file))
@@ -113,13 +113,14 @@ def _read(file: Path) -> Scenario:
         code="scenario_invalid",
         title=f"{file} is no scenario",
         reason="1 fault was found" if len(places) == 1 else f"{len(places)} faults were found",
-        hint="Mend each place; docs/lab.md says what can stand where.",
+        hint="Correct each place; docs/lab.md says what can stand where.",
         exit_code=Exit.USAGE,
         places=places,
         document={
             "code": "scenario_invalid",
             "errors": [
-                {"place": one.place, "code": one.code, "reason": one.reason, "hint": one.hint} for one in places
+                {"place": place.place, "code": place.code, "reason": place.reason, "hint": place.hint}
+                for place in places
             ],
         },
     )

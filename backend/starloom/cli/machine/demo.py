@@ -51,7 +51,6 @@ from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationS
 
 if TYPE_CHECKING:
     from starloom_protocol.api.fleet import DeviceRow
-    from starloom_protocol.api.service import Items
 
 SERVER, PHONE = "demo-server", "demo-phone"
 PHONE_OFF_S = 2.0
@@ -85,7 +84,7 @@ class Sample:
         self._client = Client(address)
         self._listener = Client(address)
         self._devices: dict[str, DemoDevice] = {}
-        self._joined: dict[str, OwnDevice] = {}
+        self._joined_devices: dict[str, OwnDevice] = {}
         self._words = ""
         self._screen = DemoScreen(self._names)
         self._orders = Client(address)
@@ -108,7 +107,9 @@ class Sample:
         Raises:
             Problem: a device cannot join, or the hub is away.
         """
-        if drawing is None and were_removed((await asyncio.to_thread(self._all_devices))["items"]):
+        if drawing is None and were_removed(
+            (await asyncio.to_thread(self._client.get, get_devices(all_=True)))["items"]
+        ):
             self._screen.say("the demo devices were removed; make run AGAIN=1, or up --demo --again, brings them back")
             await self.tell_next()
             return int(Exit.SUCCEEDED)
@@ -123,11 +124,11 @@ class Sample:
             lambda: self._client.post(post_constellations_preview(), {"request": self._words})
         )
         if not preview["plan_hash"]:
-            said = preview["understood"].get("said", "")
-            raise _stopped(f"the words were not understood: {said}", "See `starloom recipes`.")
-        asked = {"request": self._words, "plan_hash": preview["plan_hash"]}
-        made = await asyncio.to_thread(lambda: self._client.create(post_constellations(), asked))
-        view = self._view = View(made["id"])
+            words = preview["understood"].get("said", "")
+            raise _stopped(f"the words were not understood: {words}", "See `starloom recipes`.")
+        body = {"request": self._words, "plan_hash": preview["plan_hash"]}
+        created = await asyncio.to_thread(lambda: self._client.create(post_constellations(), body))
+        view = self._view = View(created["id"])
         with self._screen.showing(view, fault=self._choices.fault):
             breaking = asyncio.create_task(self._break(view)) if self._choices.fault else None
             try:
@@ -153,15 +154,12 @@ class Sample:
     def _earlier(self) -> str:
         """Return the constellation of an earlier start that ended well and is still in the history; else nothing."""
         try:
-            found = self._client.get(get_constellation(self._places.answered.read_text().strip()))
+            row = self._client.get(get_constellation(self._places.answered.read_text().strip()))
         except Problem as problem:
             if problem.code in (Code.NOT_FOUND, Code.PRUNED):
                 return ""
             raise
-        return found["id"] if found["state"] == ConstellationState.SUCCEEDED else ""
-
-    def _all_devices(self) -> Items[DeviceRow]:
-        return self._client.get(get_devices(all_=True))
+        return row["id"] if row["state"] == ConstellationState.SUCCEEDED else ""
 
     async def _prepare(self) -> None:
         for name, folder in ((SERVER, self._places.server), (PHONE, self._places.phone)):
@@ -174,21 +172,21 @@ class Sample:
             desktop = await SampleStart(self._choices.home).until_desktop()
             if not desktop:
                 raise device_missing("this computer's agent has not started", "The reason stands above.")
-            ids = [device.id for device in self._joined.values()]
+            ids = [device.id for device in self._joined_devices.values()]
             await until_online(self._client, [*ids, desktop])
         names = await asyncio.to_thread(self._names)
-        phone, server = names[self._joined[PHONE].id], names[self._joined[SERVER].id]
+        phone, server = names[self._joined_devices[PHONE].id], names[self._joined_devices[SERVER].id]
         self._words = words_for(phone, server, names[desktop])
 
     def _introduce(self, drawn_s: float) -> None:
-        self._screen.told("drawing 24 pictures on the demo phone", drawn_s)
+        self._screen.tell_step("drawing 24 pictures on the demo phone", drawn_s)
         self._screen.introduce(self._words, fault=self._choices.fault)
 
     async def _join(self, name: str, device: DemoDevice) -> None:
         # A client of its own: both devices join at once, and one is not for two threads.
         with closing(Client(self._address)) as client:
-            self._joined[name] = joined = await join(client, device.agent)
-        self._hosted[joined.id] = device
+            self._joined_devices[name] = own_device = await join(client, device.agent)
+        self._hosted[own_device.id] = device
         await device.start()
 
     async def _start_link(self, name: str) -> FaultProxy:
@@ -196,9 +194,9 @@ class Sample:
         host, _, port = self._address.url.rpartition("//")[2].partition(":")
         link = FaultProxy(host, int(port or 80))
         path = self._places.phone.parent / f"{name}.port"
-        kept = int(path.read_text()) if path.exists() else 0
+        port_kept = int(path.read_text()) if path.exists() else 0
         try:
-            await link.start(kept)
+            await link.start(port_kept)
         except OSError:
             await link.start()
         path.write_text(str(link.port))
@@ -209,8 +207,8 @@ class Sample:
         stuck = False
         while True:
             wait_s = 2.0 if stuck else POLL_S
-            got = await patiently(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
-            fresh = view.apply(got)
+            events = await patiently(self._listener.events, view.constellation, view.seq, wait_s=wait_s)
+            fresh = view.apply(events)
             self._events.extend(fresh)
             self._screen.draw(fresh)
             if view.final:
@@ -235,14 +233,14 @@ class Sample:
         phone.proxy.hold_uploads(upload.paths, upload.total // 2)
         await phone.proxy.held.wait()
         await self._until_alone(view)
-        passed = sum(phone.proxy.uploaded.get(path, 0) for path in upload.paths)
+        passed_bytes = sum(phone.proxy.uploaded.get(path, 0) for path in upload.paths)
         phone.told_next = (
-            f"the demo phone's link was cut after {passed} of {upload.total} bytes of {CUT_TASK} "
+            f"the demo phone's link was cut after {passed_bytes} of {upload.total} bytes of {CUT_TASK} "
             f"and its agent killed (SIGKILL); it starts again after {PHONE_OFF_S:g} s"
         )
-        wish = {"target": "device", "device": self._joined[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
-        asked = await asyncio.to_thread(lambda: self._client.create(post_lab_faults(), wish))
-        await self._host.over(asked["id"])
+        wish = {"target": "device", "device": self._joined_devices[PHONE].id, "kind": "kill", "for_s": PHONE_OFF_S}
+        fault = await asyncio.to_thread(lambda: self._client.create(post_lab_faults(), wish))
+        await self._host.over(fault["id"])
 
     async def _until_alone(self, view: View) -> None:
         """Wait until `digest` and the sends beside `send.3` are done; orders to the phone are held meanwhile.
@@ -281,8 +279,8 @@ class Sample:
     async def tell_next(self) -> None:
         """Print the address of the page and suggestions; the service goes on, even if the sample could not."""
         link = (await asyncio.to_thread(lambda: self._client.create(post_sign_in_links(), {})))["url"]
-        told = (self._address.url, link, hub_option(self._choices.home))
-        await asyncio.to_thread(self._screen.tell_next, *told)
+        arguments = (self._address.url, link, hub_option(self._choices.home))
+        await asyncio.to_thread(self._screen.tell_next, *arguments)
 
 
 def were_removed(items: Sequence[DeviceRow]) -> bool:
@@ -307,14 +305,14 @@ async def draw(places: Places) -> float:
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said, _ = await process.communicate()
+        output, _ = await process.communicate()
     except asyncio.CancelledError:
         process.kill()
         await process.wait()
         raise
     if process.returncode != 0:
         raise unreachable(
-            f"the pictures could not be drawn: {said.decode(errors='replace')[-500:]}", "Is the disk full?"
+            f"the pictures could not be drawn: {output.decode(errors='replace')[-500:]}", "Is the disk full?"
         )
     await asyncio.to_thread(sample_files.note_pictures, places)
     return time.monotonic() - began
@@ -335,18 +333,18 @@ async def carry_out(choices: Choices) -> int:
         loop.add_signal_handler(number, stopped.set)
     stopping = asyncio.create_task(stopped.wait())
     drawing = None if choices.may_pass_over else asyncio.create_task(draw(Places(choices.home)))
-    begun: list[asyncio.Task[Any]] = [stopping, *([drawing] if drawing is not None else [])]
+    tasks: list[asyncio.Task[Any]] = [stopping, *([drawing] if drawing is not None else [])]
     sample: Sample | None = None
     try:
-        begun.append(told := asyncio.create_task(SampleStart(choices.home).until_hub()))
-        await asyncio.wait({told, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        if not told.done():
+        tasks.append(announced := asyncio.create_task(SampleStart(choices.home).until_hub()))
+        await asyncio.wait({announced, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        if not announced.done():
             return int(Exit.INTERRUPTED)
         address = read_local(choices.home)
         if address is None:
             raise unreachable(f"no hub runs on {choices.home}", "Start it with `make run` or `starloom up --demo`.")
         sample = Sample(choices, address)
-        begun.append(running := asyncio.create_task(sample.run(drawing)))
+        tasks.append(running := asyncio.create_task(sample.run(drawing)))
         await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not running.done():
             return int(Exit.INTERRUPTED)
@@ -361,9 +359,9 @@ async def carry_out(choices: Choices) -> int:
             await stopping
         return code
     finally:
-        for task in begun:
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*begun, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         if sample is not None:
             await sample.close()
 
@@ -377,8 +375,8 @@ def main() -> None:
     parser.add_argument("--no-fault", action="store_true")
     parser.add_argument("--report", type=Path)
     parser.add_argument("--again", action="store_true")
-    given = parser.parse_args()
-    choices = Choices(given.home, given.once, not given.no_fault, given.report, given.again)
+    options = parser.parse_args()
+    choices = Choices(options.home, options.once, not options.no_fault, options.report, options.again)
     try:
         sys.exit(asyncio.run(carry_out(choices)))
     except Problem as problem:

@@ -38,15 +38,15 @@ class DemoScreen:
         self._console.print(Text(typed(text), style="yellow"))
 
     @contextmanager
-    def step(self, what: str) -> Iterator[None]:
+    def step(self, step: str) -> Iterator[None]:
         """Print a step and its duration, after the block that does it."""
         began = time.monotonic()
         yield
-        self.told(what, time.monotonic() - began)
+        self.tell_step(step, time.monotonic() - began)
 
-    def told(self, what: str, took_s: float) -> None:
+    def tell_step(self, step: str, took_s: float) -> None:
         """Print a step that has been done already, and its duration."""
-        self._console.print(f"  {what}: {took_s:.1f} s")
+        self._console.print(f"  {step}: {took_s:.1f} s")
 
     def introduce(self, words: str, *, fault: bool) -> None:
         """Print the request, and which parts of the sample are real."""

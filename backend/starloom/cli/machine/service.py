@@ -141,10 +141,10 @@ def config_show(run: Invocation, home: HomeOption = None) -> None:
 
     home = home or home_of_the_hub(run.hub)
     try:
-        found = load({"home": home} if home is not None else {})
+        loaded = load({"home": home} if home is not None else {})
     except SettingsInvalid as invalid:
-        raise usage("; ".join(invalid.faults), "Mend the named variable or line.") from invalid
-    rows = _with_the_page(found.rows(), found.settings)
+        raise usage("; ".join(invalid.faults), "Correct the named variable or line.") from invalid
+    rows = _with_the_page(loaded.rows(), loaded.settings)
     running = read_local(home) if home is not None else None
     if running is not None:
         rows = _in_force(rows, running)
@@ -162,16 +162,16 @@ def _with_the_page(rows: list[tuple[str, str, str]], settings: Settings) -> list
     from starloom.planner.model.port import ModelFault
     from starloom.process.settings import shown_setting
 
-    given, folder = settings.llm_variables, settings.model_folder
+    variables_given, folder = settings.llm_variables, settings.model_folder
     try:
-        found = in_force(given, folder)
+        values = in_force(variables_given, folder)
     except ModelFault as fault:
         return [(name, value, fault.fault.reason if name == "llm_url" else place) for name, value, place in rows]
-    made = {name: value for name, value in found.items() if given.get(name) != value}
+    changed = {name: value for name, value in values.items() if variables_given.get(name) != value}
     source = f"the page ({folder / FILE})" if folder is not None else ""
     variables = {name: f"STARLOOM_{name.upper()}" for name, _, _ in rows}
     return [
-        (name, shown_setting(made[variables[name]]), source) if variables[name] in made else (name, value, place)
+        (name, shown_setting(changed[variables[name]]), source) if variables[name] in changed else (name, value, place)
         for name, value, place in rows
     ]
 

@@ -49,11 +49,11 @@ def fields(about: str) -> Schema:
 
 def form(properties: Mapping[str, Schema], *, needed: tuple[str, ...] = ()) -> Schema:
     """Return the schema of a tool with these arguments and no others."""
-    made: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
-    return {**made, "required": list(needed)} if needed else made
+    schema: Schema = {"type": "object", "properties": dict(properties), "additionalProperties": False}
+    return {**schema, "required": list(needed)} if needed else schema
 
 
-def checked(tool: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+def checked(tool: str, schema: Schema, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of a call; one that is null counts as left out.
 
     Raises:
@@ -61,37 +61,39 @@ def checked(tool: str, schema: Schema, given: Mapping[str, Any]) -> dict[str, An
     """
     properties: dict[str, Schema] = schema.get("properties", {})
     faults: list[str] = []
-    made: dict[str, Any] = {}
-    for name, value in given.items():
+    converted: dict[str, Any] = {}
+    for name, value in arguments.items():
         if name not in properties:
             near = difflib.get_close_matches(name, properties, n=1)
-            faults.append(f"there is no argument {_shown(name)}" + (f"; did you mean `{near[0]}`?" if near else ""))
+            faults.append(f"there is no argument {_quoted(name)}" + (f"; did you mean `{near[0]}`?" if near else ""))
         elif value is not None:
-            taken = _taken(properties[name], value)
-            if taken is None:
-                faults.append(f"`{name}` is {_kind_words(properties[name])}, not {_shown(value)}")
-            elif bound := _beyond(properties[name], taken):
-                faults.append(f"`{name}` is {bound}, not {_shown(value)}")
+            value_taken = _converted(properties[name], value)
+            if value_taken is None:
+                faults.append(f"`{name}` is {_kind_words(properties[name])}, not {_quoted(value)}")
+            elif bound := _beyond(properties[name], value_taken):
+                faults.append(f"`{name}` is {bound}, not {_quoted(value)}")
             else:
-                made[name] = taken
-    faults += [f"`{name}` is missing" for name in schema.get("required", ()) if name not in given]
-    faults += [f"`{name}` is empty" for name in schema.get("required", ()) if name in given and given[name] is None]
+                converted[name] = value_taken
+    faults += [f"`{name}` is missing" for name in schema.get("required", ()) if name not in arguments]
+    faults += [
+        f"`{name}` is empty" for name in schema.get("required", ()) if name in arguments and arguments[name] is None
+    ]
     if not faults:
-        return made
-    told = "; ".join(faults[:FAULTS_MOST])
-    raise ArgumentsRefused(f"{tool} was not called: {told}.\n{tool} takes {_takes(schema)}.")
+        return converted
+    words = "; ".join(faults[:FAULTS_MOST])
+    raise ArgumentsRefused(f"{tool} was not called: {words}.\n{tool} takes {_takes(schema)}.")
 
 
 def _takes(schema: Schema) -> str:
     needed = schema.get("required", ())
-    known = [
+    names = [
         f"`{name}` ({_kind_words(part)}{'' if name in needed else ', may be left out'})"
         for name, part in schema.get("properties", {}).items()
     ]
-    return ", ".join(known) or "no arguments"
+    return ", ".join(names) or "no arguments"
 
 
-def _taken(schema: Schema, value: Any) -> Any:
+def _converted(schema: Schema, value: Any) -> Any:
     """Return a value as its argument takes it, or None if it does not."""
     kinds = _kinds(schema)
     if isinstance(value, str) and "string" not in kinds:
@@ -116,12 +118,12 @@ def _beyond(schema: Schema, value: Any) -> str:
 
 def _all_fit(schema: Schema, value: list[Any]) -> bool:
     items = schema.get("items")
-    return not items or all(_taken(items, item) is not None for item in value)
+    return not items or all(_converted(items, item) is not None for item in value)
 
 
 def _kinds(schema: Schema) -> list[str]:
     if "anyOf" in schema:
-        return [one["type"] for one in schema["anyOf"]]
+        return [part["type"] for part in schema["anyOf"]]
     return [schema["type"]]
 
 
@@ -131,7 +133,7 @@ def _kind_words(schema: Schema) -> str:
     return " or ".join(_WORDS[kind] for kind in _kinds(schema))
 
 
-def _shown(value: Any) -> str:
+def _quoted(value: Any) -> str:
     return quoted(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))[:SHOWN_CHARS_MOST]
 
 

@@ -75,8 +75,8 @@ def configuration(run: Invocation) -> dict[str, Any]:
 
     address = find(run.hub)
     home = home_of(address)
-    found = script()
-    command = [str(found)] if found.exists() else [sys.executable, "-P", "-m", "starloom.cli"]
+    program = script()
+    command = [str(program)] if program.exists() else [sys.executable, "-P", "-m", "starloom.cli"]
     words = [*command[1:], "mcp", "--hub", str(home.resolve()) if home is not None else address.url]
     return {"mcpServers": {"starloom": {"command": command[0], "args": words}}}
 

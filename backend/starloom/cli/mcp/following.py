@@ -58,7 +58,7 @@ class Following:
         self._tools = tools
         self._resources = resources
         self._offered = offered
-        self._known: dict[str, object] = {}
+        self._shown_last: dict[str, object] = {}
         self._bus = InMemorySubscriptionBus()
         self._listen = ListenHandler(self._bus, max_subscriptions=STREAMS_MOST, max_buffered_events=EVENTS_KEPT)
         self._streams = 0
@@ -72,12 +72,12 @@ class Following:
         greeting = ctx.session.client_params
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or greeting is None:
             return set()
-        kept = self._connections.pop(id(greeting), None) or (greeting, ctx.session, set())
-        self._connections[id(greeting)] = kept
+        connection = self._connections.pop(id(greeting), None) or (greeting, ctx.session, set())
+        self._connections[id(greeting)] = connection
         if len(self._connections) > CONNECTIONS_MOST:
             _, (_, _, followed) = self._connections.popitem(last=False)
             self._let_go(followed)
-        return kept[2]
+        return connection[2]
 
     async def subscribe(self, ctx: ServerRequestContext[Any, Any], uri: str) -> None:
         """Follow a resource for a connection.
@@ -133,17 +133,17 @@ class Following:
     def _let_go(self, uris: Iterable[str]) -> None:
         self._uris.subtract(uris)
         self._uris = +self._uris
-        for constellation in [one for one in self._at if not self._uris_of(one)]:
+        for constellation in [name for name in self._at if not self._uris_of(name)]:
             del self._at[constellation]
 
     def _uris_of(self, constellation: str) -> list[str]:
         return [uri for uri in self._uris if f"/{constellation}/" in f"{uri}/"]
 
-    async def saw(self, kind: str, now: object) -> None:
+    async def saw(self, kind: str, shown: object) -> None:
         """Take what a program was just shown; the others hear that it is other than before."""
-        before = self._known.get(kind, now)
-        self._known[kind] = now
-        if before != now:
+        former = self._shown_last.get(kind, shown)
+        self._shown_last[kind] = shown
+        if former != shown:
             for event in _EVENTS[kind]:
                 await self._tell(event)
 
@@ -175,8 +175,8 @@ class Following:
 
     def _last_event(self, constellation: str, after: int) -> int:
         with self._tools.hub() as hub:
-            got = hub.events(constellation, after, limit=_PAGE)
-        return got[-1].seq if got else after
+            events = hub.events(constellation, after, limit=_PAGE)
+        return events[-1].seq if events else after
 
     async def _tell(self, event: ServerEvent) -> None:
         await self._bus.publish(event)

@@ -37,12 +37,12 @@ class Bearer:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            given = [value for name, value in scope["headers"] if name == b"authorization"]
-            if len(given) != 1 or not hmac.compare_digest(given[0], self._expected):
-                refused = PlainTextResponse(
+            headers = [value for name, value in scope["headers"] if name == b"authorization"]
+            if len(headers) != 1 or not hmac.compare_digest(headers[0], self._expected):
+                refusal = PlainTextResponse(
                     "This needs the token that `starloom mcp --http` names.\n", 401, {"WWW-Authenticate": "Bearer"}
                 )
-                await refused(scope, receive, send)
+                await refusal(scope, receive, send)
                 return
         await self._app(scope, receive, send)
 
@@ -74,21 +74,21 @@ def token_in(path: Path) -> str:
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
-            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            found = path.read_text(encoding="ascii").strip()
+            token = path.read_text(encoding="ascii").strip()
         else:
-            found = secrets.token_urlsafe(_TOKEN_BYTES)
-            with os.fdopen(made, "w", encoding="ascii") as out:
-                out.write(found + "\n")
+            token = secrets.token_urlsafe(_TOKEN_BYTES)
+            with os.fdopen(descriptor, "w", encoding="ascii") as out:
+                out.write(token + "\n")
         open_to_others = os.name == "posix" and path.stat().st_mode & 0o077
     except (OSError, UnicodeDecodeError) as error:
         raise usage(f"the token file {path} cannot be used: {error}", "Name another with --token-file.") from error
     if open_to_others:
         raise usage(f"others may read {path}", f"Remove it and start again for a new token, or chmod 600 {path}.")
-    if len(found) < _TOKEN_BYTES:
+    if len(token) < _TOKEN_BYTES:
         raise usage(f"{path} holds no token that is long enough", "Remove it; a new one is made.")
-    return found
+    return token
 
 
 def serve(app: ASGIApp, port: int) -> None:

@@ -77,13 +77,13 @@ class Resources:
     def listed(self) -> list[Listed]:
         """Return the newest constellations of the caller, with the answers and files of those that have ended."""
         with self._tools.hub() as hub:
-            found: list[Listed] = []
+            listed: list[Listed] = []
             for row in self._own_rows(hub):
                 name = _line(row["name"] or row["request"] or row["id"])
-                found.append(Listed(SCHEME + row["id"], name, f"The state of {row['id']}"))
+                listed.append(Listed(SCHEME + row["id"], name, f"The state of {row['id']}"))
                 if row["state"] in FINAL_CONSTELLATION_STATES:
-                    found += self._ended(hub, row, name)
-            return found
+                    listed += self._with_results(hub, row, name)
+            return listed
 
     def read(self, uri: str) -> Content:
         """Return a resource of the caller.
@@ -93,7 +93,7 @@ class Resources:
         """
         at = _parts(uri)
         with self._tools.hub() as hub:
-            snapshot = self._own(hub, uri, at["id"])
+            snapshot = self._own_snapshot(hub, uri, at["id"])
             if at["answer"]:
                 return Content(_JSON, _bounded(self._tools.result(at["id"]), self._page(hub, at["id"])))
             if at["file"]:
@@ -108,26 +108,26 @@ class Resources:
         """
         at = _parts(uri)
         with self._tools.hub() as hub:
-            return at["id"], self._own(hub, uri, at["id"])["seq"]
+            return at["id"], self._own_snapshot(hub, uri, at["id"])["seq"]
 
     @staticmethod
     def _page(hub: Client, constellation: str) -> str:
         return f"{hub.address.url}/constellations/{constellation}"
 
     def _own_rows(self, hub: Client) -> Iterator[ConstellationRow]:
-        me, left = _caller(hub), LISTED_MOST
+        me, remaining = _caller(hub), LISTED_MOST
         for row in hub.pages(get_constellations(), most=ROWS_READ_MOST):
-            if left and who(row["author"]) == me:
-                left -= 1
+            if remaining and who(row["author"]) == me:
+                remaining -= 1
                 yield row
 
-    def _own(self, hub: Client, uri: str, constellation: str) -> Any:
-        found = hub.get(get_constellation(constellation))
-        if who(found["author"]) != _caller(hub):
+    def _own_snapshot(self, hub: Client, uri: str, constellation: str) -> Any:
+        snapshot = hub.get(get_constellation(constellation))
+        if who(snapshot["author"]) != _caller(hub):
             raise unknown(uri)
-        return found
+        return snapshot
 
-    def _ended(self, hub: Client, row: ConstellationRow, name: str) -> list[Listed]:
+    def _with_results(self, hub: Client, row: ConstellationRow, name: str) -> list[Listed]:
         key = (row["id"], str(row["ended_at"]))
         if key not in self._answers:
             answer = Listed(f"{SCHEME}{row['id']}/{ANSWER}", _line(f"Answer of {name}"), f"The answer of {row['id']}")
@@ -152,10 +152,10 @@ def unknown(uri: str) -> Problem:
 
 
 def _parts(uri: str) -> Mapping[str, str]:
-    found = _ADDRESS.fullmatch(uri)
-    if found is None:
+    match = _ADDRESS.fullmatch(uri)
+    if match is None:
         raise unknown(uri)
-    return found.groupdict()
+    return match.groupdict()
 
 
 def _caller(hub: Client) -> str:
@@ -166,22 +166,22 @@ def _caller(hub: Client) -> str:
 
 def _files(hub: Client, constellation: str) -> dict[str, tuple[str, str, int]]:
     """Return the files of an answer by their hashes: title, type and bytes."""
-    found: dict[str, tuple[str, str, int]] = {}
+    files: dict[str, tuple[str, str, int]] = {}
     for item in hub.get(get_constellation_result(constellation))["items"]:
         value = item["value"] if isinstance(item["value"], dict) else {}
         digest = item["artifact"] or value.get("artifact")
         if isinstance(digest, str) and digest:
             media = str(item["media"] or value.get("media") or _BYTES)[:100]
             size = item["bytes"] if item["artifact"] else value.get("bytes")
-            found[digest] = (item["title"], media, size if isinstance(size, int) else -1)
-    return found
+            files[digest] = (item["title"], media, size if isinstance(size, int) else -1)
+    return files
 
 
 def _file(hub: Client, constellation: str, digest: str) -> Content:
-    known = _files(hub, constellation)
-    if digest not in known:
+    files = _files(hub, constellation)
+    if digest not in files:
         raise unknown(f"{SCHEME}{constellation}/files/{digest}")
-    title, media, _ = known[digest]
+    title, media, _ = files[digest]
     body = bytearray()
     for chunk in hub.stream(f"/artifacts/{digest}"):
         body += chunk
@@ -204,17 +204,17 @@ def _file(hub: Client, constellation: str, digest: str) -> Content:
     return Content(media, bytes(body))
 
 
-def _bounded(found: dict[str, Any], page: str) -> str:
+def _bounded(document: dict[str, Any], page: str) -> str:
     """Return a snapshot or an answer as text; one that is too large without its large parts, and says so."""
-    text = canonical(found)
+    text = canonical(document)
     if len(text.encode()) <= TEXT_BYTES_MOST:
         return text
-    few = {key: value for key, value in found.items() if key not in _LARGE_PARTS}
-    few["left_out"] = f"{', '.join(key for key in _LARGE_PARTS if key in found)}: they are shown at {page}"
+    few = {key: value for key, value in document.items() if key not in _LARGE_PARTS}
+    few["left_out"] = f"{', '.join(key for key in _LARGE_PARTS if key in document)}: they are shown at {page}"
     short = canonical(few)
     return short if len(short.encode()) <= TEXT_BYTES_MOST else canonical({"left_out": f"it is shown at {page}"})
 
 
-def _line(said: str) -> str:
+def _line(words: str) -> str:
     """Return words of people or devices as a part of one line."""
-    return "".join(one if one.isprintable() else " " for one in said)[:NAME_CHARS_MOST]
+    return "".join(character if character.isprintable() else " " for character in words)[:NAME_CHARS_MOST]

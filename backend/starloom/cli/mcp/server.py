@@ -128,64 +128,64 @@ class _Door:
             tasks.cancel_scope.cancel()
 
     async def list_tools(self, ctx: Context, _: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        found = [
-            _tool(name, name.replace("_", " ").capitalize(), one.about, one.schema, _ASK if one.asks else _LOOK)
-            for name, one in TOOLS.items()
+        tools = [
+            _tool(name, name.replace("_", " ").capitalize(), tool.about, tool.schema, _ASK if tool.asks else _LOOK)
+            for name, tool in TOOLS.items()
         ]
-        return types.ListToolsResult(tools=[*found, *(_recipe(one) for one in await self._recipes(ctx))])
+        return types.ListToolsResult(tools=[*tools, *(_recipe(tool) for tool in await self._recipes(ctx))])
 
     async def call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
         self.following.heard(ctx)
         try:
             work = await self._work(params.name, params.arguments or {})
-            found = await _carried_out(ctx, work, self._calls)
+            result = await _carry_out(ctx, work, self._calls)
         except (Problem, ArgumentsRefused) as refused:
             words = refusal_text(refused) if isinstance(refused, Problem) else str(refused)
             return types.CallToolResult(content=[types.TextContent(text=words)], is_error=True)
-        shown = types.TextContent(text=json.dumps(found, ensure_ascii=False, indent=1))
-        return types.CallToolResult(content=[shown], structured_content=found)
+        content = types.TextContent(text=json.dumps(result, ensure_ascii=False, indent=1))
+        return types.CallToolResult(content=[content], structured_content=result)
 
-    async def _work(self, name: str, given: Mapping[str, Any]) -> Callable[[Listener], dict[str, Any]]:
+    async def _work(self, name: str, arguments_given: Mapping[str, Any]) -> Callable[[Listener], dict[str, Any]]:
         """Return the work of a call whose arguments fit."""
-        known = TOOLS.get(name)
-        if known is not None:
-            arguments = checked(name, known.schema, given)
+        tool = TOOLS.get(name)
+        if tool is not None:
+            arguments = checked(name, tool.schema, arguments_given)
             call: Callable[..., dict[str, Any]] = getattr(self._tools, name)
-            if known.listens and not arguments.get("only_preview"):
+            if tool.listens and not arguments.get("only_preview"):
                 return lambda listener: call(**arguments, listener=listener)
             return lambda _: call(**arguments)
-        recipes = {one.tool: one for one in await in_thread(self._tools.recipe_tools)}
+        recipes = {recipe_tool.tool: recipe_tool for recipe_tool in await in_thread(self._tools.recipe_tools)}
         if name not in recipes:
             near = difflib.get_close_matches(name, [*TOOLS, *recipes], n=1)
             hint = f" Did you mean `{near[0]}`?" if near else " List the tools again: they may have changed."
             raise ArgumentsRefused(f"There is no tool {quoted(name[:80])}.{hint}")
-        recipe, params = recipes[name].recipe, checked(name, recipes[name].schema, given)
+        recipe, params = recipes[name].recipe, checked(name, recipes[name].schema, arguments_given)
         return lambda listener: self._tools.run_recipe(recipe, params, listener)
 
     async def _recipes(self, ctx: Context) -> list[RecipeTool]:
         """Return the recipes that this caller may carry out; none while the hub is away."""
         self.following.heard(ctx)
         try:
-            found = await in_thread(self._tools.recipe_tools)
+            tools = await in_thread(self._tools.recipe_tools)
         except Problem:
             return []
-        await self.following.saw("offered", found)
-        return found
+        await self.following.saw("offered", tools)
+        return tools
 
     async def list_resources(self, ctx: Context, _: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         self.following.heard(ctx)
-        found = await _or_refused(self._resources.listed)
-        await self.following.saw("listed", found)
+        resources = await _or_refused(self._resources.listed)
+        await self.following.saw("listed", resources)
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
-                    uri=one.uri,
-                    name=one.name,
-                    description=one.about,
-                    mime_type=one.media,
-                    size=one.bytes if one.bytes >= 0 else None,
+                    uri=resource.uri,
+                    name=resource.name,
+                    description=resource.about,
+                    mime_type=resource.media,
+                    size=resource.bytes if resource.bytes >= 0 else None,
                 )
-                for one in found
+                for resource in resources
             ]
         )
 
@@ -209,13 +209,13 @@ class _Door:
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         self.following.heard(ctx)
         uri = str(params.uri)
-        found = await _or_refused(functools.partial(self._resources.read, uri))
-        if isinstance(found.body, str):
-            shown = types.TextResourceContents(uri=uri, mime_type=found.media, text=found.body)
-            return types.ReadResourceResult(contents=[shown])
-        blob = base64.b64encode(found.body).decode()
+        resource = await _or_refused(functools.partial(self._resources.read, uri))
+        if isinstance(resource.body, str):
+            content = types.TextResourceContents(uri=uri, mime_type=resource.media, text=resource.body)
+            return types.ReadResourceResult(contents=[content])
+        blob = base64.b64encode(resource.body).decode()
         return types.ReadResourceResult(
-            contents=[types.BlobResourceContents(uri=uri, mime_type=found.media, blob=blob)]
+            contents=[types.BlobResourceContents(uri=uri, mime_type=resource.media, blob=blob)]
         )
 
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
@@ -227,40 +227,40 @@ class _Door:
         return types.EmptyResult()
 
     async def list_prompts(self, ctx: Context, _: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        found = [_prompt(one) for one in await self._recipes(ctx)]
-        return types.ListPromptsResult(prompts=[_PLAN, *found])
+        prompts = [_prompt(tool) for tool in await self._recipes(ctx)]
+        return types.ListPromptsResult(prompts=[_PLAN, *prompts])
 
     async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         self.following.heard(ctx)
-        given = {name: str(value) for name, value in (params.arguments or {}).items()}
+        values = {name: str(value) for name, value in (params.arguments or {}).items()}
         if params.name == _PLAN.name:
-            words = await self._plan(given)
+            words = await self._plan(values)
         else:
-            words = await _or_refused(functools.partial(self._recipe_prompt, params.name, given))
+            words = await _or_refused(functools.partial(self._recipe_prompt, params.name, values))
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=types.TextContent(text=words))])
 
-    async def _plan(self, given: Mapping[str, str]) -> str:
-        if set(given) != {"request"}:
+    async def _plan(self, values: Mapping[str, str]) -> str:
+        if set(values) != {"request"}:
             raise MCPError(types.INVALID_PARAMS, "The prompt `plan` takes `request`: the request in words.")
-        return await _or_refused(functools.partial(self._tools.brief, given["request"]))
+        return await _or_refused(functools.partial(self._tools.brief, values["request"]))
 
-    def _recipe_prompt(self, name: str, given: Mapping[str, str]) -> str:
-        found = next((one for one in self._tools.recipe_tools() if one.tool == name), None)
-        if found is None:
+    def _recipe_prompt(self, name: str, values: Mapping[str, str]) -> str:
+        recipe = next((tool for tool in self._tools.recipe_tools() if tool.tool == name), None)
+        if recipe is None:
             raise MCPError(types.INVALID_PARAMS, f"There is no prompt {quoted(name[:80])}. List the prompts again.")
-        known = found.schema["properties"]
-        if unknown := sorted(set(given) - set(known)):
-            wrong = ", ".join(quoted(one[:60]) for one in unknown[:5])
-            words = f"{name} has no value {wrong}; it takes {', '.join(known) or 'none'}."
+        properties = recipe.schema["properties"]
+        if unknown := sorted(set(values) - set(properties)):
+            wrong = ", ".join(quoted(tool[:60]) for tool in unknown[:5])
+            words = f"{name} has no value {wrong}; it takes {', '.join(properties) or 'none'}."
             raise MCPError(types.INVALID_PARAMS, words)
-        return recipe_prompt(found, given)
+        return recipe_prompt(recipe, values)
 
 
-async def _carried_out(
+async def _carry_out(
     ctx: Context, work: Callable[[Listener], dict[str, Any]], calls: anyio.CapacityLimiter
 ) -> dict[str, Any]:
     """Do the work of a call in a thread; its lines are the progress of the call while its program waits."""
-    gone = threading.Event()
+    is_gone = threading.Event()
     count = 0
 
     async def progress(line: str) -> None:
@@ -269,13 +269,13 @@ async def _carried_out(
         await ctx.session.report_progress(count, None, line[:_LINE_CHARS_MOST])
 
     def tell(line: str) -> None:
-        if not gone.is_set():
+        if not is_gone.is_set():
             anyio.from_thread.run(progress, line)
 
     try:
-        return await in_thread(functools.partial(work, Listener(tell, gone.is_set)), calls)
+        return await in_thread(functools.partial(work, Listener(tell, is_gone.is_set)), calls)
     finally:
-        gone.set()
+        is_gone.set()
 
 
 async def _or_refused(work: Callable[[], T]) -> T:
@@ -292,21 +292,21 @@ def _tool(name: str, title: str, about: str, schema: Schema, hints: types.ToolAn
     )
 
 
-def _recipe(one: RecipeTool) -> types.Tool:
+def _recipe(recipe: RecipeTool) -> types.Tool:
     hints = types.ToolAnnotations(
-        read_only_hint=one.quiet, destructive_hint=one.loud, idempotent_hint=False, open_world_hint=one.reaches
+        read_only_hint=recipe.quiet, destructive_hint=recipe.loud, idempotent_hint=False, open_world_hint=recipe.reaches
     )
-    return _tool(one.tool, one.title, one.about, one.schema, hints)
+    return _tool(recipe.tool, recipe.title, recipe.about, recipe.schema, hints)
 
 
-def _prompt(one: RecipeTool) -> types.Prompt:
-    needed = one.schema.get("required", ())
+def _prompt(recipe: RecipeTool) -> types.Prompt:
+    needed = recipe.schema.get("required", ())
     return types.Prompt(
-        name=one.tool,
-        title=one.title,
-        description=one.about,
+        name=recipe.tool,
+        title=recipe.title,
+        description=recipe.about,
         arguments=[
             types.PromptArgument(name=name, description=part["description"], required=name in needed)
-            for name, part in one.schema["properties"].items()
+            for name, part in recipe.schema["properties"].items()
         ],
     )

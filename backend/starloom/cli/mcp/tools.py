@@ -77,15 +77,11 @@ _BEFORE_A_PLAN = frozenset({ConstellationState.PLANNING, ConstellationState.LOOK
 Describe = Callable[[list[Event], Mapping[str, str]], list[str]]
 
 
-def _tell_nobody(line: str) -> None:
-    del line
-
-
 @dataclass(frozen=True, slots=True)
 class Listener:
     """The program that waits for a call: `tell` sends it a line meanwhile, `gone` says that it waits no longer."""
 
-    tell: Callable[[str], None] = _tell_nobody
+    tell: Callable[[str], None] = lambda _line: None
     gone: Callable[[], bool] = lambda: False
 
 
@@ -120,7 +116,7 @@ class Tools:
         self._find = find
         self._connect = connect
         self._describe = describe
-        self._now = now
+        self._clock = now
 
     @contextmanager
     def hub(self) -> Iterator[Client]:
@@ -137,22 +133,22 @@ class Tools:
             listed = hub.get(get_devices())["items"]
             if name is None:
                 return {"note": _DATA, "devices": [_device(item) for item in listed if not item["revoked"]]}
-            found = next((item for item in listed if name in (item["name"], item["id"])), None)
-            if found is None:
+            row = next((item for item in listed if name in (item["name"], item["id"])), None)
+            if row is None:
                 names = ", ".join(item["name"] for item in listed)
                 raise usage(f"there is no device {name[:64]}", f"There are: {names}.")
-            whole = hub.get(get_device(found["id"]))
-        return {"note": _DATA, **_device(found), "tools": whole["tools"]}
+            detail = hub.get(get_device(row["id"]))
+        return {"note": _DATA, **_device(row), "tools": detail["tools"]}
 
     def recipes(self, name: str | None = None) -> dict[str, Any]:
         """Return the heads of all recipes, or one whole."""
         with self.hub() as hub:
             if name is not None:
-                found = hub.get(get_recipe(name))
-                return {key: found[key] for key in ("name", "title", "phrases", "params", "effects", "text")}
+                recipe = hub.get(get_recipe(name))
+                return {key: recipe[key] for key in ("name", "title", "phrases", "params", "effects", "text")}
             items = hub.get(get_recipes())["items"]
-        kept = ("name", "title", "phrases", "params", "effects")
-        return {"recipes": [{key: item.get(key) for key in kept} for item in items]}
+        fields = ("name", "title", "phrases", "params", "effects")
+        return {"recipes": [{key: item.get(key) for key in fields} for item in items]}
 
     def recipe_tools(self) -> list[RecipeTool]:
         """Return the recipes that this caller may carry out, as tools; none for one that may only look."""
@@ -161,9 +157,9 @@ class Tools:
             scopes = session["scopes"]
             if session["role"] not in _CARRIES_OUT:
                 return []
-            whole = not scopes or _RUN in scopes
+            runs_all = not scopes or _RUN in scopes
             items = hub.get(get_recipes())["items"]
-            return recipe_tools([item for item in items if whole or f"recipe:{item['name']}" in scopes])
+            return recipe_tools([item for item in items if runs_all or f"recipe:{item['name']}" in scopes])
 
     def brief(self, request: str) -> str:
         """Return all that is needed to write a plan for a request."""
@@ -173,68 +169,68 @@ class Tools:
     def snapshot(self, constellation: str) -> dict[str, Any]:
         """Return the current state of a constellation."""
         with self.hub() as hub:
-            found = hub.get(get_constellation(constellation))
-        return {"note": _DATA, **found}
+            snapshot = hub.get(get_constellation(constellation))
+        return {"note": _DATA, **snapshot}
 
     def why(self, constellation: str, task: str | None = None) -> dict[str, Any]:
         """Return why it, or one of its tasks, does not move."""
         with self.hub() as hub:
-            found = hub.get(get_constellation_why(constellation, task_id=task))
-        return {"note": _DATA, **found}
+            explanation = hub.get(get_constellation_why(constellation, task_id=task))
+        return {"note": _DATA, **explanation}
 
     def report(self, constellation: str) -> dict[str, Any]:
         """Return the figures of a run; of one that goes on, so far."""
         with self.hub() as hub:
-            found = hub.get(get_constellation_report(constellation))
-        return {"note": _DATA, **found}
+            report = hub.get(get_constellation_report(constellation))
+        return {"note": _DATA, **report}
 
     def result(self, constellation: str) -> dict[str, Any]:
         """Return the answer; values too long for a conversation are left at the hub, with a note."""
         with self.hub() as hub:
-            found = hub.get(get_constellation_result(constellation))
+            answer = hub.get(get_constellation_result(constellation))
             page = _page(hub, constellation)
-        items = [_short(item, page) for item in found.get("items") or []]
-        return {"note": _DATA, **found, "items": items, "page": page}
+        items = [_short(item, page) for item in answer.get("items") or []]
+        return {"note": _DATA, **answer, "items": items, "page": page}
 
     def watch(
         self, constellation: str, after: int = 0, wait_s: float = 20.0, *, listener: Listener = _NOBODY
     ) -> dict[str, Any]:
         """Return the events after a number; wait for the end, or for a person's turn, at most `wait_s`."""
         with self.hub() as hub:
-            seen = self._followed(hub, constellation, after, wait_s, listener)
+            progress = self._follow(hub, constellation, after, wait_s, listener)
             page = _page(hub, constellation)
-        shown = seen.lines[-LINES_MOST:]
-        final = seen.state in FINAL_CONSTELLATION_STATES
+        lines = progress.lines[-LINES_MOST:]
+        final = progress.state in FINAL_CONSTELLATION_STATES
         return {
             "note": _DATA,
             "constellation": constellation,
-            "state": seen.state,
+            "state": progress.state,
             "final": final,
-            "after": seen.after,
-            "lines_left_out": len(seen.lines) - len(shown),
-            "lines": shown,
-            "waits_for_a_person": seen.waiting,
+            "after": progress.after,
+            "lines_left_out": len(progress.lines) - len(lines),
+            "lines": lines,
+            "waits_for_a_person": progress.waiting,
             "page": page,
-            "next": _next(final, seen),
+            "next": _next(final, progress),
         }
 
-    def _followed(self, hub: Client, constellation: str, after: int, wait_s: float, listener: Listener) -> _Progress:
+    def _follow(self, hub: Client, constellation: str, after: int, wait_s: float, listener: Listener) -> _Progress:
         """Read events until it is final, a person's turn comes, the time is over, or nobody waits any longer."""
-        deadline = self._now() + max(0.0, min(wait_s, WAIT_MOST_S))
+        deadline = self._clock() + max(0.0, min(wait_s, WAIT_MOST_S))
         lines: list[str] = []
         names = hub.names()
         while True:
             state = hub.get(get_constellation_result(constellation))["constellation_state"]
             waiting = self._questions(hub, constellation)
-            stands = state in _WAITS_OR_ENDED or waiting or listener.gone()
-            left = 0.0 if stands else max(0.0, deadline - self._now())
-            got = hub.events(constellation, after, wait_s=min(left, POLL_S))
-            new = self._describe(got, names)
+            is_idle = state in _WAITS_OR_ENDED or waiting or listener.gone()
+            remaining_s = 0.0 if is_idle else max(0.0, deadline - self._clock())
+            events = hub.events(constellation, after, wait_s=min(remaining_s, POLL_S))
+            new = self._describe(events, names)
             lines += new
             for line in new[-TOLD_AT_ONCE_MOST:]:
                 listener.tell(line)
-            after = got[-1].seq if got else after
-            if not got and left <= 0:
+            after = events[-1].seq if events else after
+            if not events and remaining_s <= 0:
                 return _Progress(state, after, lines, waiting)
 
     def preview(
@@ -246,16 +242,16 @@ class Tools:
     ) -> dict[str, Any]:
         """Return the plan that would run; for words without a recipe, how to write a plan for them."""
         with self.hub() as hub:
-            found = hub.post(post_constellations_preview(), _request_body(request, plan, recipe, params))
-            if not found.get("tasks"):
+            preview = hub.post(post_constellations_preview(), _request_body(request, plan, recipe, params))
+            if not preview.get("tasks"):
                 return {
                     "runs_now": False,
-                    "understood": found.get("understood"),
+                    "understood": preview.get("understood"),
                     "how_to_write_a_plan": hub.get(get_brief(request=request))["text"],
                     "next": "Use a recipe with its params, or write a plan and preview it.",
                 }
-        held = [*_why_held(found), *_lacking(found)]
-        return {"note": _DATA, "runs_now": not held, "waits_for_a_person_because": held, **found}
+        reasons = [*_why_held(preview), *_lacking(preview)]
+        return {"note": _DATA, "runs_now": not reasons, "waits_for_a_person_because": reasons, **preview}
 
     def submit(
         self,
@@ -270,29 +266,29 @@ class Tools:
         """Start it, or put it before a person: `needs_approval` with the link. Never approves anything."""
         with self.hub() as hub:
             body = _request_body(request, plan, recipe, params)
-            found = hub.post(post_constellations_preview(), body)
-            if not found.get("tasks"):
+            preview = hub.post(post_constellations_preview(), body)
+            if not preview.get("tasks"):
                 raise usage(
                     "no recipe fits these words exactly", "Preview them: it says what is near, and how to plan."
                 )
             if name:
                 body["name"] = name
             # A plan that can never begin is refused with its way out, before a person is asked about it.
-            made = hub.create(post_constellations(), {**body, "labels": {"by": "assistant"}})
-            identity = str(made["id"])
+            created = hub.create(post_constellations(), {**body, "labels": {"by": "assistant"}})
+            identity = str(created["id"])
             listener.tell(f"{identity} was taken")
-            state = self._planned(hub, identity, str(made["state"]))
+            state = self._planned(hub, identity, str(created["state"]))
             page = _page(hub, identity)
-        asked = state == ConstellationState.AWAITING_APPROVAL
+        is_held = state == ConstellationState.AWAITING_APPROVAL
         return {
             "constellation": identity,
             "state": state,
-            "needs_approval": asked,
-            "because": (_why_held(found) or ["a person decides before it begins"]) if asked else [],
-            "approve_at": page if asked else None,
-            "missing_grants": found.get("missing_grants") or [],
+            "needs_approval": is_held,
+            "because": (_why_held(preview) or ["a person decides before it begins"]) if is_held else [],
+            "approve_at": page if is_held else None,
+            "missing_grants": preview.get("missing_grants") or [],
             "page": page,
-            "next": f"Ask the person to look at {page} and decide there." if asked else "watch",
+            "next": f"Ask the person to look at {page} and decide there." if is_held else "watch",
         }
 
     def goal(
@@ -309,28 +305,33 @@ class Tools:
         listener: Listener = _NOBODY,
     ) -> dict[str, Any]:
         """Give a goal to the hub's model, within an envelope, by the ordinary preview and approval."""
-        may = {key: value for key, value in (("tools", tools), ("paths", paths), ("hosts", hosts)) if value}
+        envelope = {key: value for key, value in (("tools", tools), ("paths", paths), ("hosts", hosts)) if value}
         task: dict[str, Any] = {"id": "goal", "goal": goal, "device": _places(devices)}
-        task |= {"may": may} if may else {}
+        task |= {"may": envelope} if envelope else {}
         task |= {"gives": gives} if gives else {}
         task |= {"budget": {"steps": steps}} if steps is not None else {}
-        shown = [{"title": "Answer", "from": "goal"}]
-        plan = {"starloom": 1, "name": " ".join(goal.split())[:GOAL_NAME_CHARS], "tasks": [task], "result": shown}
+        results = [{"title": "Answer", "from": "goal"}]
+        plan = {"starloom": 1, "name": " ".join(goal.split())[:GOAL_NAME_CHARS], "tasks": [task], "result": results}
         return self.preview(plan=plan) if only_preview else self.submit(plan=plan, listener=listener)
 
     def run_recipe(self, recipe: str, params: dict[str, Any], listener: Listener = _NOBODY) -> dict[str, Any]:
         """Carry out a recipe, and return its answer if it ends in time; else where it stands."""
-        made = self.submit(recipe=recipe, params=params, listener=listener)
-        if made["needs_approval"]:
-            return made
-        identity = str(made["constellation"])
+        submitted = self.submit(recipe=recipe, params=params, listener=listener)
+        if submitted["needs_approval"]:
+            return submitted
+        identity = str(submitted["constellation"])
         with self.hub() as hub:
-            seen = self._followed(hub, identity, 0, WAIT_MOST_S, listener)
-        final = seen.state in FINAL_CONSTELLATION_STATES
-        told = {"constellation": identity, "state": seen.state, "needs_approval": False, "next": _next(final, seen)}
+            progress = self._follow(hub, identity, 0, WAIT_MOST_S, listener)
+        final = progress.state in FINAL_CONSTELLATION_STATES
+        summary = {
+            "constellation": identity,
+            "state": progress.state,
+            "needs_approval": False,
+            "next": _next(final, progress),
+        }
         if not final:
-            return {"note": _DATA, **told, "waits_for_a_person": seen.waiting, "page": made["page"]}
-        return {**self.result(identity), **told, "next": "tell the person the answer"}
+            return {"note": _DATA, **summary, "waits_for_a_person": progress.waiting, "page": submitted["page"]}
+        return {**self.result(identity), **summary, "next": "tell the person the answer"}
 
     def propose_edit(
         self, constellation: str, operations: list[dict[str, Any]], reason: str, base_version: int | None = None
@@ -343,7 +344,7 @@ class Tools:
                 version = hub.get(get_constellation(constellation))["version"]
             body = {"base_version": version, "operations": operations, "reason": f"proposed by an assistant: {reason}"}
             try:
-                made = hub.create(post_constellation_edits(constellation), body)
+                edited = hub.create(post_constellation_edits(constellation), body)
             except Problem as problem:
                 if problem.code != Code.FORBIDDEN:
                     raise
@@ -355,14 +356,14 @@ class Tools:
                     "edit": canonical({"operations": operations, "reason": reason}),
                     "next": f"Ask the person to make this edit at {page} (or by `starloom edit -f FILE`).",
                 }
-        return {"applied": True, "needs_approval": False, "version": made.get("version"), "page": page}
+        return {"applied": True, "needs_approval": False, "version": edited.get("version"), "page": page}
 
     def _planned(self, hub: Client, constellation: str, state: str) -> str:
-        deadline = self._now() + PLANNED_S
+        deadline = self._clock() + PLANNED_S
         after = 0
-        while state in _BEFORE_A_PLAN and (left := deadline - self._now()) > 0:
-            got = hub.events(constellation, after, wait_s=left)
-            after = got[-1].seq if got else after
+        while state in _BEFORE_A_PLAN and (remaining_s := deadline - self._clock()) > 0:
+            events = hub.events(constellation, after, wait_s=remaining_s)
+            after = events[-1].seq if events else after
             state = hub.get(get_constellation_result(constellation))["constellation_state"]
         return state
 
@@ -379,8 +380,8 @@ class Tools:
 def _request_body(
     request: str | None, plan: dict[str, Any] | str | None, recipe: str | None, params: dict[str, Any] | None
 ) -> dict[str, Any]:
-    given = {"request": request, "plan": plan, "recipe": recipe}
-    body: dict[str, Any] = {key: value for key, value in given.items() if value not in (None, "", {})}
+    sources = {"request": request, "plan": plan, "recipe": recipe}
+    body: dict[str, Any] = {key: value for key, value in sources.items() if value not in (None, "", {})}
     if len(body) != 1:
         raise usage("give exactly one of request, plan and recipe", "Words go into request, a document into plan.")
     if params:
@@ -394,32 +395,32 @@ def _why_held(preview: RequestPreview) -> list[str]:
         return []
     loud = [effect for effect in preview.get("effects") or [] if effect not in _NOT_ASKED_ABOUT]
     secrets = [item["name"] for item in preview.get("secrets") or []]
-    found = [f"it may {', '.join(loud)}"] if loud else []
-    found += [f"it is given the secret {', '.join(secrets)}"] if secrets else []
-    found += ["its rules may add tasks while it runs"] if preview.get("rules") else []
-    return found or ["a person decides before it begins"]
+    reasons = [f"it may {', '.join(loud)}"] if loud else []
+    reasons += [f"it is given the secret {', '.join(secrets)}"] if secrets else []
+    reasons += ["its rules may add tasks while it runs"] if preview.get("rules") else []
+    return reasons or ["a person decides before it begins"]
 
 
 def _lacking(preview: RequestPreview) -> list[str]:
     """Return in words what somebody has to give before the tasks of a plan begin."""
     if not preview.get("held"):
         return []
-    found = [f"{item['device']} has not granted {item['grant']}" for item in preview.get("missing_grants") or []]
-    return found + [f"the secret {item['name']} is not set" for item in preview.get("secrets") or [] if not item["set"]]
+    lacks = [f"{item['device']} has not granted {item['grant']}" for item in preview.get("missing_grants") or []]
+    return lacks + [f"the secret {item['name']} is not set" for item in preview.get("secrets") or [] if not item["set"]]
 
 
 def _places(devices: list[str]) -> dict[str, Any]:
     """Return the selector of one device, or of several among which a goal may go."""
     if not devices:
         raise usage("a goal needs at least one device", "`devices` lists them.")
-    named = [{"name": name} for name in devices]
-    return named[0] if len(named) == 1 else {"any": named}
+    selectors = [{"name": name} for name in devices]
+    return selectors[0] if len(selectors) == 1 else {"any": selectors}
 
 
-def _next(final: bool, seen: _Progress) -> str:
+def _next(final: bool, progress: _Progress) -> str:
     if final:
         return "result"
-    return "a person answers on the page" if seen.waiting else f"watch with after={seen.after}"
+    return "a person answers on the page" if progress.waiting else f"watch with after={progress.after}"
 
 
 def _page(hub: Client, constellation: str) -> str:
@@ -427,8 +428,8 @@ def _page(hub: Client, constellation: str) -> str:
 
 
 def _device(item: DeviceRow) -> dict[str, Any]:
-    kept = ("name", "os", "labels", "profile", "link", "demo", "grants", "tools")
-    return {key: item.get(key) for key in kept}
+    fields = ("name", "os", "labels", "profile", "link", "demo", "grants", "tools")
+    return {key: item.get(key) for key in fields}
 
 
 def _short(item: AnswerPart, page: str) -> dict[str, Any]:
@@ -441,8 +442,8 @@ def _short(item: AnswerPart, page: str) -> dict[str, Any]:
 def refusal_text(problem: Problem) -> str:
     """Return a refusal as a text for an assistant: every fault with its place and the way out."""
     lines = [str(problem)]
-    shown = problem.places[:FAULTS_MOST]
-    lines += [f"- {item.place}: {item.reason}" + (f" ({item.hint})" if item.hint else "") for item in shown]
+    places = problem.places[:FAULTS_MOST]
+    lines += [f"- {item.place}: {item.reason}" + (f" ({item.hint})" if item.hint else "") for item in places]
     if len(problem.places) > FAULTS_MOST:
         lines.append(f"... and {len(problem.places) - FAULTS_MOST} more.")
     if problem.hint:

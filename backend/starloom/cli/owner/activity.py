@@ -57,21 +57,21 @@ def activity(
     last: Annotated[int, typer.Option("--last", "-n", min=1, max=LAST_MOST, help="At most so many.")] = LAST,
 ) -> None:
     """Show who did what, the newest first."""
-    wanted = get_audit(person=person or None, device=device or None, kind=kind, q=words or None)
-    after = datetime.now(UTC) - timedelta(seconds=duration_s(since)) if since else None
-    rows = _younger(run.client.pages(wanted, most=last), after)
+    call = get_audit(person=person or None, device=device or None, kind=kind, q=words or None)
+    since_date = datetime.now(UTC) - timedelta(seconds=duration_s(since)) if since else None
+    rows = _younger(run.client.pages(call, most=last), since_date)
     if run.as_json:
         run.emit({"items": list(rows)})
         return
-    shown = 0
+    printed = 0
     for run_of_work in _stretches(rows):
-        shown += len(run_of_work)
-        told = [_told(row) for row in run_of_work] if len(run_of_work) < STRETCH_LEAST else [_together(run_of_work)]
-        for row, words in zip(run_of_work, told, strict=False):
+        printed += len(run_of_work)
+        lines = [_line_of(row) for row in run_of_work] if len(run_of_work) < STRETCH_LEAST else [_together(run_of_work)]
+        for row, words in zip(run_of_work, lines, strict=False):
             print(f"{clock(row['at'])}  {escaped(words)}")
-    if not shown:
+    if not printed:
         print("Nothing is on record for that.")
-    elif shown == last:
+    elif printed == last:
         say(f"The newest {last} are shown; more: starloom activity --last {min(LAST_MOST, last * 5)}")
 
 
@@ -79,8 +79,8 @@ def _stretches(rows: Iterable[ActivityRow]) -> Iterator[list[ActivityRow]]:
     """Yield the deeds of work that follow each other in one constellation; each other deed stands alone."""
     stretch: list[ActivityRow] = []
     for row in rows:
-        before = stretch[-1] if stretch else row
-        if before["category"] != Category.WORK or row["category"] != Category.WORK or before["stream"] != row["stream"]:
+        former = stretch[-1] if stretch else row
+        if former["category"] != Category.WORK or row["category"] != Category.WORK or former["stream"] != row["stream"]:
             if stretch:
                 yield stretch
             stretch = []
@@ -93,15 +93,19 @@ def _together(deeds: list[ActivityRow]) -> str:
     """Return a stretch of work as one line: the devices that did it, and how its tasks ended."""
     counts = Counter(deed["kind"] for deed in deeds)
     ended = [(counts[kind], word) for kind, word in _ENDS.items() if counts[kind]]
-    told = [f"{counted(ended[0][0], 'task')} {ended[0][1]}", *(f"{n} {word}" for n, word in ended[1:])] if ended else []
-    begun = counts[EventKind.TASK_STARTED]
-    done = ", ".join(told) or (f"{counted(begun, 'task')} begun" if begun else f"{len(deeds)} deeds of work")
+    parts = (
+        [f"{counted(ended[0][0], 'task')} {ended[0][1]}", *(f"{n} {word}" for n, word in ended[1:])] if ended else []
+    )
+    started = counts[EventKind.TASK_STARTED]
+    work = ", ".join(parts) or (f"{counted(started, 'task')} begun" if started else f"{len(deeds)} deeds of work")
     devices = sorted({deed["by_name"] for deed in deeds if deed["by"].startswith("device:")})
     if len(devices) > 1:
-        done += f", on {few(devices, DEVICES_NAMED_MOST)}"
-    done += _files([path for deed in deeds for path in deed["files"]], sum(deed["files_count"] for deed in deeds))
-    who = f"{len(devices)} devices" if len(devices) > 1 else devices[0] if devices else deeds[0]["by_name"] or "the hub"
-    return f"{who}: {done}{_where(deeds[0])}"
+        work += f", on {few(devices, DEVICES_NAMED_MOST)}"
+    work += _files([path for deed in deeds for path in deed["files"]], sum(deed["files_count"] for deed in deeds))
+    actor = (
+        f"{len(devices)} devices" if len(devices) > 1 else devices[0] if devices else deeds[0]["by_name"] or "the hub"
+    )
+    return f"{actor}: {work}{_where(deeds[0])}"
 
 
 def _where(row: ActivityRow) -> str:
@@ -109,31 +113,31 @@ def _where(row: ActivityRow) -> str:
     return f"  ({', '.join(filter(None, (row['stream_name'], stream)))})" if stream.startswith("c-") else ""
 
 
-def _told(row: ActivityRow) -> str:
+def _line_of(row: ActivityRow) -> str:
     """Return who did what to what, by names; the id of a session, a token or a question says nothing to a person."""
     about = row["about_name"] or ("" if _ID.fullmatch(row["about"]) else row["about"])
     kind = row["kind"]
     words = KINDS[EventKind(kind)].words if kind in set(EventKind) else kind.replace("_", " ")
     if row["by"] == f"device:{row['about']}" and kind in set(EventKind):
         words = KINDS[EventKind(kind)].own or words
-    done = words.replace("%", about) if about else _WITHOUT_NAME.sub("", words)
+    deed = words.replace("%", about) if about else _WITHOUT_NAME.sub("", words)
     if about and "%" not in words and about != row["by_name"]:
-        done += f" {about}"
+        deed += f" {about}"
     note = f": {row['note']}" if row["note"] else ""
     files = _files(row["files"], row["files_count"])
-    return f"{row['by_name'] or 'the hub'} {done}{note}{files}{_where(row)}"
+    return f"{row['by_name'] or 'the hub'} {deed}{note}{files}{_where(row)}"
 
 
 def _files(paths: list[str], count: int) -> str:
     """Return the paths that were changed as the end of a line, a few by name."""
-    named = list(dict.fromkeys(paths))[:FILES_NAMED_MOST]
-    more = f" and {count - len(named)} more" if count > len(named) else ""
-    return f"; changed {', '.join(named)}{more}" if named else ""
+    names = list(dict.fromkeys(paths))[:FILES_NAMED_MOST]
+    more = f" and {count - len(names)} more" if count > len(names) else ""
+    return f"; changed {', '.join(names)}{more}" if names else ""
 
 
-def _younger(rows: Iterable[ActivityRow], after: datetime | None) -> Iterator[ActivityRow]:
-    """Yield rows, the newest first, until one is older than `after`."""
+def _younger(rows: Iterable[ActivityRow], since: datetime | None) -> Iterator[ActivityRow]:
+    """Yield rows, the newest first, until one is older than `since`."""
     for row in rows:
-        if after is not None and row["at"] and datetime.fromisoformat(row["at"]) < after:
+        if since is not None and row["at"] and datetime.fromisoformat(row["at"]) < since:
             return
         yield row

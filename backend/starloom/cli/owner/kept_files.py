@@ -38,19 +38,16 @@ def get_artifact(
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A file, or a folder that exists.")],
 ) -> None:
     """Save an artifact; its bytes are checked against the hash."""
-    given = sha256.lower()
-    if not _LEAST <= len(given) <= _WHOLE or not _DIGITS.fullmatch(given):
+    digits = sha256.lower()
+    if not _LEAST <= len(digits) <= _WHOLE or not _DIGITS.fullmatch(digits):
         raise usage(
             f"{sha256} is neither a SHA-256 (64 hex digits) nor the first {_LEAST} or more digits of one",
             "`starloom result` shows the first digits of each file of an answer.",
         )
-    whole = given if len(given) == _WHOLE else _completed(run, given)
-    target = path / whole[:16] if path.is_dir() else path
-    count = run.client.download(whole, target)
-    if run.as_json:
-        run.emit({"path": str(target), "bytes": count, "sha256": whole})
-    else:
-        print(f"saved {target} ({count} bytes)")
+    digest = digits if len(digits) == _WHOLE else _completed(run, digits)
+    target = path / digest[:16] if path.is_dir() else path
+    count = run.client.download(digest, target)
+    run.answer({"path": str(target), "bytes": count, "sha256": digest}, f"saved {target} ({count} bytes)")
 
 
 def _completed(run: Invocation, beginning: str) -> str:
@@ -59,21 +56,21 @@ def _completed(run: Invocation, beginning: str) -> str:
     Raises:
         Problem: no answer names one, or several are named.
     """
-    found: dict[str, str] = {}
+    places: dict[str, str] = {}
     for row in run.client.pages(get_constellations(), most=_ANSWERS_MOST):
         text = json.dumps(_answer(run, row["id"]))
-        for one in _HASH.findall(text):
-            if one.startswith(beginning):
-                found.setdefault(one, f"{row['name'] or row['request']} ({row['id']})")
-    if len(found) == 1:
-        return next(iter(found))
-    if not found:
+        for digest in _HASH.findall(text):
+            if digest.startswith(beginning):
+                places.setdefault(digest, f"{row['name'] or row['request']} ({row['id']})")
+    if len(places) == 1:
+        return next(iter(places))
+    if not places:
         raise usage(
             f"no answer of the newest {_ANSWERS_MOST} constellations names a file whose hash begins with {beginning}",
             "Give all 64 digits: `starloom result --json ID` has them.",
         )
-    listed = "; ".join(f"{one} of {where}" for one, where in list(found.items())[:_LISTED_MOST])
-    raise usage(f"{len(found)} files begin with {beginning}: {listed}", "Give more digits of the one that is meant.")
+    listed = "; ".join(f"{digest} of {where}" for digest, where in list(places.items())[:_LISTED_MOST])
+    raise usage(f"{len(places)} files begin with {beginning}: {listed}", "Give more digits of the one that is meant.")
 
 
 def _answer(run: Invocation, constellation: str) -> object:

@@ -72,17 +72,17 @@ def register(app: typer.Typer) -> None:
 
 def recipes(run: Invocation) -> None:
     """List the recipes, which need no model."""
-    found = run.client.get(get_recipes())
+    page = run.client.get(get_recipes())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    for item in found["items"]:
+    for item in page["items"]:
         # A hub of an earlier release does not tell who saved it.
         trust = item.get("trust")
         author = trust.get("author", "") if trust else ""
-        whose = f"saved by the assistant {name_of(author)}" if is_assistant(author) else "yours"
-        own = "" if item.get("built_in", True) else f"  ({whose}, version {item['version']})"
-        tell(f"{item['name']:<18} {item['title']}{own}")
+        saved_by = f"saved by the assistant {name_of(author)}" if is_assistant(author) else "yours"
+        author_words = "" if item.get("built_in", True) else f"  ({saved_by}, version {item['version']})"
+        tell(f"{item['name']:<18} {item['title']}{author_words}")
         for phrase in (item.get("phrases") or [])[:1]:
             tell(f"{'':<18} “{phrase}”")
 
@@ -93,25 +93,25 @@ def show_recipe(
     version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
 ) -> None:
     """Show a recipe: phrases, parameters, effects, versions."""
-    found = run.client.get(get_recipe(name, version=version))
+    recipe = run.client.get(get_recipe(name, version=version))
     if run.as_json:
-        run.emit(found)
+        run.emit(recipe)
         return
-    tell(f"{found['name']}: {found['title']}")
-    for phrase in found.get("phrases") or []:
+    tell(f"{recipe['name']}: {recipe['title']}")
+    for phrase in recipe.get("phrases") or []:
         tell(f"  “{phrase}”")
-    for key, about in (found.get("params") or {}).items():
+    for key, about in (recipe.get("params") or {}).items():
         needed = "" if about.get("optional") else "  (needed)"
         default = f"  default {canonical(about['default'])}" if about.get("default") is not None else ""
         # A hub of an earlier release does not tell it.
         default += f"  the same as {about['same_as']} if not given" if about.get("same_as") else ""
         kind = " or ".join(about.get("values") or [about.get("type", "text")])
         tell(f"  -p {key}=...   {kind}{default}{needed}")
-    print(f"  effects: {', '.join(found.get('effects') or []) or 'read'}")
-    if found.get("clock"):
+    print(f"  effects: {', '.join(recipe.get('effects') or []) or 'read'}")
+    if recipe.get("clock"):
         say(f'  can be scheduled: starloom schedule add -r {name} --cron "0 8 * * *"')
-    if not found.get("built_in", True):
-        _tell_trust(name, found["trust"])
+    if not recipe.get("built_in", True):
+        _tell_trust(name, recipe["trust"])
         for item in run.client.get(get_recipe_versions(name))["items"]:
             counts = f"{item['runs']['clean']} clean, {item['runs']['failed']} failed"
             by = shown_name(item["author"])
@@ -127,8 +127,8 @@ def _tell_trust(name: str, trust: TrustRow | None) -> None:
     if trust["source"]:
         tell(f"  kept from {trust['source']}")
     if trust["trial"]:
-        counted = f"{trust['in_a_row']} of {trust['needed']} clean runs in a row"
-        print(f"  on trial: {counted}; until then its words run it after its preview only, for its keeper")
+        progress = f"{trust['in_a_row']} of {trust['needed']} clean runs in a row"
+        print(f"  on trial: {progress}; until then its words run it after its preview only, for its keeper")
     if trust["unread"]:
         say(f"  to undo that: starloom recipe restore {quote(name)} {trust['back_from']}")
         say(f"  to leave it so: starloom recipe seen {quote(name)}")
@@ -159,7 +159,7 @@ def prove_recipe(
     """
     from starloom_protocol.plan import read_recipe  # a third of a start, which no other command needs
 
-    given = parameters(param) if param else {}
+    params = parameters(param) if param else {}
     # A recipe's name has neither a slash nor an ending, so either is meant as a file, also where there is none.
     if recipe == "-" or "/" in recipe or recipe.endswith(PLAN_ENDINGS) or Path(recipe).expanduser().is_file():
         text = run.read(recipe, "recipe")
@@ -170,25 +170,27 @@ def prove_recipe(
     head = read_recipe(text).recipe
     if head is None:
         raise usage(f"{recipe} was written for another version of the hub", "Install the command line of the hub.")
-    placed = stand_ins(head, given, run.client.get(get_devices())["items"]) if names_devices(head, given) else {}
-    values = trial_values(head, (head.test.params if head.test else {}) | given | placed)
-    found = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
+    placed = stand_ins(head, params, run.client.get(get_devices())["items"]) if names_devices(head, params) else {}
+    values = trial_values(head, (head.test.params if head.test else {}) | params | placed)
+    preview = run.client.post(post_constellations_preview(), {"plan": head.plan, "params": values})
     plans = [_tried_plan(run, head, example) for example in examples]
     if run.as_json:
-        run.emit({**found, **({"examples": plans} if examples else {})})
+        run.emit({**preview, **({"examples": plans} if examples else {})})
     else:
         from starloom.cli.text.preview_text import preview_text
         from starloom.client.terminal.console import console
 
         print(f"{head.name} reads well; this is what it would do here:")
         if placed:
-            chosen = ", ".join(f"{name} is {device}" for name, device in placed.items())
-            say(f"(Its test names devices that are not here, so {chosen}; others: -p {next(iter(placed))}=DEVICE)")
-        console().print(preview_text(found), crop=False)
+            replacements = ", ".join(f"{name} is {device}" for name, device in placed.items())
+            say(
+                f"(Its test names devices that are not here, so {replacements}; others: -p {next(iter(placed))}=DEVICE)"
+            )
+        console().print(preview_text(preview), crop=False)
         for plan in plans:
             tell(_example_line(plan))
-    lost = [task for task in found["tasks"] if task["tool"] and not task["device"]]
-    if lost or found["missing_grants"] or any(plan["fits"] is False for plan in plans):
+    unplaced = [task for task in preview["tasks"] if task["tool"] and not task["device"]]
+    if unplaced or preview["missing_grants"] or any(plan["fits"] is False for plan in plans):
         finish(Exit.FAILED)
 
 
@@ -205,15 +207,15 @@ def _tried_plan(run: Invocation, head: Recipe, example: ExampleTried) -> _Tried:
     return {**example, "plan": run.client.post(post_constellations_preview(), body)}
 
 
-def _example_line(tried: _Tried) -> str:
+def _example_line(example: _Tried) -> str:
     """Return a phrase with its tasks and devices, or with the reason why it starts no such plan."""
-    if tried["plan"] is None:
-        mark = "not tried here" if tried["fits"] is None else "DOES NOT FIT"
-        return f"  “{tried['words']}”  {mark}: {tried['why']}"
-    tasks = tried["plan"]["tasks"]
+    if example["plan"] is None:
+        mark = "not tried here" if example["fits"] is None else "DOES NOT FIT"
+        return f"  “{example['words']}”  {mark}: {example['why']}"
+    tasks = example["plan"]["tasks"]
     devices = dict.fromkeys(name for task in tasks for name in task["devices"])
     steps = ", ".join(task["id"] for task in tasks)
-    return f"  “{tried['words']}”  fits: {steps} on {', '.join(devices) or 'no device'}"
+    return f"  “{example['words']}”  fits: {steps} on {', '.join(devices) or 'no device'}"
 
 
 def import_recipe(
@@ -231,7 +233,7 @@ def import_recipe(
     if over is not None:
         body["base_version"] = over
     try:
-        made = run.client.create(post_recipes(), body)
+        recipe = run.client.create(post_recipes(), body)
     except Problem as problem:
         current = problem.document.get("current_version")
         if current is not None:
@@ -239,12 +241,12 @@ def import_recipe(
             problem.hint = f"Add --over {current} to make it version {current + 1}, or give it another name."
         raise
     if run.as_json:
-        run.emit(made)
+        run.emit(recipe)
         return
-    print(f"{made['name']} is kept as version {made['version']}. Nothing has run.")
-    for sentence in made.get("lacking", []):
+    print(f"{recipe['name']} is kept as version {recipe['version']}. Nothing has run.")
+    for sentence in recipe.get("lacking", []):
         print(escaped(sentence))
-    say(f"Try it: starloom recipe test {quote(made['name'])}{_values(run, body['recipe'])}")
+    say(f"Try it: starloom recipe test {quote(recipe['name'])}{_values(run, body['recipe'])}")
 
 
 def _values(run: Invocation, text: str) -> str:
@@ -252,8 +254,8 @@ def _values(run: Invocation, text: str) -> str:
     from starloom_protocol.plan import read_recipe
 
     head = read_recipe(text).recipe
-    found = {} if head is None else example_values(head, lambda: run.client.get(get_devices())["items"])
-    pairs = (f"{key}={value if isinstance(value, str) else canonical(value)}" for key, value in found.items())
+    examples = {} if head is None else example_values(head, lambda: run.client.get(get_devices())["items"])
+    pairs = (f"{key}={value if isinstance(value, str) else canonical(value)}" for key, value in examples.items())
     return "".join(f" -p {quote(pair)}" for pair in pairs)
 
 
@@ -264,11 +266,11 @@ def export_recipe(
     version: Annotated[int | None, typer.Option("--version", min=1, help="An older one that was saved here.")] = None,
 ) -> None:
     """Write a recipe as it was written, comments included; a built-in one without the test of Starloom's own."""
-    found = run.client.get(get_recipe(name, version=version))
-    ours = bool(found.get("built_in", True))
-    text = without_test(found["text"]) if ours else found["text"]
+    recipe = run.client.get(get_recipe(name, version=version))
+    ours = bool(recipe.get("built_in", True))
+    text = without_test(recipe["text"]) if ours else recipe["text"]
     if run.as_json:
-        run.emit({key: value for key, value in found["document"].items() if not (ours and key == "test")})
+        run.emit({key: value for key, value in recipe["document"].items() if not (ours and key == "test")})
     elif file is None:
         write_out(text)
     else:
@@ -286,7 +288,4 @@ def remove_recipe(
 ) -> None:
     """Remove a recipe that was saved here, with all its versions."""
     run.client.delete(delete_recipe(name, anyway=anyway or None))
-    if run.as_json:
-        run.emit({"removed": name})
-    else:
-        print(f"{name} is removed; what runs from it goes on.")
+    run.answer({"removed": name}, f"{name} is removed; what runs from it goes on.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from starloom.cli.constellations.stopping import Chosen
+from starloom.cli.constellations.stopping import Selection
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.owner.tokens import limited_words
 from starloom.client.problems import usage
@@ -34,16 +34,16 @@ def register(app: typer.Typer) -> None:
 
 def person_list(run: Invocation) -> None:
     """List people, programs and assistants: role, sessions on the page, tokens, last use."""
-    found = run.client.get(get_people())
+    page = run.client.get(get_people())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    for item in found["items"]:
-        used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
-        held = f"{counted(item['sessions'], 'session')}, {counted(item['tokens'], 'token')}"
+    for item in page["items"]:
+        use = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
+        holdings = f"{counted(item['sessions'], 'session')}, {counted(item['tokens'], 'token')}"
         if item["revoked_at"]:
-            held = f"revoked {clock(item['revoked_at'])}"
-        line = f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {held:<25} {used}"
+            holdings = f"revoked {clock(item['revoked_at'])}"
+        line = f"{item['name']:<20} {item['kind']:<9} {item['role']:<9} {holdings:<25} {use}"
         # A hub of an earlier release tells no scopes.
         print(line + limited_words(item.get("scopes", [])))
 
@@ -64,18 +64,18 @@ def person_invite(
     body: dict[str, Any] = {"for": name, "role": role.value, "ttl_s": duration_s(ttl)}
     if scope:
         body["scopes"] = scope
-    made = run.client.create(post_sign_in_links(), body)
+    link = run.client.create(post_sign_in_links(), body)
     if run.as_json:
-        run.emit(made)
+        run.emit(link)
         return
-    url = made["lan_url"] or made["url"]
+    url = link["lan_url"] or link["url"]
     if qr:
         from starloom.client.terminal.qr import print_qr
 
         print_qr(url)
     print(url)
-    say(f"For {name}, {role}: good once, until {clock(made['expires_at'])}.")
-    say(f"To end it: starloom token revoke {made['token']}")
+    say(f"For {name}, {role}: good once, until {clock(link['expires_at'])}.")
+    say(f"To end it: starloom token revoke {link['token']}")
     if "//127." in url or "//localhost" in url:
         say(
             "This address works on this computer only. For others press *Allow this network* under *Invite a person* "
@@ -89,16 +89,16 @@ def person_role(
     role: Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, approver, operator or owner.")],
 ) -> None:
     """Give somebody another role; their tokens and sessions with more rights end at once."""
-    found = run.client.patch(patch_person(name), {"role": role.value})
+    person = run.client.patch(patch_person(name), {"role": role.value})
     if run.as_json:
-        run.emit(found)
+        run.emit(person)
         return
-    left = f"{counted(found['sessions'], 'session')} and {counted(found['tokens'], 'token')}"
-    print(f"{name} is {found['role']} now and keeps {left}")
-    if found["sessions"] or found["tokens"]:
+    kept_words = f"{counted(person['sessions'], 'session')} and {counted(person['tokens'], 'token')}"
+    print(f"{name} is {person['role']} now and keeps {kept_words}")
+    if person["sessions"] or person["tokens"]:
         say(
             "These keep the rights with which they were made. For the new role on the page, invite again: "
-            f"starloom person invite {shlex.quote(name)} --role {found['role']}"
+            f"starloom person invite {shlex.quote(name)} --role {person['role']}"
         )
 
 
@@ -108,14 +108,14 @@ def person_remove(
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
     """Remove a person: every session, token and invitation of theirs ends at once, and all that rests on them."""
-    now = datetime.now(UTC)
+    present = datetime.now(UTC)
     good = [
         item
         for item in run.client.get(get_tokens())["items"]
         if item["for"] is not None
         and item["for"]["name"] == name
         and not item["revoked_at"]
-        and (not item["expires_at"] or datetime.fromisoformat(item["expires_at"]) > now)
+        and (not item["expires_at"] or datetime.fromisoformat(item["expires_at"]) > present)
     ]
     if not good:
         raise usage(f"{name} has no session, token or invitation that is good now", "See: starloom person ls")
@@ -123,14 +123,14 @@ def person_remove(
     counts = {noun: sum(item["kind"] == kind for item in good) for kind, noun in nouns.items()}
     ends = listed([counted(count, noun) for noun, count in counts.items() if count])
     if not yes:
-        what = f"this ends {ends} of {name}, with the tokens, schedules and join codes that rest on them"
+        ends_words = f"this ends {ends} of {name}, with the tokens, schedules and join codes that rest on them"
         line = f"starloom person rm {shlex.quote(name)}"
-        if not run.agrees(what, f"{what[0].upper()}{what[1:]}. Remove {name}?", line):
+        if not run.agrees(ends_words, f"{ends_words[0].upper()}{ends_words[1:]}. Remove {name}?", line):
             print("Nobody was removed.")
             return
-    going_on = Chosen.of(run, name)
+    going_on = Selection.of(run, name)
     # The end of one of them may end the right by which this command asks.
-    removed = [run.client.delete(delete_token(item["id"])) for item in sorted(good, key=lambda one: one["ends_asker"])]
+    removed = [run.client.delete(delete_token(item["id"])) for item in sorted(good, key=lambda row: row["ends_asker"])]
     if run.as_json:
         run.emit({"items": removed})
     else:

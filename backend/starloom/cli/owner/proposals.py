@@ -69,16 +69,16 @@ def register(recipe: typer.Typer) -> None:
 
 def list_proposals(run: Invocation) -> None:
     """List your plans that ended clean and may be kept as recipes."""
-    found = run.client.get(get_recipe_proposals())
+    page = run.client.get(get_recipe_proposals())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    for item in found["items"]:
+    for item in page["items"]:
         _print(item)
-    for left in found.get("left_out", []):
-        tell(f"not proposed: {left['request']}  ({left['constellation']})")
-        tell(f"{'':<8}  {left['because']}")
-    if not found["items"]:
+    for left_out in page.get("left_out", []):
+        tell(f"not proposed: {left_out['request']}  ({left_out['constellation']})")
+        tell(f"{'':<8}  {left_out['because']}")
+    if not page["items"]:
         print("There is none: a plan is proposed after it ended clean, once for each shape.")
 
 
@@ -98,15 +98,15 @@ def _lines(item: ProposalRow, document: _Document) -> list[str]:
         # A parameter with another name has its value as default alone.
         value = param.get("default", item["values"].get(name))
         answer = ", your answer" if name in item.get("answers", []) else ""
-        lines.append(f"{name}: {_shown(value)} ({param.get('type')}{answer})")
+        lines.append(f"{name}: {_value_words(value)} ({param.get('type')}{answer})")
     for task in document.get("plan", {}).get("tasks", []):
         every = task.get("for_each", {}).get("devices")
         where = task.get("device", {}) if every is None else every
         param = document.get("params", {}).get(where.get("param", ""), {})
         place = _place(param.get("default", where), "any" if every is None else "each")
-        read = [f"{name} is read again from {one['from']}" for name, one in task.get("inputs", {}).items()]
-        told = f": {', '.join(read)}" if read else ""
-        lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {place}{told}")
+        inputs = [f"{name} is read again from {source['from']}" for name, source in task.get("inputs", {}).items()]
+        note = f": {', '.join(inputs)}" if inputs else ""
+        lines.append(f"{task.get('id')}: {task.get('tool', '-')} on {place}{note}")
     return lines
 
 
@@ -114,15 +114,15 @@ def _place(selector: Any, many: str = "any") -> str:
     """Return the devices that a selector means, in words; a part without words stays as it is."""
     match selector:
         case {"any": [*some], **others} if not others:
-            return (" or " if many == "any" else " and ").join(_place(one, many) for one in some)
+            return (" or " if many == "any" else " and ").join(_place(part, many) for part in some)
         case {"from": task}:
             return f"the device that {task} names"
         case {"name": _} | {"param": _}:
-            return _shown(selector)
+            return _value_words(selector)
         case {**parts} if not parts.keys() - {"labels", "os"}:
             system = f"{parts['os']} device" if parts.get("os") else "device"
             return f"{many} {system}{_labelled(parts.get('labels'))}"
-    return _shown(selector)
+    return _value_words(selector)
 
 
 def _labelled(labels: Any) -> str:
@@ -135,16 +135,16 @@ def _renamed(document: _Document, names: list[str]) -> _Document:
     Raises:
         Problem: a name is no parameter of it, or is taken.
     """
-    for given in names:
-        old, equals, new = given.partition("=")
-        known = document.get("params", {})
-        if not equals or not new or old not in known or new in known:
-            reason = f"{given} is not OLD=NEW with a parameter of it and a free name"
-            raise usage(reason, f"Its parameters are {', '.join(known) or 'none'}.")
+    for pair in names:
+        old, equals, new = pair.partition("=")
+        params = document.get("params", {})
+        if not equals or not new or old not in params or new in params:
+            reason = f"{pair} is not OLD=NEW with a parameter of it and a free name"
+            raise usage(reason, f"Its parameters are {', '.join(params) or 'none'}.")
         document = {
             **document,
-            "phrases": [one.replace(f"{{{old}}}", f"{{{new}}}") for one in document.get("phrases", [])],
-            "params": {new if name == old else name: param for name, param in known.items()},
+            "phrases": [phrase.replace(f"{{{old}}}", f"{{{new}}}") for phrase in document.get("phrases", [])],
+            "params": {new if name == old else name: param for name, param in params.items()},
             "plan": _pointed(document.get("plan", {}), old, new),
         }
     return document
@@ -154,11 +154,11 @@ def _pointed(value: Any, old: str, new: str) -> Any:
     if value == {"param": old}:
         return {"param": new}
     if isinstance(value, dict):
-        return {key: _pointed(one, old, new) for key, one in value.items()}
-    return [_pointed(one, old, new) for one in value] if isinstance(value, list) else value
+        return {key: _pointed(part, old, new) for key, part in value.items()}
+    return [_pointed(part, old, new) for part in value] if isinstance(value, list) else value
 
 
-def _shown(value: Any) -> str:
+def _value_words(value: Any) -> str:
     if isinstance(value, dict) and set(value) == {"name"}:
         (value,) = value.values()
     return value if isinstance(value, str) else canonical(value)
@@ -174,31 +174,28 @@ def keep_proposal(
     ] = None,
 ) -> None:
     """Keep a plan as a recipe. Runs nothing; the recipe is on trial for its first three clean runs."""
-    item = _chosen(run, proposal)
+    item = _proposal(run, proposal)
     document = _renamed(cast(_Document, {**item["document"]}), rename or [])
     if name is not None:
         document["name"] = name
     if phrase is not None:
         document["phrases"] = [phrase]
-    made = run.client.create(post_recipes(), {"recipe": document, "proposal": item["id"]})
+    recipe = run.client.create(post_recipes(), {"recipe": document, "proposal": item["id"]})
     if run.as_json:
-        run.emit(made)
+        run.emit(recipe)
         return
-    print(f"{made['name']} is kept as version {made['version']}, on trial. Nothing has run.")
+    print(f"{recipe['name']} is kept as version {recipe['version']}, on trial. Nothing has run.")
     for line in _lines(item, document):
         print(f"  {line}")
     print(f"  on trial: {ON_TRIAL}")
-    say(f"Run it: starloom recipe run {quote(made['name'])}")
+    say(f"Run it: starloom recipe run {quote(recipe['name'])}")
 
 
 def dismiss_proposal(run: Invocation, proposal: ProposalArgument) -> None:
     """Dismiss a proposal for good."""
-    item = _chosen(run, proposal)
+    item = _proposal(run, proposal)
     run.client.delete(delete_recipe_proposal(item["id"]))
-    if run.as_json:
-        run.emit({"dismissed": item["id"]})
-    else:
-        print(f"{item['title']} is not proposed again.")
+    run.answer({"dismissed": item["id"]}, f"{item['title']} is not proposed again.")
 
 
 def restore_version(
@@ -209,27 +206,23 @@ def restore_version(
     """Bring an earlier version of a recipe back, as its next one."""
     old = run.client.get(get_recipe(name, version=version))
     newest = run.client.get(get_recipe(name))["version"]
-    made = run.client.create(post_recipes(), {"recipe": old["text"], "base_version": newest})
-    if run.as_json:
-        run.emit(made)
-    else:
-        print(f"version {version} of {made['name']} is back as version {made['version']}")
+    recipe = run.client.create(post_recipes(), {"recipe": old["text"], "base_version": newest})
+    run.answer(recipe, f"version {version} of {recipe['name']} is back as version {recipe['version']}")
 
 
 def mark_seen(
     run: Invocation, name: Annotated[str, typer.Argument(metavar="NAME", help="A recipe that went back a version.")]
 ) -> None:
     """Note that you have read why a recipe went back to an earlier version."""
-    done = run.client.post(post_recipe_seen(name))
-    if run.as_json:
-        run.emit(done)
-    else:
-        print(f"{done['name']}: noted.")
+    recipe = run.client.post(post_recipe_seen(name))
+    run.answer(recipe, f"{recipe['name']}: noted.")
 
 
-def _chosen(run: Invocation, proposal: str) -> ProposalRow:
-    found = [item for item in run.client.get(get_recipe_proposals())["items"] if item["id"].startswith(proposal)]
-    if len(found) == 1 and proposal:
-        return found[0]
-    reason = f"{len(found)} proposals begin with {proposal}" if found else f"there is no proposal {proposal} for you"
+def _proposal(run: Invocation, proposal: str) -> ProposalRow:
+    matches = [item for item in run.client.get(get_recipe_proposals())["items"] if item["id"].startswith(proposal)]
+    if len(matches) == 1 and proposal:
+        return matches[0]
+    reason = (
+        f"{len(matches)} proposals begin with {proposal}" if matches else f"there is no proposal {proposal} for you"
+    )
     raise usage(reason, "See `starloom recipe proposals`.")

@@ -26,7 +26,7 @@ def without_test(text: str) -> str:
     return _TEST.sub("", text)
 
 
-def trial_values(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
+def trial_values(recipe: Recipe, values_given: Mapping[str, Any]) -> dict[str, Any]:
     """Return a value for each parameter of a recipe, as a run has it.
 
     Raises:
@@ -34,7 +34,7 @@ def trial_values(recipe: Recipe, given: Mapping[str, Any]) -> dict[str, Any]:
     """
     from starloom_protocol.plan import recipe_values
 
-    faults, values = recipe_values(recipe, given)
+    faults, values = recipe_values(recipe, values_given)
     if not faults:
         return values
     errors = [
@@ -56,23 +56,23 @@ def example_values(recipe: Recipe, devices: Callable[[], Iterable[DeviceRow]]) -
     """
     from starloom_protocol.plan.language.param_types import placeholder
 
-    here: list[DeviceRow] | None = None
+    devices_listed: list[DeviceRow] | None = None
     tested = _tested(recipe)
     devices_tested = (name for name, param in recipe.params.items() if _is_open(name, param, recipe, {}))
-    taken = {name: next(_names_in(tested[name]), "") for name in devices_tested}
-    found: dict[str, Any] = {}
+    used = {name: next(_names_in(tested[name]), "") for name in devices_tested}
+    examples: dict[str, Any] = {}
     for name, param in recipe.params.items():
-        given = param.optional or param.default is not None or param.true_when_named is not None
-        if given or name in tested:
+        has_value = param.optional or param.default is not None or param.true_when_named is not None
+        if has_value or name in tested:
             continue
         value = param.example
         if param.type == "device":
             if value is None:
-                here = list(devices()) if here is None else here
-                value = next(iter(_free(name, recipe, here, taken)), name)
-            taken[name] = str(value)
-        found[name] = value or placeholder(param.type, name)
-    return found
+                devices_listed = list(devices()) if devices_listed is None else devices_listed
+                value = next(iter(_free(name, recipe, devices_listed, used)), name)
+            used[name] = str(value)
+        examples[name] = value or placeholder(param.type, name)
+    return examples
 
 
 def names_devices(recipe: Recipe, given: Mapping[str, Any]) -> bool:
@@ -86,26 +86,26 @@ def stand_ins(recipe: Recipe, given: Mapping[str, Any], devices: Iterable[Device
     Raises:
         Problem: no device has the tools that a parameter asks for.
     """
-    here = {device["name"]: device for device in devices if not device["revoked"]}
-    taken = {name: value for name, value in given.items() if isinstance(value, str)}
-    found: dict[str, Any] = {}
+    devices_by_name = {device["name"]: device for device in devices if not device["revoked"]}
+    used = {name: value for name, value in given.items() if isinstance(value, str)}
+    substitutes: dict[str, Any] = {}
     for name, param in recipe.params.items():
         if not _is_open(name, param, recipe, given):
             continue
-        wanted = list(_names_in(_tested(recipe)[name]))
-        if wanted and all(one in here for one in wanted):
-            taken[name] = wanted[0]
+        names = list(_names_in(_tested(recipe)[name]))
+        if names and all(name_tested in devices_by_name for name_tested in names):
+            used[name] = names[0]
             continue
-        free = _free(name, recipe, here.values(), taken)
+        free = _free(name, recipe, devices_by_name.values(), used)
         if not free:
             needs = f" with {', '.join(param.needs)}" if param.needs else ""
             raise usage(
-                f"the test of {recipe.name} names {', '.join(wanted) or 'no device'} for {name}, and no device "
+                f"the test of {recipe.name} names {', '.join(names) or 'no device'} for {name}, and no device "
                 f"here{needs} can stand in",
                 f"Name one: starloom recipe test {recipe.name} -p {name}=DEVICE",
             )
-        found[name] = taken[name] = free[0]
-    return found
+        substitutes[name] = used[name] = free[0]
+    return substitutes
 
 
 def _tested(recipe: Recipe) -> Mapping[str, Any]:
@@ -116,18 +116,20 @@ def _is_open(name: str, param: ParamDoc, recipe: Recipe, given: Mapping[str, Any
     return param.type == "device" and name in _tested(recipe) and name not in given
 
 
-def _free(name: str, recipe: Recipe, devices: Iterable[DeviceRow], taken: Mapping[str, str]) -> list[str]:
+def _free(name: str, recipe: Recipe, devices: Iterable[DeviceRow], used: Mapping[str, str]) -> list[str]:
     """Return the devices that a parameter may take beside the taken ones: real before demo, connected before away."""
     param = recipe.params[name]
-    others = {param.not_same, *(other for other, one in recipe.params.items() if one.not_same == name)}
+    excluded = {param.not_same, *(each_name for each_name, each in recipe.params.items() if each.not_same == name)}
     able = [
         device
         for device in devices
         if not device["revoked"]
         and set(param.needs) <= set(device["tools"])
-        and device["name"] not in {taken.get(other or "") for other in others}
+        and device["name"] not in {used.get(each_name or "") for each_name in excluded}
     ]
-    return [device["name"] for device in sorted(able, key=lambda one: (one["demo"], one["link"] != DeviceLink.ONLINE))]
+    return [
+        device["name"] for device in sorted(able, key=lambda each: (each["demo"], each["link"] != DeviceLink.ONLINE))
+    ]
 
 
 def _names_in(value: Any) -> Iterator[str]:
@@ -143,5 +145,5 @@ def _names_in(value: Any) -> Iterator[str]:
 def _names_of(selector: SelectorDoc) -> Iterator[str]:
     if selector.name is not None:
         yield selector.name
-    for one in selector.any:
-        yield from _names_of(one)
+    for part in selector.any:
+        yield from _names_of(part)

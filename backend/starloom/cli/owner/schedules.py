@@ -143,27 +143,27 @@ def add(
     terms = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     terms = {option: value for option, value in terms.items() if value != _USUAL.get(option)}
     line = _line(["add", request, _LISTS[lists]], param, given | clock | terms)
-    made = _approved(run, line, lambda: run.client.create(post_schedules(), body))
+    saved = _save_or_show(run, line, lambda: run.client.create(post_schedules(), body))
     if run.as_json:
-        run.emit(made)
+        run.emit(saved)
         return
-    print(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}. The next firings:")
-    _print_times(made)
-    for told in _trash_lines(made):
-        say(told)
+    print(f"{saved['name']} ({saved['id']}): {saved['in_words'].lower()}, {saved['zone']}. The next firings:")
+    _print_times(saved)
+    for warning in _trash_lines(saved):
+        say(warning)
 
 
 def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> None:
     """Show the plan and the next firings; the exit code is that of the saving."""
-    found = run.client.post(post_schedule_preview(), body)
-    plan = found["plan"]
+    preview = run.client.post(post_schedule_preview(), body)
+    plan = preview["plan"]
     if plan is None:
         raise usage("the hub shows no plan for that", "Name words, a recipe, a plan or a past constellation.")
     if run.as_json:
-        run.emit(found)
+        run.emit(preview)
     else:
         _print_plan(plan)
-        _print_clock(found, found["zone"])
+        _print_clock(preview, preview["zone"])
     finish(exit_of_plan(plan, approved=approve or ""))
 
 
@@ -201,8 +201,8 @@ def edit(
         raise usage("what runs is words, or -r recipe, or -f plan.yaml: at most one", "Give the one that is to run.")
     body = {**what_runs(run, request, file, recipe, param)}
     if param and not (request or file or recipe):
-        kept = run.client.get(get_schedule(schedule))["params"]
-        body["params"] = (kept if isinstance(kept, dict) else {}) | body["params"]
+        values = run.client.get(get_schedule(schedule))["params"]
+        body["params"] = (values if isinstance(values, dict) else {}) | body["params"]
     given = {"cron": cron, "zone": zone, "name": name, "plan_hash": approve or ""}
     body |= {field: value for field, value in given.items() if value}
     terms = {"overlap": overlap, "catch_up": catch_up, "notify": notify}
@@ -222,48 +222,50 @@ def edit(
         )
     work = {"-f": file, "-r": recipe, "--cron": cron or None, "--zone": zone or None, "--name": name or None}
     work["--except"] = body.get("except_days")
-    told = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
+    changed = {"--overlap": overlap, "--catch-up": catch_up, "--notify": notify, "--deadline": deadline}
     pausing = {None: "", True: "--pause", False: "--resume"}[paused]
-    line = _line(["edit", schedule, request, _LISTS[lists], pausing], param, work | told | {"--notify-on": notify_on})
-    _changed(run, schedule, body, line, paused=paused)
+    line = _line(
+        ["edit", schedule, request, _LISTS[lists], pausing], param, work | changed | {"--notify-on": notify_on}
+    )
+    _change(run, schedule, body, line, paused=paused)
 
 
-def _changed(run: Invocation, schedule: str, body: Mapping[str, Any], line: str, *, paused: bool | None) -> None:
+def _change(run: Invocation, schedule: str, body: Mapping[str, Any], line: str, *, paused: bool | None) -> None:
     """Change a schedule and tell its clock; a pause begins before the change, and ends after it."""
     state = run.client.get(get_schedule(schedule))["state"] if paused is not None else None
     if paused and state == ScheduleState.ACTIVE:
         run.client.post(post_schedule_action(schedule, "pause"), {"reason": ""})
-    made = _approved(run, line, lambda: run.client.patch(patch_schedule(schedule), body)) if body else None
-    identity = made["id"] if made else schedule
+    saved = _save_or_show(run, line, lambda: run.client.patch(patch_schedule(schedule), body)) if body else None
+    identity = saved["id"] if saved else schedule
     if paused is False and state != ScheduleState.ACTIVE:
-        made = run.client.post(post_schedule_action(identity, "resume"), {})
-    made = made or run.client.get(get_schedule(identity))
+        saved = run.client.post(post_schedule_action(identity, "resume"), {})
+    saved = saved or run.client.get(get_schedule(identity))
     if run.as_json:
-        run.emit(made)
+        run.emit(saved)
         return
-    tell(f"{made['name']} ({made['id']}): {made['in_words'].lower()}, {made['zone']}: {_what(made)}")
-    if made["next"]:
+    tell(f"{saved['name']} ({saved['id']}): {saved['in_words'].lower()}, {saved['zone']}: {_subject(saved)}")
+    if saved["next"]:
         print("The next firings:")
-        _print_times(made)
+        _print_times(saved)
     else:
-        resuming = join(["starloom", "schedule", "resume", made["name"]])
-        say(f"It is {made['state']} and fires no more until it is resumed: {resuming}")
-    for told in _trash_lines(made):
-        say(told)
+        resuming = join(["starloom", "schedule", "resume", saved["name"]])
+        say(f"It is {saved['state']} and does not fire until it is resumed: {resuming}")
+    for warning in _trash_lines(saved):
+        say(warning)
 
 
-def _approved(run: Invocation, line: str, save: Callable[[], ScheduleRowJson]) -> ScheduleRowJson:
+def _save_or_show(run: Invocation, line: str, save: Callable[[], ScheduleRowJson]) -> ScheduleRowJson:
     """Save a schedule; where its plan needs an approval, show the plan and name the line that approves it."""
     try:
         return save()
     except Problem as problem:
         if problem.document.get("code") == Code.NEEDS_APPROVAL:
-            shown = problem.document["preview"]
+            preview = problem.document["preview"]
             problem.hint = (
-                f"Look at the plan above. To approve it for every firing: {line} --approve {shown['plan_hash']}"
+                f"Look at the plan above. To approve it for every firing: {line} --approve {preview['plan_hash']}"
             )
             if not run.as_json:
-                _print_plan(shown)
+                _print_plan(preview)
                 # A hub of an earlier release shows no clock.
                 if clock := problem.document.get("clock"):
                     _print_clock(clock, clock["zone"])
@@ -295,12 +297,12 @@ def _print_plan(plan: PlanPreview) -> None:
 
 def _days_off(run: Invocation, but: list[str] | None, file: str | None, zone: str) -> str:
     """Return the days of both options as the hub writes them, so that the line to approve has them in short."""
-    given = [", ".join(but or [])]
+    parts = [", ".join(but or [])]
     if file:
         days = run.read(file, "calendar", "Check the path; a calendar is a text in UTF-8.")
-        shown = run.client.post(post_schedule_preview(), {"cron": "@daily", "zone": zone, "except_days": days})
-        given.append(shown["except_days"])
-    return ", ".join(filter(None, given))
+        preview = run.client.post(post_schedule_preview(), {"cron": "@daily", "zone": zone, "except_days": days})
+        parts.append(preview["except_days"])
+    return ", ".join(filter(None, parts))
 
 
 def _print_clock(clock: ClockWords, zone: str) -> None:
@@ -314,32 +316,32 @@ def _print_times(clock: ClockWords | ScheduleRowJson) -> None:
     left_out = {row["at"]: f"  left out: {row['why']}" for row in clock.get("left_out", ())}
     times = dict.fromkeys(clock["next"], "") | left_out
     for text in sorted(times, key=datetime.fromisoformat):
-        print(f"  {_shown(text)}{times[text]}")
+        print(f"  {_local_time(text)}{times[text]}")
 
 
-def _shown(text: str) -> str:
+def _local_time(text: str) -> str:
     """Return a time as the schedule's zone has it, with the zone's offset."""
     return datetime.fromisoformat(text).strftime("%a %Y-%m-%d %H:%M  (UTC%z)")
 
 
 def list_schedules(run: Invocation) -> None:
     """List the schedules: the next firing and the notice of each."""
-    found = run.client.get(get_schedules())
+    page = run.client.get(get_schedules())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    if not found["items"]:
+    if not page["items"]:
         say('Nothing is scheduled. For example: starloom schedule add "how are my machines" --cron "every day at 8"')
-    gone = _gone(run) if found["items"] else []
-    for item in found["items"]:
-        following = _shown(item["next"][0]) if item["next"] else item["state"]
+    gone_names = _gone(run) if page["items"] else []
+    for item in page["items"]:
+        following = _local_time(item["next"][0]) if item["next"] else item["state"]
         tell(f"{item['name']:<32} {following}  {item['zone']}")
-        tell(f"{'':<4}{_what(item)}")
+        tell(f"{'':<4}{_subject(item)}")
         for line in _tells(item):
             tell(f"{'':<4}{line}")
         for line in _trash_lines(item):
             say(f"{'':<4}{line}")
-        for line in gone_lines(item, gone):
+        for line in gone_lines(item, gone_names):
             say(f"{'':<4}{line}")
 
 
@@ -351,12 +353,12 @@ def _gone(run: Invocation) -> list[str]:
         return []
 
 
-def _what(item: ScheduleRowJson) -> str:
+def _subject(item: ScheduleRowJson) -> str:
     """Return what a schedule runs: its words, or its recipe or plan with the values; its devices where it has none."""
     if item["request"]:
         return item["request"]
-    given = item["params"] if isinstance(item["params"], dict) else {}
-    values = ", ".join(f"{name} {value}" for name, value in given.items() if isinstance(value, str | int) and value)
+    params = item["params"] if isinstance(item["params"], dict) else {}
+    values = ", ".join(f"{name} {value}" for name, value in params.items() if isinstance(value, str | int) and value)
     devices = ", ".join(map(str, item["approved"]["devices"])) if item["approved"] else ""
     where = values or (f"on {devices}" if devices else "")
     return f"{item['recipe'] or 'a plan'}{': ' + where if where else ''}"
@@ -395,7 +397,7 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
     if run.as_json:
         run.emit(item)
         return
-    tell(f"{item['name']} ({item['id']}), {item['state']}: {_what(item)}")
+    tell(f"{item['name']} ({item['id']}), {item['state']}: {_subject(item)}")
     print(f"  {item['in_words']}, {item['zone']} ({item['cron']})")
     print(f"  overlap {item['overlap']}, catch-up {item['catch_up']}, tells on {item['notify']}")
     if item["approved"]:
@@ -422,20 +424,20 @@ def show(run: Invocation, schedule: ScheduleArgument) -> None:
 
 def pause(run: Invocation, schedule: ScheduleArgument, reason: ReasonOption = "") -> None:
     """Pause a schedule: no firings until it is resumed; running work goes on."""
-    _told(run, run.client.post(post_schedule_action(schedule, "pause"), {"reason": reason}), "{name} is paused")
+    _tell(run, run.client.post(post_schedule_action(schedule, "pause"), {"reason": reason}), "{name} is paused")
 
 
 def resume(run: Invocation, schedule: ScheduleArgument) -> None:
     """Resume a schedule, with your rights; firings missed meanwhile are not made up for."""
-    made = run.client.post(post_schedule_action(schedule, "resume"), {})
-    _told(run, made, "{name} fires again: " + (_shown(made["next"][0]) if made["next"] else "never"))
+    resumed = run.client.post(post_schedule_action(schedule, "resume"), {})
+    _tell(run, resumed, "{name} fires again: " + (_local_time(resumed["next"][0]) if resumed["next"] else "never"))
 
 
 def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     """Fire a schedule once now, in addition to its clock."""
     for line in gone_lines(run.client.get(get_schedule(schedule)), _gone(run)):
         say(line, sys.stderr)
-    _told(
+    _tell(
         run, run.client.post(post_schedule_action(schedule, "run"), {}), "{name} fires now; follow it: starloom watch"
     )
 
@@ -447,11 +449,11 @@ def seen(
     ],
 ) -> None:
     """Mark the notices of schedules as seen by you; other people still have them."""
-    made = run.client.post(post_schedule_notices_seen(), {"schedules": schedules})
+    page = run.client.post(post_schedule_notices_seen(), {"schedules": schedules})
     if run.as_json:
-        run.emit(made)
+        run.emit(page)
     else:
-        say(f"seen: {listed([str(item['name']) for item in made['items']])}")
+        say(f"seen: {listed([str(item['name']) for item in page['items']])}")
 
 
 def remove(
@@ -467,13 +469,13 @@ def remove(
         if not run.agrees(ends, question, f"starloom schedule rm {quote(schedule)}"):
             print("Nothing was removed.")
             return
-    made = run.client.delete(delete_schedule(schedule))
-    goes_on = f"; {', '.join(made['running'])} goes on" if made["running"] else ""
-    _told(run, made, "{name} is removed" + goes_on)
+    removed = run.client.delete(delete_schedule(schedule))
+    goes_on = f"; {', '.join(removed['running'])} goes on" if removed["running"] else ""
+    _tell(run, removed, "{name} is removed" + goes_on)
 
 
-def _told(run: Invocation, made: ScheduleRowJson | RemovedSchedule, text: str) -> None:
+def _tell(run: Invocation, saved: ScheduleRowJson | RemovedSchedule, text: str) -> None:
     if run.as_json:
-        run.emit(made)
+        run.emit(saved)
     else:
-        say(text.replace("{name}", str(made["name"])))
+        say(text.replace("{name}", str(saved["name"])))

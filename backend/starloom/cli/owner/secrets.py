@@ -49,46 +49,43 @@ def set_secret(
     if for_any and (for_device or for_tool or for_recipe):
         raise usage("--for-any stands alone", "Name the devices, tools and recipes, or --for-any.")
     body: dict[str, Any] = {"value": _value(name, from_file)}
-    for field, given in (("devices", for_device), ("tools", for_tool), ("recipes", for_recipe)):
-        if given or for_any:
-            body[field] = list(given or [])
-    made = run.client.put(put_secret(name), body)
+    for field, names in (("devices", for_device), ("tools", for_tool), ("recipes", for_recipe)):
+        if names or for_any:
+            body[field] = list(names or [])
+    secret = run.client.put(put_secret(name), body)
     if run.as_json:
-        run.emit(made)
+        run.emit(secret)
         return
-    print(f"{name} is set, version {made['version']}; {_may(made)}. Plans name it {{secret: {name}}}.")
+    print(f"{name} is set, version {secret['version']}; {_limits(secret)}. Plans name it {{secret: {name}}}.")
 
 
 def list_secrets(run: Invocation) -> None:
     """List the secrets: version, last use, who may receive them. No value is ever shown."""
-    found = run.client.get(get_secrets())
+    page = run.client.get(get_secrets())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
-    for item in found["items"]:
-        used = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
-        print(f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {used}  {_may(item)}")
-    if not found["items"]:
+    for item in page["items"]:
+        use = f"last used {clock(item['last_used_at'])}" if item["last_used_at"] else "never used"
+        print(f"{item['name']:<24} version {item['version']}  set {clock(item['set_at'])}  {use}  {_limits(item)}")
+    if not page["items"]:
         say("No secret is set. Set one: starloom secret set NAME")
 
 
 def remove_secret(run: Invocation, name: NameArgument) -> None:
     """Remove a secret; tasks that need it wait from then on."""
     run.client.delete(delete_secret(name))
-    if run.as_json:
-        run.emit({"name": name, "removed": True})
-    else:
-        print(f"{name} removed")
+    run.answer({"name": name, "removed": True}, f"{name} removed")
 
 
-def _may(item: SecretRow | SetSecret) -> str:
+def _limits(item: SecretRow | SetSecret) -> str:
     parts = [
         ("on", [device["name"] for device in item["devices"]]),
         ("for", item["tools"]),
         ("in plans of", item["recipes"]),
     ]
-    said = " ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
-    return f"only {said}" if said else "for any device, tool and plan"
+    limits = " ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
+    return f"only {limits}" if limits else "for any device, tool and plan"
 
 
 def _value(name: str, from_file: Path | None) -> str:

@@ -24,7 +24,7 @@ from starloom.client.terminal.values import duration_s
 from starloom_protocol.vocabulary import PrincipalKind, Role
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.people import RevokedToken, TokenRow
+    from starloom_protocol.api.people import TokenRow
 
 
 def register(app: typer.Typer) -> None:
@@ -38,13 +38,6 @@ def register(app: typer.Typer) -> None:
     demo = typer.Typer(help="The sample's devices.", no_args_is_help=True)
     hub_command(demo, "remove")(demo_remove)
     app.add_typer(demo, name="demo")
-
-
-def _told(run: Invocation, text: str, made: RevokedToken) -> None:
-    if run.as_json:
-        run.emit(made)
-    else:
-        print(text)
 
 
 def token_create(
@@ -72,30 +65,30 @@ def token_create(
         body["label"] = label
     if scope:
         body["scopes"] = scope
-    made = run.client.create(post_tokens(), body)
+    issued = run.client.create(post_tokens(), body)
     if run.as_json:
-        run.emit(made)
+        run.emit(issued)
         return
-    print(made["token"])
+    print(issued["token"])
 
 
 def token_list(run: Invocation) -> None:
     """List the tokens: role, begin, last use, expiry. Their secrets are not kept."""
-    found = run.client.get(get_tokens())
+    page = run.client.get(get_tokens())
     if run.as_json:
-        run.emit(found)
+        run.emit(page)
         return
     from starloom_protocol.text.browsers import browser_name
 
-    for item in found["items"]:
-        held = item["for"]
-        who = f"{held['name']} ({held['kind']})" if held else ""
-        begun = f"since {clock(item['created_at'])}" if item["created_at"] else ""
+    for item in page["items"]:
+        holder = item["for"]
+        holder_words = f"{holder['name']} ({holder['kind']})" if holder else ""
+        since = f"since {clock(item['created_at'])}" if item["created_at"] else ""
         # An invitation that nobody has opened ends with its link.
         end = f"until {clock(item['link_until'] or item['expires_at'])}"
         if item["revoked_at"]:
             end = f"revoked {clock(item['revoked_at'])}"
-        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {begun}, {_use_of(item)}, {end}  {who}"
+        line = f"{item['id']}  {item['role']:<9} {item['kind']:<8} {since}, {_use_of(item)}, {end}  {holder_words}"
         tell(f"{line}  {browser_name(item['label']) or item['label']}{limited_words(item.get('scopes', []))}")
 
 
@@ -112,8 +105,8 @@ def _use_of(item: TokenRow) -> str:
         # The hub counts uses in its memory.
         return f"used {clock(item['last_used_at'])}" if item["last_used_at"] else "not used since the hub began"
     if item["link_used_at"]:
-        browser, held = browser_name(item["link_used_with"]), item["for"]
-        by = f" by {held['name']}" if held else ""
+        browser, holder = browser_name(item["link_used_with"]), item["for"]
+        by = f" by {holder['name']}" if holder else ""
         return f"opened {clock(item['link_used_at'])}{by}{f' in {browser}' if browser else ''}"
     return "not opened yet" if item["link_until"] else "never opened"
 
@@ -122,7 +115,7 @@ def token_revoke(
     run: Invocation, token: Annotated[str, typer.Argument(metavar="ID", help="As `starloom token ls` lists it.")]
 ) -> None:
     """Revoke a token; its open connections are cut."""
-    _told(run, f"{token} revoked", run.client.delete(delete_token(token)))
+    run.answer(run.client.delete(delete_token(token)), f"{token} revoked")
 
 
 def open_page(
@@ -131,15 +124,15 @@ def open_page(
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in this machine's browser.")] = True,
 ) -> None:
     """Make a fresh sign-in link for the page; it is good once, for a short time."""
-    made = run.client.create(post_sign_in_links(), {})
+    link = run.client.create(post_sign_in_links(), {})
     if run.as_json:
-        run.emit(made)
+        run.emit(link)
         return
-    url = made["url"]
+    url = link["url"]
     if qr:
         from starloom.client.terminal.qr import print_qr
 
-        url = made["lan_url"] or url
+        url = link["lan_url"] or url
         print_qr(str(url))
         print(url)
         if "//127." in url or "//localhost" in url:

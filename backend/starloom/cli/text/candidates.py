@@ -41,6 +41,6 @@ def _filled(name: str, value: Any) -> str:
 def _needed(item: MissingParam) -> str:
     choices = item["choices"]
     more = ", ..." if len(choices) > _CHOICES_MOST else ""
-    said = [item["reason"], f"one of {', '.join(choices[:_CHOICES_MOST])}{more}" if choices else ""]
-    told = "; ".join(part for part in said if part)
-    return f"  {item['name']}: {item['title'] or item['name']} ({item['type']}){' - ' + told if told else ''}"
+    parts = [item["reason"], f"one of {', '.join(choices[:_CHOICES_MOST])}{more}" if choices else ""]
+    words = "; ".join(part for part in parts if part)
+    return f"  {item['name']}: {item['title'] or item['name']} ({item['type']}){' - ' + words if words else ''}"

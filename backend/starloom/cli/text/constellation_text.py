@@ -71,11 +71,11 @@ def progress(view: View) -> str:
     A goal without an answer is one more task than its steps.
     """
     specs = view.specs
-    looks = [name for name in view.tasks if name in specs and specs[name].look]
-    count = Counter(str(task.state) for name, task in view.tasks.items() if name not in looks)
+    look_names = [name for name in view.tasks if name in specs and specs[name].look]
+    count = Counter(str(task.state) for name, task in view.tasks.items() if name not in look_names)
     head = view.head
     if head is not None and not head.version and view.final:
-        return f"no plan, {len(looks)} look{'s' if len(looks) != 1 else ''}"
+        return f"no plan, {len(look_names)} look{'s' if len(look_names) != 1 else ''}"
     taps = sum(1 for task in view.tasks.values() if task.reason is Reason.TAP)
     goals = sum(1 for name, spec in specs.items() if spec.goal is not None and goal_answer(name) not in view.tasks)
     parts = [
@@ -86,7 +86,7 @@ def progress(view: View) -> str:
         parts.append(f"{taps} {'waits' if taps == 1 else 'wait'} for a tap")
     parts += [f"{count[state]} {state}" for state in ("failed", "unknown", "cancelled", "skipped") if count[state]]
     reviewing = sum(len(look.tasks) for job in view.each("job", Job).values() for look in job.looks)
-    for number, where in ((len(looks) - reviewing, "before the plan"), (reviewing, "in reviews")):
+    for number, where in ((len(look_names) - reviewing, "before the plan"), (reviewing, "in reviews")):
         if number:
             parts.append(f"{number} look{'s' if number != 1 else ''} {where}")
     return ", ".join(parts)
@@ -113,10 +113,10 @@ def task_table(
         device = devices.get(record.device or "", record.device or "")
         tool = (spec.tool or ("" if not spec.person else "person" if spec.judge is None else "judge")) if spec else ""
         tool = f"{tool} (a look)" if spec and spec.look else tool
-        table.add_row(task_name(name, devices), shown_text(view.shown(name)), device, tool, spent)
-    left = count - len(names)
-    if left:
-        table.add_row(f"and {left} more", "", "", "", "")
+        table.add_row(task_name(name, devices), shown_text(view.presentation_of(name)), device, tool, spent)
+    hidden = count - len(names)
+    if hidden:
+        table.add_row(f"and {hidden} more", "", "", "", "")
     return Fitted(table, spared=("tool", "time"))
 
 
@@ -162,8 +162,8 @@ def page(
     answer = view.answer
     if with_answer and answer is not None and answer.state != "none":
         parts.append(answer_text(answer, devices))
-    if asked := why_line(view, devices):
-        parts.append(Text(typed(asked), style="bright_black"))
+    if reason := why_line(view, devices):
+        parts.append(Text(typed(reason), style="bright_black"))
     return Group(*parts)
 
 
@@ -185,14 +185,14 @@ def how_to_answer(identity: str, question: Question, *, approves: bool) -> str:
 def finding_lines(view: View, devices: Mapping[str, str]) -> Iterator[Text]:
     """Yield a line for each input by topic that a task has taken, up to a bound, and one for what is left out."""
     findings = view.each("finding", Finding)
-    lines = list(_taken(view, findings, devices))
+    lines = list(_findings_taken(view, findings, devices))
     for line in lines[:FINDINGS_SHOWN_MOST]:
         yield Text(line, style="bright_black")
     if len(lines) > FINDINGS_SHOWN_MOST:
         yield Text(f"and {len(lines) - FINDINGS_SHOWN_MOST} more inputs by topic", style="bright_black")
 
 
-def _taken(view: View, findings: Mapping[str, Finding], devices: Mapping[str, str]) -> Iterator[str]:
+def _findings_taken(view: View, findings: Mapping[str, Finding], devices: Mapping[str, str]) -> Iterator[str]:
     for name, record in view.tasks.items():
         spec = view.specs.get(name)
         for item in spec.inputs if spec is not None and record.took else ():
@@ -237,8 +237,8 @@ def answer_text(answer: Answer, devices: dict[str, str]) -> RenderableType:
         if sources:
             parts.append(Text(f"From {', '.join(sources)}.", style="bright_black"))
         parts.extend(
-            Text(f"Left out, because no cited result shows it: {escaped_text(said)}", "yellow")
-            for said in answer.struck
+            Text(f"Left out, because no cited result shows it: {escaped_text(claim)}", "yellow")
+            for claim in answer.struck
         )
     parts.append(Text(escaped_text(answer.sentence, indent=2), style="" if answer.words else "bold"))
     empty = [item for item in answer.items if _is_empty(item)]
@@ -280,8 +280,8 @@ def _item_text(item: AnswerItem, devices: dict[str, str]) -> RenderableType:
         return Group(heading, value_table(value))
     if isinstance(value, dict) and isinstance(value.get("artifact"), str):
         size = value.get("bytes")
-        told = size_words(size) if isinstance(size, int) else "of unknown size"
-        return Text.assemble(heading, f"\n  {escaped(str(value.get('name', '')))} {told}")
+        size_text = size_words(size) if isinstance(size, int) else "of unknown size"
+        return Text.assemble(heading, f"\n  {escaped(str(value.get('name', '')))} {size_text}")
     if isinstance(value, str):
         return Text.assemble(heading, "\n  " + escaped_text(value, indent=2))
     if isinstance(value, dict) and value:
@@ -296,14 +296,14 @@ def _parts(value: dict[str, Any]) -> Iterator[RenderableType]:
             yield Text(f"  {escaped(name)}:")
             yield value_table(part)
         else:
-            said = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)), indent=4)
-            yield Text(f"  {escaped(name)}: {said}")
+            words = "none" if part in ([], {}) else escaped_text(cell(part, shown_as(name)), indent=4)
+            yield Text(f"  {escaped(name)}: {words}")
 
 
 def event_line(event: Event, devices: dict[str, str]) -> str:
     """Return one event as a line of a log, with the names of devices and authors; `--json` has their ids."""
-    named = devices.get(event.about) or task_name(event.about, devices)
-    about = f" {escaped(named)}" if event.about else ""
+    name = devices.get(event.about) or task_name(event.about, devices)
+    about = f" {escaped(name)}" if event.about else ""
     note = f"  {escaped(named_in_text(event.note, devices))}" if event.note else ""
     author = devices.get(name_of(event.by)) or (
         shown_name(event.by) if is_person(event.by) or ":" not in event.by else who(event.by)
@@ -319,49 +319,51 @@ class Changes:
 
     def __init__(self, devices: dict[str, str]) -> None:
         self._devices = devices
-        self._told: dict[str, str] = {}
+        self._last_words: dict[str, str] = {}
         self._markers: dict[str, str] = {}
         """By task, who marked it by hand: a record has no author."""
 
     def lines(self, event: Event) -> list[str]:
         """Return the lines for an event."""
         at = clock(event.at_ms)
-        found = []
+        lines_of_event = []
         for key, raw in event.puts.items():
             kind, _, name = key.partition("/")
             record = decode_entity(key, raw) if kind == "task" and raw is not None else None
             if isinstance(record, TaskRecord):
                 if event.kind == EventKind.TASK_MARKED:
                     self._markers[name] = escaped(name_of(event.by))
-                told = self._task(name, record)
-                if told and self._told.get(name) != told:
-                    self._told[name] = told
-                    found.append(f"{at}  {task_name(name, self._devices)}: {told}")
+                words = self._task(name, record)
+                if words and self._last_words.get(name) != words:
+                    self._last_words[name] = words
+                    lines_of_event.append(f"{at}  {task_name(name, self._devices)}: {words}")
             elif kind == "version":
-                found.append(f"{at}  version {name} by {shown_name(event.by)}: {escaped(event.note) or 'the plan'}")
-        if told := turn_line(event):
-            found.append(f"{at}  {told}")
+                lines_of_event.append(
+                    f"{at}  version {name} by {shown_name(event.by)}: {escaped(event.note) or 'the plan'}"
+                )
+        if words := turn_line(event):
+            lines_of_event.append(f"{at}  {words}")
         if event.kind in (EventKind.FINDING_PUBLISHED, EventKind.FINDING_REFUSED):
             word = "published the finding" if event.kind == EventKind.FINDING_PUBLISHED else "published no finding"
-            found.append(f"{at}  {task_name(event.about, self._devices)}: {word} {escaped(event.note)}")
+            lines_of_event.append(f"{at}  {task_name(event.about, self._devices)}: {word} {escaped(event.note)}")
         if event.kind == EventKind.TASK_REUSED:
             name = task_name(event.about, self._devices)
-            found.append(f"{at}  {name}: its result was taken over {escaped(event.note)}")
+            lines_of_event.append(f"{at}  {name}: its result was taken over {escaped(event.note)}")
         if event.kind == "fault_injected":
-            found.append(f"{at}  fault injected: {escaped(event.note)}")
-        return found
+            lines_of_event.append(f"{at}  fault injected: {escaped(event.note)}")
+        return lines_of_event
 
     def _task(self, name: str, record: TaskRecord) -> str:
-        if record.state in _QUIET and name not in self._told:
+        if record.state in _QUIET and name not in self._last_words:
             return ""
         place = record.device if record.device and not name.endswith(f".{record.device}") else None
         on = f" on {self._devices.get(place, place)}" if place else ""
         by = self._markers.get(name, "")
         until = clock(record.not_before_ms)
-        shown = presentation(
+        presented = presentation(
             record.state, record.reason, attempt=record.attempt, checked=record.checked, by=by, until=until
         )
-        return shown.word + on
+        return presented.word + on
 
 
 def _natural(name: str) -> tuple[tuple[int, str], ...]:
@@ -410,8 +412,8 @@ def _call(view: View, task: str) -> str:
 
 def turn_line(event: Event) -> str:
     """Return what an event tells of a goal beside its steps, which are versions of the plan; empty for any other."""
-    said = _SAID.get(EventKind(event.kind)) if event.kind in set(_SAID) else None
-    return f"the goal {escaped(event.about)} {said}: {escaped(event.note)}" if said is not None else ""
+    words = _SAID.get(EventKind(event.kind)) if event.kind in set(_SAID) else None
+    return f"the goal {escaped(event.about)} {words}: {escaped(event.note)}" if words is not None else ""
 
 
 if TYPE_CHECKING:
@@ -421,7 +423,7 @@ if TYPE_CHECKING:
 
 def answer_lines(answer: ResultJson | AnswerShape, devices: dict[str, str]) -> RenderableType:
     """Return the words, the sentence and the items of an answer as the hub sends it."""
-    told = Answer(
+    record = Answer(
         cites=[Cite(task=cite["task"], pointer=cite["pointer"]) for cite in answer.get("cites", ())],
         items=[_item(item) for item in answer["items"]],
         sentence=answer["sentence"],
@@ -429,7 +431,7 @@ def answer_lines(answer: ResultJson | AnswerShape, devices: dict[str, str]) -> R
         struck=list(answer.get("struck", ())),
         words=answer.get("words", ""),
     )
-    return answer_text(told, devices)
+    return answer_text(record, devices)
 
 
 def _item(item: AnswerPart) -> AnswerItem:

@@ -24,61 +24,64 @@ def about(estimate: Estimate) -> str:
     if high < _SHORT_MS:
         return "under 0.1 s"
     if high < 60_000:
-        return f"about {_whole(expected)} s ({_whole(low)}-{_whole(high)})"
+        return f"about {_seconds_text(expected)} s ({_seconds_text(low)}-{_seconds_text(high)})"
     return f"about {seconds(expected)} ({seconds(low)} to {seconds(high)})"
 
 
-def what_if_lines(found: WhatIf) -> Iterator[str]:
+def what_if_lines(forecast: WhatIf) -> Iterator[str]:
     """Yield the lines of a plan on the fleet of now and on a changed one."""
-    within_ms = found["within_ms"]
-    for title, course in (("Now", found["now"]), (found["change"], found["then"])):
+    within_ms = forecast["within_ms"]
+    for title, course in (("Now", forecast["now"]), (forecast["change"], forecast["then"])):
         if course is not None:
             chance = course["chance"]
             in_time = f"; within {seconds(within_ms)} with {chance:.0%}" if within_ms and chance is not None else ""
             yield f"{title}: {about(course)}{in_time}"
-    yield found["said"]
+    yield forecast["said"]
 
 
-def run_lines(found: RunWhatIf, devices: dict[str, str]) -> Iterator[str]:
+def run_lines(forecast: RunWhatIf, devices: dict[str, str]) -> Iterator[str]:
     """Yield the lines of the rest of a run, now and after a change, and the tasks that another device would take."""
-    now, then = found["now"], found["then"]
-    for title, course in (("Now", now), (found["change"], then)):
+    present, changed = forecast["now"], forecast["then"]
+    for title, course in (("Now", present), (forecast["change"], changed)):
         if course is not None:
-            yield f"{title}: {_rest(found, course)}"
-    yield found["said"]
-    if chance := found.get("budget"):
+            yield f"{title}: {_course_words(forecast, course)}"
+    yield forecast["said"]
+    if chance := forecast.get("budget"):
         yield chance["said"]
-    if now is None or then is None:
+    if present is None or changed is None:
         return
-    before = {task["task"]: task["device"] for task in now["tasks"]}
-    moved = [task for task in then["tasks"] if before.get(task["task"], task["device"]) != task["device"]]
-    for task in moved[:MOVED_MOST]:
-        there, here = devices.get(before[task["task"]], "?"), devices.get(task["device"], "the copy")
-        yield f"  {task['task']}: on {here} instead of {there}"
-    if len(moved) > MOVED_MOST:
-        yield f"  and {len(moved) - MOVED_MOST} more tasks on other devices"
+    devices_now = {task["task"]: task["device"] for task in present["tasks"]}
+    movers = [task for task in changed["tasks"] if devices_now.get(task["task"], task["device"]) != task["device"]]
+    for task in movers[:MOVED_MOST]:
+        device_before, device_then = (
+            devices.get(devices_now[task["task"]], "?"),
+            devices.get(task["device"], "the copy"),
+        )
+        yield f"  {task['task']}: on {device_then} instead of {device_before}"
+    if len(movers) > MOVED_MOST:
+        yield f"  and {len(movers) - MOVED_MOST} more tasks on other devices"
 
 
-def bound_lines(found: RunWhatIf, *, deadline: bool) -> Iterator[str]:
+def bound_lines(forecast: RunWhatIf, *, deadline: bool) -> Iterator[str]:
     """Yield the lines on the deadline, if it has one, and on the budget of the model of a running constellation."""
-    course = found["now"]
+    course = forecast["now"]
     if deadline:
-        yield f"deadline: {_rest(found, course)}" if course is not None else f"deadline: {found['said']}"
-    if chance := found.get("budget"):
+        yield f"deadline: {_course_words(forecast, course)}" if course is not None else f"deadline: {forecast['said']}"
+    if chance := forecast.get("budget"):
         yield f"budget: {chance['said']}"
 
 
-def _rest(found: RunWhatIf, course: RunCourse) -> str:
-    at_ms = found["at_ms"]
+def _course_words(forecast: RunWhatIf, course: RunCourse) -> str:
+    at_ms = forecast["at_ms"]
     lacking = ", not counting some tasks" if course.get("left_out") else ""
     text = f"ends in about {seconds(max(0, course['end_ms'] - at_ms))}{lacking}"
     if course["low_ms"] is not None and course["high_ms"] is not None:
         text += f" ({seconds(max(0, course['low_ms'] - at_ms))} to {seconds(max(0, course['high_ms'] - at_ms))})"
-    if found["by_ms"] is not None and course["chance"] is not None:
-        left_ms = found["by_ms"] - at_ms
+    if forecast["by_ms"] is not None and course["chance"] is not None:
+        left_ms = forecast["by_ms"] - at_ms
         text += f"; {f'within {seconds(left_ms)}' if left_ms > 0 else 'in time'} with {course['chance']:.0%}"
     return text
 
 
-def _whole(milliseconds: int) -> str:
+def _seconds_text(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.0f}" if milliseconds >= 1_000 else f"{milliseconds / 1000:.1f}"

@@ -26,19 +26,19 @@ _URGENCY = {
 
 def urgency(view: View, task: str) -> int:
     """Return where a task comes in a list that has no room for all: a failed or held one first, a done one last."""
-    tone = view.shown(task).tone
+    tone = view.presentation_of(task).tone
     return _URGENCY.get(tone, len(_URGENCY))
 
 
 def family_members(view: View) -> dict[str, list[str]]:
     """Return the ids of the children of each family, by its root group."""
     specs = view.specs
-    found: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = {}
     for name, spec in specs.items():
         if spec.group is not None and spec.key is not None:
             root = spec.family or (specs[spec.group].family if spec.group in specs else None) or spec.group
-            found.setdefault(root, []).append(name)
-    return found
+            members.setdefault(root, []).append(name)
+    return members
 
 
 def family_table(view: View) -> list[Table]:
@@ -71,18 +71,18 @@ def family_table(view: View) -> list[Table]:
 def _cell(view: View, name: str | None) -> Text:
     if name is None or view.record(f"task/{name}", TaskRecord) is None:
         return Text("")
-    shown = view.shown(name)
-    return Text(GLYPHS[shown.glyph], style=COLOURS[shown.tone])
+    presented = view.presentation_of(name)
+    return Text(GLYPHS[presented.glyph], style=COLOURS[presented.tone])
 
 
 def _label(view: View, root: str, key: str) -> str:
     """Return the label of an item: the name of a device, else its place with its name or the end of its path."""
     item = view.record(f"item/{root}/{key}", Item)
     value = parse(item.value) if item is not None else None
-    named = value
+    name = value
     if isinstance(value, dict):
         if value.get("id") == key and isinstance(value.get("name"), str):
             return str(value["name"])
-        named = value.get("name") or value.get("path")
-    word = named.rstrip("/").rpartition("/")[2][:24] if isinstance(named, str) else ""
+        name = value.get("name") or value.get("path")
+    word = name.rstrip("/").rpartition("/")[2][:24] if isinstance(name, str) else ""
     return f"{key} {word}".rstrip()

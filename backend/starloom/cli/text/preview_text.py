@@ -27,54 +27,54 @@ if TYPE_CHECKING:
     )
 
 
-def preview_text(found: RequestPreview) -> RenderableType:
+def preview_text(preview: RequestPreview) -> RenderableType:
     """Return the tasks with device and effects, missing grants with the line to type, and the plan's hash."""
-    if not found["tasks"]:
-        return _not_understood(found.get("understood"))
-    parts: list[RenderableType] = [Text(str(found["name"]), style="bold"), *_trial(found.get("understood"))]
+    if not preview["tasks"]:
+        return _not_understood(preview.get("understood"))
+    parts: list[RenderableType] = [Text(str(preview["name"]), style="bold"), *_trial(preview.get("understood"))]
     table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
     for name in ("task", "device", "tool", "effects", "why there"):
         table.add_column(name, no_wrap=name == "task")
-    for task in found["tasks"]:
+    for task in preview["tasks"]:
         device = task["device"] or ", ".join(task["devices"]) or "-"
         does = task["tool"] or _without_tool(task)
         effects = ", ".join(effect_words(task["tool"], task["effects"]))
         table.add_row(task["id"], device, does, effects, task["why"])
     parts.append(Fitted(table, spared=("why there", "tool")))
-    parts.extend(_rule_line(rule) for rule in found.get("rules", []))
-    for missing in found["missing_grants"]:
+    parts.extend(_rule_line(rule) for rule in preview.get("rules", []))
+    for missing in preview["missing_grants"]:
         parts.extend(_lacking(missing))
-    parts.extend(_secret_line(secret) for secret in found.get("secrets", []))
-    faults = found.get("faults") or []
-    told = {fault["reason"] for fault in faults}
-    parts.extend(Text(typed(warning), style="yellow") for warning in found["warnings"] if warning not in told)
+    parts.extend(_secret_line(secret) for secret in preview.get("secrets", []))
+    faults = preview.get("faults") or []
+    reasons = {fault["reason"] for fault in faults}
+    parts.extend(Text(typed(warning), style="yellow") for warning in preview["warnings"] if warning not in reasons)
     for fault in faults:
         parts.append(Text(fault["reason"], style="red"))
         parts.append(Text(f"  The way out: {typed(fault['way_out'])}"))
-    if held := found.get("held"):
-        parts.append(Text(f"held or refused until that is given: {listed(held)}", style="yellow"))
-    asks = ", asks for an approval" if found["asks_approval"] else ""
-    parts.append(Text(f"effects: {', '.join(_effects(found))}{asks}"))
-    if estimate := found.get("estimate"):
+    if holding := preview.get("held"):
+        parts.append(Text(f"held or refused until that is given: {listed(holding)}", style="yellow"))
+    asks = ", asks for an approval" if preview["asks_approval"] else ""
+    parts.append(Text(f"effects: {', '.join(_effects(preview))}{asks}"))
+    if estimate := preview.get("estimate"):
         parts.append(Text(about(estimate)))
-    if said := found.get("estimate_said"):
-        parts.append(Text(said))
-    if chance := found.get("budget"):
+    if estimate_words := preview.get("estimate_said"):
+        parts.append(Text(estimate_words))
+    if chance := preview.get("budget"):
         parts.append(Text(chance["said"]))
-    if found["plan_hash"]:
-        parts.append(Text(f"plan hash {found['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
+    if preview["plan_hash"]:
+        parts.append(Text(f"plan hash {preview['plan_hash']} (--approve it to run exactly this)", style="bright_black"))
     return Group(*parts)
 
 
-def _effects(found: RequestPreview) -> list[str]:
+def _effects(preview: RequestPreview) -> list[str]:
     """Return the effects of a plan; a move to the trash is said beside the write that it is."""
-    of_tasks = [effect_words(task["tool"], task["effects"]) for task in found["tasks"]]
-    return [*found["effects"], *([TO_THE_TRASH] if any(TO_THE_TRASH in words for words in of_tasks) else [])]
+    of_tasks = [effect_words(task["tool"], task["effects"]) for task in preview["tasks"]]
+    return [*preview["effects"], *([TO_THE_TRASH] if any(TO_THE_TRASH in words for words in of_tasks) else [])]
 
 
-def plan_text(found: PlanPreview) -> RenderableType:
+def plan_text(preview: PlanPreview) -> RenderableType:
     """Return a plan without the words that it was made from."""
-    return preview_text(cast("RequestPreview", found))
+    return preview_text(cast("RequestPreview", preview))
 
 
 def _lacking(missing: GrantLine) -> list[Text]:
@@ -107,8 +107,8 @@ def _trial(understood: Understood | None) -> list[RenderableType]:
 
 def _rule_line(rule: RuleRow) -> Text:
     at = f" after {rule['task']}" if rule["task"] else ""
-    may = f", may run {listed(rule['calls'])}" if rule["calls"] else ""
-    return Text(typed(f"rule {rule['name']}{at}: {rule['reason']}{may}"))
+    calls = f", may run {listed(rule['calls'])}" if rule["calls"] else ""
+    return Text(typed(f"rule {rule['name']}{at}: {rule['reason']}{calls}"))
 
 
 def _secret_line(secret: SecretNeed) -> Text:
@@ -123,9 +123,9 @@ def _not_understood(understood: Understood | None) -> RenderableType:
     by_model = "Without --preview the model that is set plans them. " if understood.get("by_model") else ""
     lines = [Text(f"{understood.get('title')}: {by_model}{typed(understood.get('said', ''))}")]
     for candidate in understood["candidates"]:
-        title, *rest = candidate_lines(candidate)
+        title, *further = candidate_lines(candidate)
         lines.append(Text(f"  perhaps: {title}"))
-        lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in rest)
+        lines.extend(Text(f"    {typed(line)}", style="bright_black") for line in further)
     if hint := understood.get("hint"):
         lines.append(Text(f"The way out: {typed(hint)}"))
     return Group(*lines)

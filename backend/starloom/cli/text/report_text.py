@@ -104,18 +104,18 @@ def _sentences(report: RunReport) -> Iterator[str]:
 
 
 def _step(step: PathStep, report: RunReport) -> str:
-    waited = [f"{seconds(spent)} waiting {WAITS[Phase(cause)]}" for cause, spent in step.waits.items()]
+    waits = [f"{seconds(spent)} waiting {WAITS[Phase(cause)]}" for cause, spent in step.waits.items()]
     if not step.device:
-        return ", ".join(waited) or "nothing to do"
+        return ", ".join(waits) or "nothing to do"
     device = report.device_names.get(step.device, step.device)
-    return f"{seconds(step.time_ms)} on {device}" + (f", and {' and '.join(waited)}" if waited else "")
+    return f"{seconds(step.time_ms)} on {device}" + (f", and {' and '.join(waits)}" if waits else "")
 
 
 def _wait(wait: Wait) -> str:
     if not wait.tasks:
         return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, all of it"
-    added = f", {seconds(wait.total_ms)} added up" if wait.total_ms > wait.wall_ms else ""
-    return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, {counted(wait.tasks, 'task')}{added}"
+    total = f", {seconds(wait.total_ms)} added up" if wait.total_ms > wait.wall_ms else ""
+    return f"{WAITS[wait.cause]}: {seconds(wait.wall_ms)}, {counted(wait.tasks, 'task')}{total}"
 
 
 def _figures(report: RunReport) -> Iterator[str]:
@@ -140,8 +140,8 @@ def _figures(report: RunReport) -> Iterator[str]:
     elif model.time_ms:
         yield f"Planned without a model in {seconds(model.time_ms)}."
     if report.model.turns:
-        made = ", ".join(f"{count:,} by {tier}" for tier, count in report.model.turns.items())
-        yield f"Turns of goals: {made}; {counted(report.model.escalations, 'escalation')}."
+        turns = ", ".join(f"{count:,} by {tier}" for tier, count in report.model.turns.items())
+        yield f"Turns of goals: {turns}; {counted(report.model.escalations, 'escalation')}."
     yield (
         f"{counted(report.attempts, 'attempt')}, {counted(report.versions, 'version')} of the plan, "
         f"{counted(report.checks_passed, 'result')} checked, {size_words(report.result_bytes)} of results."

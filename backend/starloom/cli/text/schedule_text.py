@@ -26,8 +26,8 @@ def names_device(item: ScheduleRowJson, device: str) -> bool:
 
 def gone_devices(devices: Sequence[DeviceRow]) -> list[str]:
     """Return the names of devices that left or were revoked, without those that another device has now."""
-    here = {item["name"] for item in devices if not item["revoked"]}
-    return sorted({item["name"] for item in devices if item["revoked"]} - here)
+    present = {item["name"] for item in devices if not item["revoked"]}
+    return sorted({item["name"] for item in devices if item["revoked"]} - present)
 
 
 def gone_lines(item: ScheduleRowJson, gone: Iterable[str]) -> Iterator[str]:
@@ -38,9 +38,9 @@ def gone_lines(item: ScheduleRowJson, gone: Iterable[str]) -> Iterator[str]:
                 f"the name {bound['name']} now belongs to another device than the one that was approved: "
                 f"its next firing asks before it goes there"
             )
-    told = {bound["name"] for bound in item["devices"] if bound["another"]}
+    replaced = {bound["name"] for bound in item["devices"] if bound["another"]}
     for name in gone:
-        if name not in told and names_device(item, name):
+        if name not in replaced and names_device(item, name):
             yield (
                 f"{name}, which it names, is no device of the fleet any more. Let it name another device "
                 f"(starloom schedule edit {item['id']}), or remove it: starloom schedule rm {item['id']}"

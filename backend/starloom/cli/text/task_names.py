@@ -27,8 +27,8 @@ def task_ids(name: str, devices: Mapping[str, str]) -> list[str]:
     There are several where a device took the name of one that is gone.
     """
     group, on, device = name.partition(_ON)
-    found = [key for key, named in devices.items() if named.casefold() == device.casefold()] if on else []
-    return [f"{group}.{key}" for key in found] or [name]
+    keys = [key for key, device_name in devices.items() if device_name.casefold() == device.casefold()] if on else []
+    return [f"{group}.{key}" for key in keys] or [name]
 
 
 def is_display_name(name: str) -> bool:
@@ -38,9 +38,9 @@ def is_display_name(name: str) -> bool:
 
 def named_in_text(text: str, devices: Mapping[str, str]) -> str:
     """Return a sentence with the display names of tasks in place of their ids."""
-    return _CHILD.sub(lambda found: task_name(found[0], devices), text)
+    return _CHILD.sub(lambda match: task_name(match[0], devices), text)
 
 
 def named_in_line(line: str, devices: Mapping[str, str]) -> str:
     """Return a line to type with the display names of tasks in place of their ids, each as one word of a shell."""
-    return _CHILD.sub(lambda found: quote(task_name(found[0], devices)), line)
+    return _CHILD.sub(lambda match: quote(task_name(match[0], devices)), line)

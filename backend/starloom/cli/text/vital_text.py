@@ -26,29 +26,29 @@ _NOW_WITHIN: Final = 2
 
 def vital_lines(vitals: VitalsJson, device: str) -> list[str]:
     """Return a line for each figure that was heard, in the order in which the page shows them."""
-    heard: dict[str, list[int | None]] = next(
+    figures: dict[str, list[int | None]] = next(
         (item["lines"] for item in vitals["items"] if item["device"] == device), {}
     )
-    said = []
+    lines = []
     for vital, (title, unit) in _TITLES.items():
-        points = heard.get(vital) or []
+        points = figures.get(vital) or []
         values = [value for value in points if value is not None]
         if not values:
             continue
         recent = [value for value in points[-_NOW_WITHIN:] if value is not None]
-        now = f"{recent[-1]} {unit}" if recent else "not heard now"
+        present = f"{recent[-1]} {unit}" if recent else "not heard now"
         if vital is Vital.DISK_PERCENT and recent and recent[-1] >= DISK_NEARLY_FULL_PERCENT:
-            now += f" (nearly full from {DISK_NEARLY_FULL_PERCENT} % on)"
+            present += f" (nearly full from {DISK_NEARLY_FULL_PERCENT} % on)"
         if vital is Vital.LOAD_PERCENT and recent and recent[-1] > _FULL_PERCENT:
             times = f"{round(recent[-1] / 100)} times" if recent[-1] >= 2 * _FULL_PERCENT else "more than"
-            now += f" ({times} what its processors can do at once)"
+            present += f" ({times} what its processors can do at once)"
         minutes = max(1, round(len(points) * vitals["step_s"] / 60))
-        line = f"{title}: {now}, from {min(values)} to {max(values)} {unit} in {minutes} min"
+        line = f"{title}: {present}, from {min(values)} to {max(values)} {unit} in {minutes} min"
         silent = len(points) - len(values) - (points[-1] is None)
         if silent > 0:
             line += f", nothing was heard for {max(1, round(silent * vitals['step_s'] / 60))} min of it"
-        said.append(line)
-    return said
+        lines.append(line)
+    return lines
 
 
 def replaces_words(pairing: EnrollmentRow, devices: list[DeviceRow]) -> str:

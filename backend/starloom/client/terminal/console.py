@@ -37,7 +37,7 @@ PIPE_WIDTH: Final = 200
 class _Terminal(Console):
     """A console that leaves a closed pipe to the end of the command, which knows the exit code.
 
-    It reads no markup, no emoji codes and no sign that steers the terminal: texts are of others, and colours come as
+    It reads no markup, no emoji codes and no control character: texts are of others, and colours come as
     `Text`.
     """
 
@@ -50,14 +50,14 @@ class _Terminal(Console):
 
 def console() -> Console:
     """Return the console on standard output: as wide as the terminal or as `COLUMNS` says, wide in a pipe or a file."""
-    told = os.environ.get("COLUMNS", "").isdigit()
-    width = None if told or sys.stdout.isatty() else PIPE_WIDTH
+    is_set = os.environ.get("COLUMNS", "").isdigit()
+    width = None if is_set or sys.stdout.isatty() else PIPE_WIDTH
     return _Terminal(emoji=False, highlight=False, markup=False, width=width)
 
 
-def shown_text(shown: Presentation) -> Text:
+def shown_text(presentation: Presentation) -> Text:
     """Return shape and word in the tone's colour."""
-    return Text(f"{GLYPHS[shown.glyph]:<2} {own_times(shown.word)}", style=COLOURS[shown.tone])
+    return Text(f"{GLYPHS[presentation.glyph]:<2} {own_times(presentation.word)}", style=COLOURS[presentation.tone])
 
 
 def state_text(state: str, *, alarm: bool = False, undone: bool = False) -> Text:
@@ -65,9 +65,9 @@ def state_text(state: str, *, alarm: bool = False, undone: bool = False) -> Text
 
     `alarm`: its answer tells of trouble. `undone`: its work was taken back; its answer says how much of it.
     """
-    known = ConstellationState(state)
-    if undone and known is ConstellationState.SUCCEEDED:
+    named = ConstellationState(state)
+    if undone and named is ConstellationState.SUCCEEDED:
         return Text("taken back, in part or whole", style=COLOURS[_STATE_TONES[ConstellationState.CANCELLED]])
     if alarm:
-        return Text(f"{known.value}, alarm", style=COLOURS[ALARM_RAISED.tone])
-    return Text(known.value.replace("_", " "), style=COLOURS[_STATE_TONES[known]])
+        return Text(f"{named.value}, alarm", style=COLOURS[ALARM_RAISED.tone])
+    return Text(named.value.replace("_", " "), style=COLOURS[_STATE_TONES[named]])

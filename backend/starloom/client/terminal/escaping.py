@@ -1,4 +1,4 @@
-"""Texts of others on a terminal: signs that would steer it, or that it cannot show, are written out."""
+"""Texts of others on a terminal: control characters, and those that it cannot show, are escaped."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def _spelled(error: UnicodeError) -> tuple[str, int]:
 
 
 def document_text(document: str) -> str:
-    """Return a text of JSON that says the same, without a sign that steers the terminal.
+    """Return a text of JSON that says the same, without a control character.
 
-    Such a sign can stand in a string alone; JSON itself asks for an escape only below a space.
+    Only a string can have one; JSON itself asks for an escape only below a space.
     """
     if document.replace("\n", "").isprintable():
         return document
@@ -53,10 +53,10 @@ def escaped_lines(text: str) -> str:
 
 
 def write_out(text: str) -> None:
-    """Write a text of others as it is into a pipe or a file, and with its signs written out on a terminal."""
+    """Write a text of others as it is into a pipe or a file, and escaped on a terminal."""
     sys.stdout.write(escaped_lines(text) if sys.stdout.isatty() else text)
 
 
 def tell(line: str) -> None:
-    """Print one line with texts of others; a sign that steers the terminal, or ends the line, is written out."""
+    """Print one line with texts of others; a character that controls the terminal or ends the line is escaped."""
     print(escaped(line))

@@ -32,26 +32,26 @@ class Fitted:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table of the columns that fit, and a line that names the others."""
-        kept = list(self._table.columns)
-        left: list[Column] = []
-        while len(kept) > 1 and sum(map(_least, kept)) + self._padding(kept) > options.max_width:
+        columns = list(self._table.columns)
+        dropped: list[Column] = []
+        while len(columns) > 1 and sum(map(_least, columns)) + self._padding(columns) > options.max_width:
             # The first column names the row, so it is never one of these.
-            gone = next((one for name in self._spared for one in kept[1:] if _title(one) == name), kept[-1])
-            kept.remove(gone)
-            left.append(gone)
-        yield self._of(kept, options.max_width - self._padding(kept))
-        if left:
-            names = ", ".join(_title(one) for one in self._table.columns if one in left and _title(one))
+            column = next((each for name in self._spared for each in columns[1:] if _title(each) == name), columns[-1])
+            columns.remove(column)
+            dropped.append(column)
+        yield self._of(columns, options.max_width - self._padding(columns))
+        if dropped:
+            names = ", ".join(_title(each) for each in self._table.columns if each in dropped and _title(each))
             yield Text(f"Left out in this width: {names}. All: a wider terminal, or --json.", style="bright_black")
 
     def _padding(self, columns: list[Column]) -> int:
-        _, right, _, before = self._table.padding
-        return len(columns) * (right + before)
+        _, right, _, left = self._table.padding
+        return len(columns) * (right + left)
 
     def _of(self, columns: list[Column], room: int) -> Table:
-        made = Table(box=None, padding=self._table.padding, show_edge=False)
+        table = Table(box=None, padding=self._table.padding, show_edge=False)
         for column, width in zip(columns, _widths(columns, room), strict=True):
-            made.add_column(
+            table.add_column(
                 column.header,
                 justify=column.justify,
                 no_wrap=_is_whole(column) and width >= _least(column),
@@ -60,15 +60,15 @@ class Fitted:
                 width=width,
             )
         for cells in zip(*(column.cells for column in columns), strict=True):
-            made.add_row(*cells)
-        return made
+            table.add_row(*cells)
+        return table
 
 
 def _widths(columns: list[Column], room: int) -> list[int]:
     """Return the width of each column: first what it needs, then the rest to those that would wrap least."""
     widths = [min(_least(column), room) for column in columns]
-    for left, place in enumerate(sorted(range(len(columns)), key=lambda place: _natural(columns[place]))):
-        share = (room - sum(widths)) // (len(columns) - left)
+    for place_number, place in enumerate(sorted(range(len(columns)), key=lambda place: _natural(columns[place]))):
+        share = (room - sum(widths)) // (len(columns) - place_number)
         widths[place] += max(0, min(_natural(columns[place]) - widths[place], share))
     return widths
 
@@ -91,8 +91,8 @@ def _texts(column: Column) -> Iterator[str]:
 
 def _is_whole(column: Column) -> bool:
     """Tell whether the cells of a column stay whole: names that are typed again, and numbers."""
-    shown = [text for text in _texts(column) if text]
-    return column.no_wrap or column.justify == "right" or bool(shown and all(map(_NUMBER.fullmatch, shown)))
+    texts = [text for text in _texts(column) if text]
+    return column.no_wrap or column.justify == "right" or bool(texts and all(map(_NUMBER.fullmatch, texts)))
 
 
 def _least(column: Column) -> int:

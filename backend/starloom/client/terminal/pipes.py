@@ -21,29 +21,29 @@ def stand_in() -> None:
     """
     for name, number, way in (("stdin", 0, os.O_WRONLY), ("stdout", 1, os.O_RDONLY), ("stderr", 2, os.O_WRONLY)):
         if getattr(sys, name) is None:
-            opened = os.open(os.devnull, way)
-            if opened != number:
-                os.dup2(opened, number)
-                os.close(opened)
+            descriptor = os.open(os.devnull, way)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
             stream = open(number, "w" if number else "r", encoding="utf-8", closefd=False)  # noqa: SIM115
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
 
 
-def lost_output(met: OSError | None = None) -> OSError | None:
+def lost_output(earlier: OSError | None = None) -> OSError | None:
     """Write out what was printed, and return the fault that this met; the rest of the output is dropped then.
 
-    The interpreter writes it out at its own end otherwise, and reports the fault as one of the program. `met` is an
+    The interpreter writes it out at its own end otherwise, and reports the fault as one of the program. `earlier` is an
     earlier fault: one of writing a file without a name is one of the output, which does not always meet it again.
     """
-    found = met if met is not None and met.filename is None and met.errno in _LOST else None
+    fault = earlier if earlier is not None and earlier.filename is None and earlier.errno in _LOST else None
     for stream in _streams():
         try:
             stream.flush()
         except OSError as error:
-            found = error
+            fault = error
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-    return found
+    return fault
 
 
 def has_no_reader() -> bool:

@@ -43,7 +43,7 @@ _HUB_TIME: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC")
 
 def own_times(sentence: str) -> str:
     """Return a sentence of the hub with its times (`utc_words`) as this terminal's clock has them."""
-    return _HUB_TIME.sub(lambda found: clock(found[0].removesuffix(" UTC") + "Z"), sentence)
+    return _HUB_TIME.sub(lambda match: clock(match[0].removesuffix(" UTC") + "Z"), sentence)
 
 
 def clock(at: int | str | None) -> str:

@@ -32,7 +32,7 @@ def is_table(value: object) -> bool:
 
     A device may give anything: a value that only looks like a table is none.
     """
-    return _read(value) is not None
+    return _columns_and_rows(value) is not None
 
 
 def without_rows(value: object) -> bool:
@@ -42,7 +42,7 @@ def without_rows(value: object) -> bool:
 
 def value_table(value: Any) -> RenderableType:
     """Return a table value as a table, with a line on what it leaves out; `is_table` holds for it."""
-    every, rows = _read(value) or ([], [])
+    every, rows = _columns_and_rows(value) or ([], [])
     columns = every[:_COLUMNS_MOST]
     marked = any("differs" in row for row in rows)
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
@@ -60,27 +60,27 @@ def value_table(value: Any) -> RenderableType:
     return Group(Fitted(table), Text(f"  and {' and '.join(beyond)}; --json has all", style="bright_black"))
 
 
-def _read(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
+def _columns_and_rows(value: object) -> tuple[list[Column], list[dict[str, Any]]] | None:
     if isinstance(value, list):
         if not value or not all(isinstance(row, dict) for row in value):
             return None
         # An artifact is named by its hash, which is said once.
-        unsaid = {"differs", *(["sha256"] if all(row.get("artifact") == row.get("sha256") for row in value) else [])}
-        names = [name for name in dict.fromkeys(name for row in value for name in row) if name not in unsaid]
+        left_out = {"differs", *(["sha256"] if all(row.get("artifact") == row.get("sha256") for row in value) else [])}
+        names = [name for name in dict.fromkeys(name for row in value for name in row) if name not in left_out]
         return [(name, name, shown_as(name)) for name in names], value
     if not isinstance(value, dict):
         return None
-    named, rows = value.get("columns"), value.get("rows")
-    if not isinstance(named, list) or not isinstance(rows, list):
+    headings, rows = value.get("columns"), value.get("rows")
+    if not isinstance(headings, list) or not isinstance(rows, list):
         return None
-    columns = [_column(item) for item in named]
-    known = [column for column in columns if column is not None]
-    if len(known) < len(columns):
+    columns = [_column(item) for item in headings]
+    readable = [column for column in columns if column is not None]
+    if len(readable) < len(columns):
         return None
-    fields = [field for field, _, _ in known]
+    fields = [field for field, _, _ in readable]
     # The rows of a query are lists in the order of its columns.
-    read = [dict(zip(fields, row, strict=False)) if isinstance(row, list) else row for row in rows]
-    return (known, read) if all(isinstance(row, dict) for row in read) else None
+    dicts = [dict(zip(fields, row, strict=False)) if isinstance(row, list) else row for row in rows]
+    return (readable, dicts) if all(isinstance(row, dict) for row in dicts) else None
 
 
 def _column(item: object) -> Column | None:

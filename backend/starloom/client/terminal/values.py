@@ -13,29 +13,29 @@ _DURATION = re.compile(r"(\d+)\s*(s|m|h|d)?")
 _UNIT_S = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def parameters(given: list[str]) -> dict[str, Any]:
+def parameters(texts: list[str]) -> dict[str, Any]:
     """Return parameters by name: `k=text` is text, `k:=JSON` any JSON value.
 
     Raises:
         Problem: one is neither, or names something twice.
     """
-    found: dict[str, Any] = {}
-    for item in given:
+    values: dict[str, Any] = {}
+    for item in texts:
         name, equals, value = item.partition("=")
         as_json = name.endswith(":")
         name = name.removesuffix(":")
         if not equals or not name:
             raise usage(f"{quoted(item)} is not k=v", "Write folder=Pictures, or count:=3 for a number.")
-        if name in found:
+        if name in values:
             raise usage(f"the parameter {name} is given twice", "Give it once.")
         if not as_json:
-            found[name] = value
+            values[name] = value
             continue
         try:
-            found[name] = json.loads(value)
+            values[name] = json.loads(value)
         except ValueError as error:
             raise usage(f"the value of {name} is not JSON: {error}", f"Write {name}=TEXT for plain text.") from error
-    return found
+    return values
 
 
 def json_or_text(text: str) -> Any:

@@ -74,6 +74,8 @@ def on_role(work: Work, item: RoleGiven) -> None:
     work.emit(access, EventKind.ROLE_GIVEN, principal.id, puts, note=note)
     for name in ending:
         work.order(CloseToken(token=name))
+    kept = {one.id for one in ending.values() if one.kind != "session"}
+    _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if token_of(one.by) in kept], note)
     if ROLE_RANK[item.role] < ROLE_RANK[Role.APPROVER]:
         by = author_of(principal.kind, principal.name)
         _end_approvals(work, [one.id for one in work.shard.fleet.standing.values() if who(one.by) == by], note)

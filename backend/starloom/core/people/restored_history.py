@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from starloom.core.rights.call_effects import specs_by_rules
 from starloom.core.state.inputs import ENDED, EndedRights, HistoryRestored
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import CloseToken
@@ -17,6 +18,8 @@ from starloom_protocol.records.entities import TaskSpec
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.vocabulary import (
+    FINAL_GROUP_STATES,
+    FINAL_TASK_STATES,
     REPEATABLE,
     Attention,
     ConstellationState,
@@ -36,6 +39,7 @@ def on_restored(work: Work, item: HistoryRestored) -> None:
     if item.ended is not None:
         _end_tokens(work, item.ended)
         _lower_roles(work, item.ended)
+        _narrow_secrets(work, item.ended)
     work.answer()
 
 
@@ -56,10 +60,27 @@ def _pause(work: Work) -> None:
 
 
 def _could_repeat(fleet: Fleet, constellation: Constellation) -> bool:
-    """Tell whether any task not begun in this history may not be repeated; a tool that no device offers counts."""
-    unbegun = [name for name, record in constellation.tasks.items() if record.state in _UNBEGUN]
-    unbegun += [name for name, record in constellation.groups.items() if record.state is GroupState.WAITING]
-    return any(may_not_repeat(fleet, constellation.specs[name]) for name in unbegun)
+    """Tell whether work that has not begun in this history may not be repeated: a task, what a rule of the plan may
+    add, or a step or turn to come; a tool that no device offers counts.
+    """
+    specs = constellation.specs
+    unbegun = [specs[name] for name, record in constellation.tasks.items() if record.state in _UNBEGUN]
+    waiting_rules = [rule for rule in constellation.rules.values() if not _has_ended(constellation, rule.task)]
+    unbegun += specs_by_rules(waiting_rules, specs.values())
+    for name, record in constellation.groups.items():
+        spec = specs[name]
+        if record.state in FINAL_GROUP_STATES:
+            continue
+        if spec.goal is not None:
+            unbegun += [replace(spec, tool=tool) for tool in spec.goal.tools]
+        elif record.state is GroupState.WAITING or (spec.for_each is not None and spec.for_each.repeat is not None):
+            unbegun.append(spec)
+    return any(may_not_repeat(fleet, spec) for spec in unbegun)
+
+
+def _has_ended(constellation: Constellation, name: str) -> bool:
+    record = constellation.tasks.get(name) or constellation.groups.get(name)
+    return record is not None and record.state in FINAL_TASK_STATES
 
 
 def may_not_repeat(fleet: Fleet, spec: TaskSpec) -> bool:
@@ -100,3 +121,18 @@ def _lower_roles(work: Work, ended: EndedRights) -> None:
         note = f"{principal.name}: {principal.role} to {role}; {ENDED}"
         lower = replace(principal, role=role)
         work.emit(access, EventKind.ROLE_GIVEN, name, [("principal", name, lower)], note=note, by=ENGINE)
+
+
+def _narrow_secrets(work: Work, ended: EndedRights) -> None:
+    """Remove secrets that were removed since, and keep the others from whom they are kept since."""
+    access = work.shard.access
+    for name, left in ended.secrets.items():
+        secret = access.secrets.get(name)
+        if secret is None:
+            continue
+        if left is None:
+            work.emit(access, EventKind.SECRET_REMOVED, name, [("secret", name, None)], note=ENDED, by=ENGINE)
+            continue
+        narrow = replace(secret, devices=left.devices, recipes=left.recipes, tools=left.tools)
+        if narrow != secret:
+            work.emit(access, EventKind.SECRET_SET, name, [("secret", name, narrow)], note=ENDED, by=ENGINE)

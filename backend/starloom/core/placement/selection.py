@@ -120,9 +120,10 @@ def pick(
         return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
     for place in demand.free:
-        device, slots, is_spared, _idle_rank = feasible[place]
-        load = used.get(device, 0) * WHOLE_LOAD // slots
-        trust = (_trust(fleet.health.get(device)) if fleet.health else 0) + is_spared
+        item = feasible[place]
+        device = item.device
+        load = used.get(device, 0) * WHOLE_LOAD // item.slots
+        trust = (_trust(fleet.health.get(device)) if fleet.health else 0) + item.is_spared
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         at_hand = lying.get(device, _NOTHING)[0] if lying else 0
@@ -335,8 +336,9 @@ def _better(turn: PlacementPass, expected: _Expected, free: int, avoid: Collecti
     for takes_ms, place in paced.order:
         if takes_ms >= least_ms:
             break
-        device, slots, is_spared, _idle_rank = feasible[place]
-        if fleet.used.get(device, 0) < slots or is_spared or device in avoid or device in fleet.health:
+        item = feasible[place]
+        device = item.device
+        if fleet.used.get(device, 0) < item.slots or item.is_spared or device in avoid or device in fleet.health:
             continue
         takes_ms += expected.transfer_ms(device)
         wait_ms = turn.free_ms(fleet, device, takes_ms // 8)
@@ -372,8 +374,10 @@ def _least_busy(fleet: Fleet, spec: TaskSpec, demand: Demand, expects_ms: Mappin
         [place], others = free, []
     else:
         used, count = fleet.used.get, len(feasible)
-        # By index, since a name of a field costs more, and a chain does this for each device at each of its tasks.
-        best = [used((item := feasible[place])[0], 0) * WHOLE_LOAD // item[1] * count + item[3] for place in free]
+        best = [
+            used((item := feasible[place]).device, 0) * WHOLE_LOAD // item.slots * count + item.idle_rank
+            for place in free
+        ]
         best.sort()
         place, others = best[0] % count, [feasible[rank % count].device for rank in best[1:3]]
     device = feasible[place].device

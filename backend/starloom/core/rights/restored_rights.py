@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from starloom.core.state.inputs import EndedRights
+from starloom.core.state.inputs import EndedRights, Receivers
 from starloom.core.state.model import Shard
-from starloom_protocol.records.entities import Device, Enrollment, Token
+from starloom_protocol.records.entities import Device, Enrollment, Secret, Token
+from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import ROLE_RANK, ScheduleState
 
 _KEPT_BY_PROGRAMS: Final = "bearer"
@@ -64,8 +65,13 @@ def ended_since(backup: Shard, until: Shard) -> EndedRights:
         schedules=[
             one.id
             for one in backup.fleet.schedules.values()
-            if one.state is ScheduleState.ACTIVE and not _is_active(until, one.id)
+            if one.state is ScheduleState.ACTIVE and not _goes_on(backup, until, one)
         ],
+        secrets={
+            name: left
+            for name, secret in then.secrets.items()
+            if (left := _left(_receivers(secret), _receivers(now.secrets.get(name)))) != _receivers(secret)
+        },
         signins=[one.id for one in then.signins.values() if not one.used_ms and _used(until, one.id)],
         standing=[name for name in backup.fleet.standing if name not in until.fleet.standing],
         tokens=_with_descendants(backup, ended),
@@ -95,6 +101,10 @@ def with_those_of(before: EndedRights, ended: EndedRights) -> EndedRights:
         reserved=_once(before.reserved, ended.reserved),
         roles=ended.roles | lower,
         schedules=_once(before.schedules, ended.schedules),
+        secrets={
+            name: _left(before.secrets.get(name, Receivers()), ended.secrets.get(name, Receivers()))
+            for name in (*before.secrets, *ended.secrets)
+        },
         signins=_once(before.signins, ended.signins),
         standing=_once(before.standing, ended.standing),
         tokens=before.tokens | ended.tokens,
@@ -110,6 +120,7 @@ def among(ended: EndedRights, backup: Shard) -> EndedRights:
         reserved=[name for name in ended.reserved if name in fleet.devices],
         roles={name: role for name, role in ended.roles.items() if name in access.principals},
         schedules=[name for name in ended.schedules if name in fleet.schedules],
+        secrets={name: left for name, left in ended.secrets.items() if name in access.secrets},
         signins=[name for name in ended.signins if name in access.signins],
         standing=[name for name in ended.standing if name in fleet.standing],
         tokens={name: at_ms for name, at_ms in ended.tokens.items() if name in access.tokens},
@@ -152,9 +163,35 @@ def _gone(now: Device | None) -> str:
     return ("left" if now.left else "revoked") if now.revoked else ""
 
 
-def _is_active(until: Shard, schedule: str) -> bool:
-    known = until.fleet.schedules.get(schedule)
-    return known is not None and known.state is ScheduleState.ACTIVE
+def _goes_on(backup: Shard, until: Shard, then: Schedule) -> bool:
+    """Tell whether a schedule of a backup is active in the history until now, and begins the same work there."""
+    now = until.fleet.schedules.get(then.id)
+    return now is not None and now.state is ScheduleState.ACTIVE and _work(backup, then) == _work(until, now)
+
+
+def _work(shard: Shard, schedule: Schedule) -> tuple[object, ...]:
+    """Return all that tells what the firings of a schedule do, and on which devices."""
+    plan = shard.fleet.scheduled_plans.get(schedule.id)
+    return schedule.request, schedule.recipe, schedule.params, schedule.devices, schedule.unseen_trash, plan
+
+
+def _receivers(secret: Secret | None) -> Receivers | None:
+    if secret is None:
+        return None
+    return Receivers(devices=secret.devices, recipes=secret.recipes, tools=secret.tools)
+
+
+def _left(then: Receivers | None, now: Receivers | None) -> Receivers | None:
+    """Return who may receive a secret by both; None if nobody may."""
+    if then is None or now is None:
+        return None
+    left: dict[str, list[str]] = {}
+    for kind in Receivers.__struct_fields__:
+        some, others = getattr(then, kind), getattr(now, kind)
+        left[kind] = [one for one in some if one in others] if some and others else some or others
+        if (some or others) and not left[kind]:
+            return None
+    return Receivers(**left)
 
 
 def _differs(then: Enrollment, now: Enrollment | None) -> bool:

@@ -104,7 +104,10 @@ def _tell_owner(work: Work, constellation: Constellation, device: Device, at: Le
 def _take_up(
     work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, device: Device, at: LeaseRef
 ) -> None:
-    """Open the attempt as one in doubt and send its dispatch: the device answers from its ledger and begins nothing."""
+    """Open the attempt as one in doubt and send its dispatch: the device answers from its ledger and begins nothing.
+
+    The step of a goal waits for a person instead: the model may have asked for another call under this name then.
+    """
     offer = work.shard.fleet.tools[device.id][spec.tool or ""]
     attempt = Attempt(
         device=device.id,
@@ -129,4 +132,5 @@ def _take_up(
     case.emit(EventKind.TASK_UNKNOWN, unknown, note=WHY, by=ENGINE)
     note = f"{spec.id} may have happened before this history was restored; mark or retry it"
     attend(work, constellation, Attention.TASK_UNKNOWN, note=note)
-    work.order(dispatch_of(case))
+    if spec.group is None or constellation.specs[spec.group].goal is None:
+        work.order(dispatch_of(case))

@@ -673,12 +673,21 @@ ENDED: Final = "it ended when a backup was restored"
 """The note of an event by which a right of a backup ends."""
 
 
+class Receivers(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """Who may receive a secret: devices by id, recipes and tools; an empty list means any."""
+
+    devices: list[str] = []
+    recipes: list[str] = []
+    tools: list[str] = []
+
+
 class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     """The rights of a backup that end with its restore, by id.
 
     `devices` has `left`, `revoked`, or `unknown` to the history until then; `tokens` has the time at which each was
     revoked, 0 if that is not known; `roles` has the new ones, which are lower. Devices in `reserved` take only work
-    that names them, and `schedules` begin nothing more unasked.
+    that names them, and `schedules` begin nothing more unasked. `secrets` has the receivers that are left, or null
+    where nobody may receive one.
     """
 
     devices: dict[str, str] = {}
@@ -686,6 +695,7 @@ class EndedRights(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defa
     reserved: list[str] = []
     roles: dict[str, Role] = {}
     schedules: list[str] = []
+    secrets: dict[str, Receivers | None] = {}
     signins: list[str] = []
     standing: list[str] = []
     tokens: dict[str, int] = {}

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -486,7 +486,7 @@ QueueEntry = tuple[int, int, str]
 """A task that waits: minus its rank, the shard's `order` when it joined, and its name; the smallest comes first."""
 
 
-class Feasible(NamedTuple):
+class Feasible(msgspec.Struct, frozen=True, gc=False):
     """A device that could do the work of a demand when free, and its slots.
 
     It `is_spared` for its owner or not; `idle_rank` orders idle devices where nothing else tells them apart.

@@ -90,41 +90,41 @@ class Authority:
             ValueError: a key file exists and holds no key; it is never overwritten.
             OSError: the folder cannot be written.
         """
-        wanted = ipaddress.ip_address(address)
-        if not is_private(wanted):
+        parsed = ipaddress.ip_address(address)
+        if not is_private(parsed):
             raise NotPrivate(f"{address} is not an address of a private network")
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         authority_key = _key(self._folder / "authority.key")
         authority = self._authority(authority_key)
         key = _key(self._folder / "leaf.key")
         chain = self._folder / "leaf.pem"
-        found = _read(chain)
-        if found is None or not self._is_current(found, authority, key, wanted):
-            found = self._issue(authority, authority_key, key, wanted)
-            write_private(chain, _pem(found) + _pem(authority))
+        leaf = _first_certificate(chain)
+        if leaf is None or not self._is_current(leaf, authority, key, parsed):
+            leaf = self._issue(authority, authority_key, key, parsed)
+            write_private(chain, _pem(leaf) + _pem(authority))
         spki = _spki(key)
         pin = "sha256//" + base64.b64encode(hashlib.sha256(spki).digest()).decode()
-        expires_ms = round(found.not_valid_after_utc.timestamp() * 1000)
+        expires_ms = round(leaf.not_valid_after_utc.timestamp() * 1000)
         return Leaf(chain, self._folder / "leaf.key", pin, words_of(spki), expires_ms)
 
     def _now(self) -> datetime.datetime:
         return datetime.datetime.fromtimestamp(self._now_ms() // 1000, datetime.UTC)
 
     def _authority(self, key: Key) -> x509.Certificate:
-        found = _read(self.certificate_file)
-        if found is not None and _public(found) == _spki(key) and found.not_valid_after_utc > self._now():
-            return found
+        present = _first_certificate(self.certificate_file)
+        if present is not None and _public(present) == _spki(key) and present.not_valid_after_utc > self._now():
+            return present
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"Starloom hub {words_of(_spki(key)).split()[0]}")])
         networks = [x509.IPAddress(ipaddress.ip_network(item)) for item in (*PRIVATE_NETWORKS, *PRIVATE_NETWORKS_6)]
-        made = (
+        certificate = (
             self._builder(name, name, key, AUTHORITY_DAYS)
             .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
             .add_extension(x509.NameConstraints(permitted_subtrees=networks, excluded_subtrees=None), critical=True)
             .add_extension(_usage(signs_certificates=True), critical=True)
             .sign(key, hashes.SHA256())
         )
-        write_private(self.certificate_file, _pem(made))
-        return made
+        write_private(self.certificate_file, _pem(certificate))
+        return certificate
 
     def _issue(self, authority: x509.Certificate, authority_key: Key, key: Key, address: Address) -> x509.Certificate:
         name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, str(address))])
@@ -140,15 +140,15 @@ class Authority:
         )
 
     def _builder(self, subject: x509.Name, issuer: x509.Name, key: Key, days: int) -> x509.CertificateBuilder:
-        now = self._now()
+        moment = self._now()
         return (
             x509.CertificateBuilder()
             .subject_name(subject)
             .issuer_name(issuer)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - _SKEW)
-            .not_valid_after(now + datetime.timedelta(days=days))
+            .not_valid_before(moment - _SKEW)
+            .not_valid_after(moment + datetime.timedelta(days=days))
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         )
 
@@ -190,7 +190,7 @@ def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(Encoding.PEM)
 
 
-def _read(path: Path) -> x509.Certificate | None:
+def _first_certificate(path: Path) -> x509.Certificate | None:
     """Return the first certificate of a file; None if it cannot be read, and the caller issues another from its key."""
     try:
         return x509.load_pem_x509_certificate(path.read_bytes())
@@ -202,12 +202,12 @@ def _key(path: Path) -> Key:
     """Read a private key, or make it if the file does not exist."""
     if path.exists():
         try:
-            found = load_pem_private_key(path.read_bytes(), None)
+            key = load_pem_private_key(path.read_bytes(), None)
         except (ValueError, TypeError) as error:
             raise ValueError(f"{path} is not a private key; restore it from a backup or move it away") from error
-        if not isinstance(found, ec.EllipticCurvePrivateKey):
+        if not isinstance(key, ec.EllipticCurvePrivateKey):
             raise ValueError(f"{path} is a key of another kind; move it away")
-        return found
-    made = ec.generate_private_key(ec.SECP256R1())
-    write_private(path, made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    return made
+        return key
+    new_key = ec.generate_private_key(ec.SECP256R1())
+    write_private(path, new_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return new_key

@@ -77,6 +77,10 @@ class Caller:
     def by(self) -> str:
         return author_of(self.kind, self.name, self.token)
 
+    def signed(self) -> dict[str, Any]:
+        """Return the fields by which an input names its author: who it is by which role, and a new id."""
+        return {"by": self.by, "id": credentials.new_id(), "scope": self.role}
+
     @property
     def way_in(self) -> str:
         """How this caller came in, as the subject of a sentence that it reads."""
@@ -90,14 +94,14 @@ class Caller:
 
         An assistant never may, whatever its token: a model chooses its words.
         """
-        return self._may(Role.APPROVER, Scope.APPROVE)
+        return self._is_allowed(Role.APPROVER, Scope.APPROVE)
 
     @property
     def controls(self) -> bool:
         """Whether this caller may control devices, as the routes of the fleet ask it; an assistant never may."""
-        return self._may(Role.OPERATOR, Scope.FLEET)
+        return self._is_allowed(Role.OPERATOR, Scope.FLEET)
 
-    def _may(self, least: Role, scope: Scope) -> bool:
+    def _is_allowed(self, least: Role, scope: Scope) -> bool:
         reaches = ROLE_RANK[self.role] >= ROLE_RANK[least]
         return self.kind is not PrincipalKind.ASSISTANT and reaches and self.has_scope(scope)
 
@@ -118,8 +122,8 @@ def may_issue(issuer: Caller, role: Role, scopes: frozenset[str]) -> str | None:
         return f"a token of role {role} is more than your role {issuer.role} allows"
     if issuer.scopes and not scopes:
         return f"{issuer.way_in} is limited to {', '.join(sorted(issuer.scopes))}; name scopes among these"
-    held = {scope for scope in scopes if scope.startswith(RECIPE) and issuer.has_scope(Scope.RUN)}
-    excess = scopes - issuer.scopes - held if issuer.scopes else frozenset()
+    covered = {scope for scope in scopes if scope.startswith(RECIPE) and issuer.has_scope(Scope.RUN)}
+    excess = scopes - issuer.scopes - covered if issuer.scopes else frozenset()
     if excess:
         return f"{issuer.way_in} does not have the scope {', '.join(sorted(excess))}"
     unknown = [scope for scope in sorted(scopes) if not is_scope(scope)]
@@ -163,14 +167,14 @@ class Tickets:
     def redeem(self, ticket: str) -> Caller | None:
         """Use up a ticket and return its caller; None if it is unknown, used or expired."""
         self._drop_old()
-        found = self._open.pop(ticket, None)
-        return found[1] if found else None
+        entry = self._open.pop(ticket, None)
+        return entry[1] if entry else None
 
     def _drop_old(self) -> None:
-        now = self._monotonic_s()
+        now_s = self._monotonic_s()
         while self._open:
             ticket, (until, _) = next(iter(self._open.items()))
-            if until > now:
+            if until > now_s:
                 return
             del self._open[ticket]
 
@@ -235,9 +239,9 @@ class AccessView:
             return
         record = decode_entity(key, raw)
         if isinstance(record, Token):
-            known = self.tokens.get(identity)
+            former = self.tokens.get(identity)
             self.tokens[identity] = record
-            if record.revoked_ms and (known is None or not known.revoked_ms):
+            if record.revoked_ms and (former is None or not former.revoked_ms):
                 self._revoked(identity)
         elif isinstance(record, Principal):
             self.principals[identity] = record
@@ -250,13 +254,16 @@ class AccessView:
         elif isinstance(record, Idempotency):
             self.keys[identity] = record
 
-    def made_before(self, token: str, asked: tuple[str, str] | None) -> str | None:
-        """Return the id of what the same request of a token made before; `asked` is its key and the hash of its body.
+    def made_before(self, token: str, key_and_hash: tuple[str, str] | None) -> str | None:
+        """Return the id of what the same request of a token made before, by its key and the hash of its body.
 
         A body that differs, or a key that is not heard of yet, is left to the log.
         """
-        used = self.keys.get(f"{token}/{asked[0]}") if asked is not None else None
-        return used.made if used is not None and asked is not None and used.body_hash == asked[1] else None
+        if key_and_hash is None:
+            return None
+        key, body_hash = key_and_hash
+        earlier = self.keys.get(f"{token}/{key}")
+        return earlier.made if earlier is not None and earlier.body_hash == body_hash else None
 
     def _revoked(self, token: str) -> None:
         for hear in self.on_revoked:
@@ -301,25 +308,25 @@ class AccessView:
             return False
         if not credentials.matches(parts[1], token.secret_hash):
             return False
-        line = (self.tokens.get(one) for one in (token.id, *self.ancestors(token.id)))
-        return any(one is not None and one.revoked_ms for one in line)
+        line = (self.tokens.get(each) for each in (token.id, *self.ancestors(token.id)))
+        return any(each is not None and each.revoked_ms for each in line)
 
     def is_valid(self, token: str) -> bool:
         """Tell whether a token is valid: neither it nor an ancestor was revoked or has expired."""
-        now, line = self._now_ms(), [token, *self.ancestors(token)]
+        now_ms, line = self._now_ms(), [token, *self.ancestors(token)]
         for identity in line:
-            found = self.tokens.get(identity)
-            if found is None or found.revoked_ms or 0 < found.expires_ms <= now:
+            record = self.tokens.get(identity)
+            if record is None or record.revoked_ms or 0 < record.expires_ms <= now_ms:
                 return False
         return True
 
     def ancestors(self, token: str) -> list[str]:
         """Return the ancestors of a token, its parent first; one that is no longer kept ends the line."""
         line: list[str] = []
-        found = self.tokens.get(token)
-        while found is not None and found.parent and found.parent not in line:
-            line.append(found.parent)
-            found = self.tokens.get(found.parent)
+        record = self.tokens.get(token)
+        while record is not None and record.parent and record.parent not in line:
+            line.append(record.parent)
+            record = self.tokens.get(record.parent)
         return line
 
     def named(self, name: str) -> Principal | None:
@@ -336,12 +343,12 @@ class AccessView:
 
     def link_until_ms(self, token: str) -> int:
         """Return until when a sign-in link of this token is good; 0 where none is left to use."""
-        now = self._now_ms()
+        now_ms = self._now_ms()
         return max(
             (
                 link.expires_ms
                 for link in self.sign_ins.values()
-                if link.parent == token and not link.used_ms and now < link.expires_ms
+                if link.parent == token and not link.used_ms and now_ms < link.expires_ms
             ),
             default=0,
         )
@@ -352,8 +359,8 @@ class AccessView:
         Links are forgotten some days after their end, so the session alone may tell.
         """
         used_ms = max((link.used_ms for link in self.sign_ins.values() if link.parent == token), default=0)
-        sessions = [one for one in self.tokens.values() if one.parent == token and one.kind == SESSION]
-        first = min(sessions, key=lambda one: one.created_ms, default=None)
+        sessions = [session for session in self.tokens.values() if session.parent == token and session.kind == SESSION]
+        first = min(sessions, key=lambda session: session.created_ms, default=None)
         return used_ms or (first.created_ms if first else 0), first.label if first else ""
 
     def owner(self) -> Principal | None:

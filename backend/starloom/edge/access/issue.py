@@ -52,60 +52,60 @@ def bearer(
     kind: str = BEARER,
 ) -> Issued:
     """Return a bearer token or an invitation; with `ttl_s` 0 it ends with its parent, or never if it has none."""
-    made = credentials.make(credentials.TOKEN_PREFIX)
+    secret = credentials.make(credentials.TOKEN_PREFIX)
     token = Token(
         created_ms=now_ms,
         expires_ms=_expires_ms(now_ms, ttl_s, parent),
-        id=made.id,
+        id=secret.id,
         kind=kind,
         label=label,
         parent=parent.id if parent else "",
         principal=principal,
         role=role,
         scopes=scopes,
-        secret_hash=made.secret_hash,
+        secret_hash=secret.secret_hash,
     )
-    return Issued(token, made.text)
+    return Issued(token, secret.text)
 
 
 def _expires_ms(now_ms: int, ttl_s: int, parent: Token | None) -> int:
     """Return when a token ends: never later than its parent; 0 means never."""
-    own = now_ms + ttl_s * 1000 if ttl_s else 0
+    own_end = now_ms + ttl_s * 1000 if ttl_s else 0
     most = parent.expires_ms if parent else 0
-    return min(own, most) if own and most else own or most
+    return min(own_end, most) if own_end and most else own_end or most
 
 
 def session(
     principal: str, role: Role, now_ms: int, *, ttl_s: int, label: str = "", parent: Token | None = None
 ) -> Issued:
     """Return a page's session with its CSRF token; it has the scopes of its parent."""
-    made = credentials.make(credentials.SESSION_PREFIX)
-    csrf = credentials.csrf_of(made.secret)
+    secret = credentials.make(credentials.SESSION_PREFIX)
+    csrf = credentials.csrf_of(secret.secret)
     token = Token(
         created_ms=now_ms,
         csrf_hash=credentials.hash_of(csrf),
         expires_ms=_expires_ms(now_ms, ttl_s, parent),
-        id=made.id,
+        id=secret.id,
         kind=SESSION,
         label=label,
         parent=parent.id if parent else "",
         principal=principal,
         role=role,
         scopes=parent.scopes if parent else [],
-        secret_hash=made.secret_hash,
+        secret_hash=secret.secret_hash,
     )
-    return Issued(token, made.text, csrf)
+    return Issued(token, secret.text, csrf)
 
 
 def link(principal: str, now_ms: int, *, ttl_s: int, parent: str = "") -> IssuedLink:
     """Return a one-time sign-in link; its secret is in the URL's fragment, so no server ever logs it."""
-    made = credentials.make(credentials.SIGN_IN_PREFIX)
+    secret = credentials.make(credentials.SIGN_IN_PREFIX)
     record = SignIn(
         created_ms=now_ms,
         expires_ms=now_ms + ttl_s * 1000,
-        id=made.id,
+        id=secret.id,
         parent=parent,
         principal=principal,
-        secret_hash=made.secret_hash,
+        secret_hash=secret.secret_hash,
     )
-    return IssuedLink(record, f"/#/sign-in/{made.id}.{made.secret}")
+    return IssuedLink(record, f"/#/sign-in/{secret.id}.{secret.secret}")

@@ -46,11 +46,11 @@ class Limits:
 
     def failed(self, door: str, address: str) -> float:
         """Count a failure; return 0, or how many seconds this address should wait before it tries again."""
-        rate, key, now = self._doors[door], (door, address), self._monotonic_s()
-        level, seen = self._levels.get(key, (float(rate.burst), now))
-        level = min(float(rate.burst), level + (now - seen) / rate.every_s)
+        rate, key, now_s = self._doors[door], (door, address), self._monotonic_s()
+        level, seen_s = self._levels.get(key, (float(rate.burst), now_s))
+        level = min(float(rate.burst), level + (now_s - seen_s) / rate.every_s)
         over = level < 1
-        self._levels[key] = (level if over else level - 1, now)
+        self._levels[key] = (level if over else level - 1, now_s)
         self._levels.move_to_end(key)
         if len(self._levels) > ADDRESSES_MAX:
             self._levels.popitem(last=False)
@@ -90,35 +90,35 @@ class Denied:
 class Denials:
     """Deduplicates and limits refusals; `told` is called with each one that is to be logged."""
 
-    def __init__(self, told: Callable[[Denied], None], monotonic_s: Callable[[], float]) -> None:
-        self._told = told
+    def __init__(self, log_denial: Callable[[Denied], None], monotonic_s: Callable[[], float]) -> None:
+        self._log_denial = log_denial
         self._monotonic_s = monotonic_s
         self._since: OrderedDict[tuple[str, str, str, str, str], tuple[float, int]] = OrderedDict()
         self._minute = 0.0
-        self._passed: Counter[tuple[str, str]] = Counter()
+        self._logged: Counter[tuple[str, str]] = Counter()
         self.left_out = 0
 
     def note(self, denied: Denied) -> None:
         """Log a refusal, or only count it."""
-        now = self._monotonic_s()
+        now_s = self._monotonic_s()
         reason = denied.reason[:TEXT_MOST]
         key = (denied.door, denied.address, denied.code, denied.who, reason)
-        since, unsaid = self._since.pop(key, (None, 0))
-        if since is not None and now - since < AGAIN_AFTER_S:
-            self._keep(key, since, unsaid + 1)
+        since, unlogged = self._since.pop(key, (None, 0))
+        if since is not None and now_s - since < AGAIN_AFTER_S:
+            self._keep(key, since, unlogged + 1)
             return
-        if now - self._minute >= AGAIN_AFTER_S:
-            self._minute, self._passed = now, Counter()
+        if now_s - self._minute >= AGAIN_AFTER_S:
+            self._minute, self._logged = now_s, Counter()
         caller = (denied.address, denied.who)
-        alike = sum(count for (_, who), count in self._passed.items() if bool(who) is bool(denied.who))
-        if alike >= A_MINUTE_MOST or self._passed[caller] >= A_CALLER_MOST:
+        alike = sum(count for (_, who), count in self._logged.items() if bool(who) is bool(denied.who))
+        if alike >= A_MINUTE_MOST or self._logged[caller] >= A_CALLER_MOST:
             self.left_out += 1
             return
-        self._passed[caller] += 1
-        self._keep(key, now, 0)
-        self._told(replace(denied, reason=reason, times=unsaid + 1))
+        self._logged[caller] += 1
+        self._keep(key, now_s, 0)
+        self._log_denial(replace(denied, reason=reason, times=unlogged + 1))
 
-    def _keep(self, key: tuple[str, str, str, str, str], since: float, unsaid: int) -> None:
-        self._since[key] = (since, unsaid)
+    def _keep(self, key: tuple[str, str, str, str, str], since: float, unlogged: int) -> None:
+        self._since[key] = (since, unlogged)
         while len(self._since) > KEPT_MOST:
             self._since.popitem(last=False)

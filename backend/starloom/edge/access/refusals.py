@@ -38,18 +38,18 @@ class Refusals:
 
     def __init__(self) -> None:
         self.heard: list[Callable[[DeviceRefusal], None]] = []
-        self._kept: OrderedDict[tuple[str, str, str, str, str], DeviceRefusal] = OrderedDict()
+        self._refusals: OrderedDict[tuple[str, str, str, str, str], DeviceRefusal] = OrderedDict()
 
-    def note(self, refused: DeviceRefusal) -> None:
+    def note(self, refusal: DeviceRefusal) -> None:
         """Remember a refusal; the oldest goes when there are too many."""
-        who = refused.device or refused.who
-        key = (refused.door, refused.address, refused.code, who, refused.enrollment)
-        before = self._kept.pop(key, None)
-        self._kept[key] = replace(refused, times=before.times + 1) if before is not None else refused
-        while len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
+        device = refusal.device or refusal.who
+        key = (refusal.door, refusal.address, refusal.code, device, refusal.enrollment)
+        former = self._refusals.pop(key, None)
+        self._refusals[key] = replace(refusal, times=former.times + 1) if former is not None else refusal
+        while len(self._refusals) > KEPT_MAX:
+            self._refusals.popitem(last=False)
         for hear in self.heard:
-            hear(refused)
+            hear(refusal)
 
     def of_device(self, at_ms: int, device: str, door: str, reason: str) -> None:
         """Remember the engine's refusal of a device that has proved its key."""
@@ -57,5 +57,5 @@ class Refusals:
 
     def latest(self, enrollment: str | None = None) -> list[DeviceRefusal]:
         """Return refusals, newest first; with `enrollment` only those that used its code."""
-        found = [item for item in self._kept.values() if enrollment is None or item.enrollment == enrollment]
-        return found[::-1]
+        matches = [item for item in self._refusals.values() if enrollment is None or item.enrollment == enrollment]
+        return matches[::-1]

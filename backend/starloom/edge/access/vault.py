@@ -56,12 +56,12 @@ class Sealer:
         """
         key_id = sealed[1 : 1 + _ID_BYTES]
         nonce = sealed[1 + _ID_BYTES : 1 + _ID_BYTES + _NONCE_BYTES]
-        rest = sealed[1 + _ID_BYTES + _NONCE_BYTES :]
-        key = next((key for known, key in self._keys if known == key_id), None)
+        ciphertext = sealed[1 + _ID_BYTES + _NONCE_BYTES :]
+        key = next((key for each_id, key in self._keys if each_id == key_id), None)
         if sealed[:1] != _FORMAT or key is None:
             raise CannotOpen(f"the secret {name} was sealed with a key that this hub does not have")
         try:
-            return key.decrypt(nonce, rest, _bound(name, version, identity)).decode()
+            return key.decrypt(nonce, ciphertext, _bound(name, version, identity)).decode()
         except (InvalidTag, ValueError) as error:
             raise CannotOpen(f"what is kept of the secret {name} is damaged or belongs to another one") from error
 
@@ -147,6 +147,6 @@ class Vault:
         """Remove a ciphertext that no event names any longer."""
         await self._store.remove(identity)
 
-    async def sweep(self, kept: Iterable[Secret]) -> int:
+    async def sweep(self, records: Iterable[Secret]) -> int:
         """Remove ciphertexts whose event never came; return how many. Safe during a `keep` of another hub."""
-        return await self._store.sweep([record.cipher for record in kept], self._now_ms() - _UNNAMED_MS)
+        return await self._store.sweep([record.cipher for record in records], self._now_ms() - _UNNAMED_MS)

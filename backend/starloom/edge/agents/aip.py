@@ -29,7 +29,7 @@ from starloom.edge.agents.vital_lines import ASK_EVERY_S, VitalLines
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.shield import refuse_socket
-from starloom.edge.web.sockets import HOLD, Gone, Proving, Socket
+from starloom.edge.web.sockets import HOLD, Gone, Socket, UnprovedSockets
 from starloom.engine.orders.secrets import DispatchedSecrets
 from starloom.engine.ports import Inbox, Overloaded
 from starloom.process.settings import VERSION
@@ -65,25 +65,31 @@ class AipParts:
     """The parts that the endpoint works with."""
 
     changes: ChangeRates
+    """How often a device may report a change of itself, such as its battery."""
     fanout: Fanout
-    given: DispatchedSecrets
+    dispatched_secrets: DispatchedSecrets
+    """The secrets that running attempts were given, to take them out of what these report."""
     handshake: Handshake
     inbox: Inbox
     limits: Limits
+    """The failed handshakes of each address."""
     links: Links
     logs: LogWriter
     monotonic_s: Callable[[], float]
     now_ms: Callable[[], int]
     progress: ProgressLines
     received: Callable[[str], int]
+    """Returns the highest report number of a device that is durable, for its welcome."""
     refusals: Refusals
+    """The list of refused devices that the page shows."""
     timings: AipTimings
     vitals: VitalLines
     faults: dict[str, int] = field(default_factory=dict)
+    """The number of faults of peers, by code or reason."""
 
-    def count(self, what: str) -> None:
+    def count(self, fault: str) -> None:
         """Count a fault of a peer, by its code or reason."""
-        self.faults[what] = self.faults.get(what, 0) + 1
+        self.faults[fault] = self.faults.get(fault, 0) + 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ class AipEndpoint:
 
     def __init__(self, parts: AipParts) -> None:
         self._parts = parts
-        self._proving = Proving()
+        self._unproved = UnprovedSockets()
         self._closing: set[asyncio.Task[None]] = set()
         self.draining = False
         self.faults = parts.faults
@@ -116,23 +122,23 @@ class AipEndpoint:
             return
         await send({"type": "websocket.accept"})
         socket, aip = Socket(receive, send, scope.get("extensions", {}).get(HOLD)), Session(Side.HUB)
-        who: Peer = Peer(address)
+        peer: Peer = Peer(address)
         try:
             proved = await self._prove(socket, aip, address)
-            who = Peer(address, proved.device.id, proved.device.name)
-            await Connection(self, self._parts, socket, aip, who, proved.channel).serve(proved.hello)
+            peer = Peer(address, proved.device.id, proved.device.name)
+            await Connection(self, self._parts, socket, aip, peer, proved.channel).serve(proved.hello)
         except (Gone, TimeoutError, Refused, ProtocolFault) as error:
-            await self._close_for(socket, aip, who, error)
+            await self._close_for(socket, aip, peer, error)
 
-    def end(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+    def end(self, socket: Socket, aip: Session, peer: Peer, error: Exception | None) -> None:
         """End a connection whose call has returned; with `error` None the peer knows of the end."""
         if isinstance(error, Gone) and socket.closed:
             return
-        closing = asyncio.get_running_loop().create_task(self._close_for(socket, aip, who, error))
+        closing = asyncio.get_running_loop().create_task(self._close_for(socket, aip, peer, error))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    async def _close_for(self, socket: Socket, aip: Session, who: Peer, error: Exception | None) -> None:
+    async def _close_for(self, socket: Socket, aip: Session, peer: Peer, error: Exception | None) -> None:
         """Count why a connection ends, let its peer know, and close it."""
         code, reason = 1000, ""
         match error:
@@ -143,31 +149,31 @@ class AipEndpoint:
             case TimeoutError():
                 within_s = self._parts.timings.handshake_s
                 code, reason = 1008, f"no proof within {within_s:g} s, or before too many others came"
-                self._failed("handshake_timeout", who)
+                self._failed("handshake_timeout", peer)
             case Refused():
-                self._failed(error.frame.code, who, error.frame.reason)
+                self._failed(error.frame.code, peer, error.frame.reason)
                 code, reason = 1008, error.frame.reason
                 await self._last_word(socket, aip, error.frame)
             case ProtocolFault():
-                if self._failed(error.code, who, error.reason):
+                if self._failed(error.code, peer, error.reason):
                     if isinstance(error, NoCommonVersion):
                         self._note_refused(error)
                     if isinstance(error, Alarm):
-                        _log.error("alarm: a device at %s: %s", who.address, error)
+                        _log.error("alarm: a device at %s: %s", peer.address, error)
                     else:
                         text = str(error)[:300]
-                        _log.warning("event=aip_refused from=%s who=%s reason=%r", who.address, who, text)
+                        _log.warning("event=aip_refused from=%s who=%s reason=%r", peer.address, peer, text)
                 code, reason = 1008, error.reason
                 await self._last_word(socket, aip, error)
             case _:
-                _log.error("the connection of %s failed", who, exc_info=error)
+                _log.error("the connection of %s failed", peer, exc_info=error)
                 code, reason = 1011, "the hub failed"
         await socket.close(code, reason)
 
     def _note_refused(self, error: NoCommonVersion) -> None:
         """Have the engine keep why a device is refused, so that it is not merely away; unless it has that already."""
         if error.device.link is DeviceLink.OFFLINE and error.device.refused != error.code:
-            refused = inputs.DeviceRefused(
+            refusal = inputs.DeviceRefused(
                 by=f"device:{error.device.id}",
                 code=error.code,
                 device=error.device.id,
@@ -175,24 +181,24 @@ class AipEndpoint:
                 reason=error.reason,
                 scope=SCOPE,
             )
-            self._parts.inbox.post(refused)
+            self._parts.inbox.post(refusal)
 
-    def _failed(self, code: str, who: Peer, reason: str = "") -> bool:
+    def _failed(self, code: str, peer: Peer, reason: str = "") -> bool:
         """Count a failure; return whether it was noted: those of an address that sends too many are only counted."""
         self._parts.count(str(code))
-        if self._parts.limits.failed("handshake", who.address):
+        if self._parts.limits.failed("handshake", peer.address):
             return False
         if reason:
-            name = who.name if who.device else reason[:100]
+            name = peer.name if peer.device else reason[:100]
             refusal = DeviceRefusal(
-                self._parts.now_ms(), "connect", who.address, str(code), reason, who=name, device=who.device
+                self._parts.now_ms(), "connect", peer.address, str(code), reason, who=name, device=peer.device
             )
             self._parts.refusals.note(refusal)
         return True
 
     async def _prove(self, socket: Socket, aip: Session, address: str) -> Proved:
         most = max(HANDSHAKES_MAX, self._parts.handshake.devices // 4)
-        async with self._proving.begun(address, self._parts.timings.handshake_s, most):
+        async with self._unproved.place(address, self._parts.timings.handshake_s, most):
             return await self._parts.handshake.run(socket, aip)
 
     async def _last_word(self, socket: Socket, aip: Session, last: f.Refuse | ProtocolFault) -> None:
@@ -211,21 +217,21 @@ class Connection:
     __slots__ = (
         "_aip",
         "_ask_at",
-        "_asked",
         "_by",
         "_count",
         "_device",
         "_endpoint",
+        "_frames",
         "_full",
         "_ids",
         "_link",
         "_over",
         "_parts",
+        "_peer",
+        "_pinged",
         "_posted",
         "_reports",
-        "_rest",
         "_socket",
-        "_who",
     )
 
     def __init__(
@@ -234,24 +240,24 @@ class Connection:
         parts: AipParts,
         socket: Socket,
         aip: Session,
-        who: Peer,
+        peer: Peer,
         channel: ChannelKeys,
     ) -> None:
         self._endpoint = endpoint
         self._parts = parts
         self._socket = socket
         self._aip = aip
-        self._who = who
-        self._device = who.device
-        self._by = f"device:{who.device}"
-        self._link = Link(who.device, aip, socket, channel)
-        self._ids = f"{who.device}/{self._link.http_token[:8]}"
+        self._peer = peer
+        self._device = peer.device
+        self._by = f"device:{peer.device}"
+        self._link = Link(peer.device, aip, socket, channel)
+        self._ids = f"{peer.device}/{self._link.http_token[:8]}"
         self._over = False
         self._count = 0
         self._posted = 0  # inputs since the engine was last waited for
-        self._rest: list[f.Frame] = []
+        self._frames: list[f.Frame] = []
         self._full: asyncio.Future[None] | None = None  # done when the rest is handled
-        self._asked: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
+        self._pinged: tuple[int, float] | None = None  # a ping that waits for its pong: what it said, when it left
         self._ask_at = 0.0
         self._reports = Limits(parts.monotonic_s, RATES)  # of this connection, with those that change nothing
 
@@ -265,7 +271,7 @@ class Connection:
             self._parts.links.add(self._link)
             await self._welcome(hello)
             self._link.serve(self._end)
-            await self._socket.hand_over(self._take, self._gone)
+            await self._socket.hand_over(self._take, self._note_gone)
         except BaseException:
             self._remove_link()
             raise
@@ -276,13 +282,7 @@ class Connection:
             fix, reason = CODES[Code.OVERLOADED].hint, "it connects more often than any device does"
             raise Refused(f.Refuse(code=Code.OVERLOADED, fix=fix, reason=reason, retry_after_s=wait_s))
         connected = inputs.DeviceConnected(
-            by=self._by,
-            device=self._device,
-            id=self._id("connected"),
-            instance=hello.instance,
-            ledger=hello.ledger,
-            scope=SCOPE,
-            version=hello.version,
+            instance=hello.instance, ledger=hello.ledger, version=hello.version, **self._signed("connected")
         )
         try:
             reply = await self._parts.inbox.ask(connected)
@@ -319,20 +319,20 @@ class Connection:
         if self._over or self._link.closing:
             return None
         try:
-            self._rest += self._aip.receive(message)
+            self._frames += self._aip.receive(message)
             if self._full is None:
                 self._handle_rest()
         except Exception as error:
             self._end(error)
         return self._full
 
-    def _gone(self, reason: str) -> None:
+    def _note_gone(self, reason: str) -> None:
         self._end(Gone(reason))
 
     def _end(self, error: Exception | None) -> None:
         if not self._over:
             self._remove_link()
-            self._endpoint.end(self._socket, self._aip, self._who, error)
+            self._endpoint.end(self._socket, self._aip, self._peer, error)
 
     def _remove_link(self) -> None:
         """Take the link out of the open ones, once, and tell the engine that the device has disconnected."""
@@ -347,12 +347,12 @@ class Connection:
 
     def _handle_rest(self) -> None:
         """Handle the frames that were received, as many as the engine has room for."""
-        frames, self._rest = self._rest, []
+        frames, self._frames = self._frames, []
         for index, frame in enumerate(frames):
             self.handlers[type(frame)](self, frame)
             if self._posted >= PORTION_MOST and (room := self._parts.inbox.room()) is not None:
                 self._posted = 0
-                self._rest = frames[index + 1 :]
+                self._frames = frames[index + 1 :]
                 self._full = self._full or room.get_loop().create_future()
                 room.add_done_callback(self._handle_on)
                 return
@@ -381,31 +381,23 @@ class Connection:
         link = self._link
         reason = link.closed_because or self._aip.closed_because or "the connection ended"
         _log.info("device %s disconnected, session %d: %s", self._device, link.session, reason)
-        self._post(
-            inputs.DeviceDisconnected(
-                by=self._by,
-                device=self._device,
-                id=self._id("disconnected"),
-                reason=reason,
-                scope=SCOPE,
-                session=link.session,
-            )
-        )
+        self._post(inputs.DeviceDisconnected(reason=reason, session=link.session, **self._signed("disconnected")))
 
-    def _id(self, what: str = "") -> str:
+    def _signed(self, suffix: str = "") -> dict[str, Any]:
+        """Return the fields of each input of this connection: its device, and a new id, which may end with a word."""
         self._count += 1
-        return f"{self._ids}/{self._count}{what}"
+        return {"by": self._by, "device": self._device, "id": f"{self._ids}/{self._count}{suffix}", "scope": SCOPE}
 
-    def _started(self, frame: f.Started) -> None:
-        self._post(inputs.StartedReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+    def _take_started(self, frame: f.Started) -> None:
+        self._post(inputs.StartedReported(frame=frame, **self._signed()))
 
     def _result(self, frame: f.ResultFrame) -> None:
-        if self._parts.given.by_lease:
-            frame = self._parts.given.result(frame)
-        self._post(inputs.ResultReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        if self._parts.dispatched_secrets.by_lease:
+            frame = self._parts.dispatched_secrets.result(frame)
+        self._post(inputs.ResultReported(frame=frame, **self._signed()))
 
     def _receipt(self, frame: f.Receipt) -> None:
-        self._post(inputs.ReceiptReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        self._post(inputs.ReceiptReported(frame=frame, **self._signed()))
 
     def _too_often(self, kind: Changing, frame: f.AsksFrame | f.ConditionFrame | f.OfferFrame) -> bool:
         device = self._device
@@ -419,14 +411,7 @@ class Connection:
             raise ProtocolFault(Code.PROTOCOL_ERROR, wrong)
         self._post(
             inputs.OfferReceived(
-                by=self._by,
-                device=self._device,
-                id=self._id(),
-                offer=frame.offer,
-                os=frame.os,
-                profile=frame.profile,
-                scope=SCOPE,
-                session=self._link.session,
+                offer=frame.offer, os=frame.os, profile=frame.profile, session=self._link.session, **self._signed()
             )
         )
 
@@ -435,46 +420,25 @@ class Connection:
         if self._too_often(Changing.CONDITION, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its condition changes more often than any device's does")
         facts = {str(fact): frame.facts[fact] for fact in DeviceFact if fact in frame.facts}
-        self._post(
-            inputs.ConditionReceived(
-                by=self._by,
-                device=self._device,
-                facts=facts,
-                id=self._id(),
-                scope=SCOPE,
-                session=self._link.session,
-            )
-        )
+        self._post(inputs.ConditionReceived(facts=facts, session=self._link.session, **self._signed()))
 
     def _asks(self, frame: f.AsksFrame) -> None:
         """Take the questions to its owner; each change of them becomes an event with all that are open."""
         if self._too_often(Changing.ASKS, frame):
             raise ProtocolFault(Code.PROTOCOL_ERROR, "its questions change more often than any device's do")
         self._post(
-            inputs.AsksReceived(
-                answers=frame.answers,
-                by=self._by,
-                device=self._device,
-                id=self._id(),
-                open=frame.open,
-                scope=SCOPE,
-                session=self._link.session,
-            )
+            inputs.AsksReceived(answers=frame.answers, open=frame.open, session=self._link.session, **self._signed())
         )
 
     def _ledger(self, frame: f.LedgerReport) -> None:
         for entry in frame.entries:
-            self._post(
-                inputs.LedgerReported(
-                    at=entry.at, by=self._by, device=self._device, id=self._id(), scope=SCOPE, state=entry.state
-                )
-            )
+            self._post(inputs.LedgerReported(at=entry.at, state=entry.state, **self._signed()))
 
     def _facts(self, frame: f.FactsFrame) -> None:
-        frame = self._parts.given.facts(frame)
-        self._post(inputs.FactsReported(by=self._by, device=self._device, frame=frame, id=self._id(), scope=SCOPE))
+        frame = self._parts.dispatched_secrets.facts(frame)
+        self._post(inputs.FactsReported(frame=frame, **self._signed()))
 
-    def _alive(self, frame: f.Alive) -> None:
+    def _take_alive(self, frame: f.Alive) -> None:
         self._link.running = len(frame.running)
         for at in frame.running:
             # What still runs may still write its log, however much its device was given since.
@@ -483,19 +447,19 @@ class Connection:
         idle_s = self._parts.links.idle_s
         if idle_s > self._parts.timings.alive_interval_s:
             renew = msgspec.structs.replace(renew, idle_s=idle_s)
-        said = [renew, *self._latency_question()]
+        frames = [renew, *self._latency_question()]
         if renew.granted or renew.gone:
-            self._parts.inbox.when_proved(self._device, lambda: self._link.push(said))
+            self._parts.inbox.when_proved(self._device, lambda: self._link.push(frames))
         else:
             # It renews nothing and ends nothing, so it needs no proof that the shard is still ours.
-            self._link.say(said)
+            self._link.say(frames)
 
     def _vitals(self, frame: f.VitalsFrame) -> None:
         for _ in range(self._parts.vitals.take(self._device, frame)):
             self._parts.count("vital_out_of_range")
 
     def _log_chunk(self, frame: f.LogChunk) -> None:
-        frame = self._parts.given.log_chunk(frame)
+        frame = self._parts.dispatched_secrets.log_chunk(frame)
         at = frame.at
         if not self._was_given(at):
             return
@@ -508,20 +472,10 @@ class Connection:
         """Tell the engine what a program reports, where a rule of its plan reads it."""
         report = self._parts.progress.take(frame)
         if report is not None:
-            self._post(
-                inputs.ProgressReported(
-                    at=frame.at,
-                    by=self._by,
-                    device=self._device,
-                    id=self._id(),
-                    lines=report.lines,
-                    scope=SCOPE,
-                    value=report.value,
-                )
-            )
+            self._post(inputs.ProgressReported(at=frame.at, lines=report.lines, value=report.value, **self._signed()))
 
     def _progress(self, frame: f.Progress) -> None:
-        frame = self._parts.given.progress(frame)
+        frame = self._parts.dispatched_secrets.progress(frame)
         at = frame.at
         if not self._was_given(at):
             return
@@ -550,14 +504,14 @@ class Connection:
         if now_s < self._ask_at:
             return []
         self._ask_at = now_s + ASK_EVERY_S
-        self._asked = (self._parts.now_ms(), now_s)
-        return [f.Ping(at_ms=self._asked[0])]
+        self._pinged = (self._parts.now_ms(), now_s)
+        return [f.Ping(at_ms=self._pinged[0])]
 
     def _pong(self, frame: f.Pong) -> None:
         """Take the answer to a ping for the chart of latency; the presence of a device depends on `alive` alone."""
-        asked, self._asked = self._asked, None
-        if asked is not None and frame.at_ms == asked[0]:
-            self._parts.vitals.answered(self._device, self._parts.monotonic_s() - asked[1])
+        pinged, self._pinged = self._pinged, None
+        if pinged is not None and frame.at_ms == pinged[0]:
+            self._parts.vitals.answered(self._device, self._parts.monotonic_s() - pinged[1])
 
     def _bye(self, frame: f.Bye) -> None:
         self._link.closed_because = f"the agent said goodbye: {frame.reason[:200]}"
@@ -570,8 +524,8 @@ class Connection:
 
     handlers: ClassVar[Mapping[type[f.Frame], Callable[[Any, Any], None]]] = {
         f.OfferFrame: _offer,
-        f.Alive: _alive,
-        f.Started: _started,
+        f.Alive: _take_alive,
+        f.Started: _take_started,
         f.ResultFrame: _result,
         f.Receipt: _receipt,
         f.LogChunk: _log_chunk,

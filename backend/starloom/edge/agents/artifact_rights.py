@@ -15,6 +15,7 @@ from typing import BinaryIO, Final, Protocol
 from starloom.core.answer.why import shard_of
 from starloom.core.state.model import Constellation
 from starloom.core.state.tasks.findings import sources_of
+from starloom.store.port import StreamState
 from starloom_protocol.wire.frames import Dispatch, LeaseRef
 
 NAMED_MOST: Final = 50_000
@@ -40,10 +41,10 @@ class Stored(Protocol):
 class Entities(Protocol):
     """The part of the log that is read here."""
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None: ...
+    async def entities(self, stream: str) -> StreamState | None: ...
 
 
-class _Known:
+class _DeviceArtifacts:
     """The rights of one device.
 
     `named` are the artifacts that it may fetch, `lists` those of them that may name others and were not searched yet,
@@ -74,21 +75,21 @@ class ArtifactRights:
     """Rights of all devices, by device."""
 
     def __init__(self) -> None:
-        self._known: dict[str, _Known] = {}
+        self._by_device: dict[str, _DeviceArtifacts] = {}
 
-    def _of(self, device: str) -> _Known:
-        return self._known.setdefault(device, _Known())
+    def _of(self, device: str) -> _DeviceArtifacts:
+        return self._by_device.setdefault(device, _DeviceArtifacts())
 
     def dispatched(self, device: str, frame: Dispatch) -> None:
         """Note what a dispatch names, in its arguments and its inputs."""
-        known = self._of(device)
-        known.add(_HASH.findall(frame.args))
+        artifacts = self._of(device)
+        artifacts.add(_HASH.findall(frame.args))
         for item in frame.inputs:
             for part in item.parts:
                 if part.artifact is not None:
-                    known.add_list(part.artifact)
+                    artifacts.add_list(part.artifact)
                 elif part.value is not None and len(part.value) >= HASH_CHARS:
-                    known.add(_HASH.findall(part.value))
+                    artifacts.add(_HASH.findall(part.value))
 
     def resumed(self, device: str, attempts: Iterable[LeaseRef]) -> None:
         """Note attempts that a device goes on with; what they name is looked up when it asks for it."""
@@ -104,25 +105,25 @@ class ArtifactRights:
         Raises:
             Unavailable: the log does not answer.
         """
-        known = self._of(device)
-        if sha256 in known.named:
+        artifacts = self._of(device)
+        if sha256 in artifacts.named:
             return True
-        async with known.looking:
-            while known.unread:
-                at = known.unread[-1]
-                found = await log.entities(at.constellation)
-                if found is not None:
-                    names, lists = await asyncio.to_thread(_look_up, at, found[1])
-                    known.add(names)
+        async with artifacts.looking:
+            while artifacts.unread:
+                at = artifacts.unread[-1]
+                state = await log.entities(at.constellation)
+                if state is not None:
+                    names, lists = await asyncio.to_thread(_look_up, at, state.entities)
+                    artifacts.add(names)
                     for name in lists:
-                        known.add_list(name)
-                if known.unread and known.unread[-1] is at:
-                    known.unread.pop()
-            while sha256 not in known.named and known.lists:
-                name = next(reversed(known.lists))
-                known.add(await asyncio.to_thread(_named_in, store, name))
-                known.lists.pop(name, None)
-        return sha256 in known.named
+                        artifacts.add_list(name)
+                if artifacts.unread and artifacts.unread[-1] is at:
+                    artifacts.unread.pop()
+            while sha256 not in artifacts.named and artifacts.lists:
+                name = next(reversed(artifacts.lists))
+                artifacts.add(await asyncio.to_thread(_named_in, store, name))
+                artifacts.lists.pop(name, None)
+        return sha256 in artifacts.named
 
 
 def _look_up(at: LeaseRef, entities: dict[str, bytes]) -> tuple[list[str], list[str]]:
@@ -135,7 +136,9 @@ def _look_up(at: LeaseRef, entities: dict[str, bytes]) -> tuple[list[str], list[
     if spec.key is not None and spec.family is not None:
         item = constellation.items.get(f"{spec.family}/{spec.key}")
         texts.append(item.value if item else "")
-    for source in (name for given in sources_of(constellation, spec) for name in _tasks_of(constellation, given)):
+    for source in (
+        name for item_input in sources_of(constellation, spec) for name in _tasks_of(constellation, item_input)
+    ):
         record = constellation.tasks[source]
         attempt = constellation.attempts.get(f"{source}/{record.attempt}")
         texts.append(record.marked or "")

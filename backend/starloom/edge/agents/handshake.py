@@ -79,7 +79,7 @@ class Handshake:
             Refused: if the device may come back later.
             Gone: if the peer went away.
         """
-        hello = await self._greeted(socket, aip)
+        hello = await self._greeting(socket, aip)
         challenge = f.Challenge(hub=self._hub_key.text, nonce=secrets.token_urlsafe(32), version=aip.version)
         proof, channel = await self._prove(socket, aip, hello, challenge)
         prove = await _next(socket, aip, f.Prove)
@@ -90,7 +90,7 @@ class Handshake:
             raise Alarm(Code.BAD_SIGNATURE, f"the key that was proved is not that of device {hello.device}")
         return Proved(self._belongs(hello), hello, channel)
 
-    async def _greeted(self, socket: Socket, aip: Session) -> f.Hello:
+    async def _greeting(self, socket: Socket, aip: Session) -> f.Hello:
         """Return the greeting of the agent.
 
         Raises:
@@ -103,20 +103,20 @@ class Handshake:
             try:
                 received = aip.receive(raw)
             except ProtocolFault as fault:
-                known = self._named_in(raw) if fault.code in _NO_COMMON_VERSION else None
-                if known is None:
+                device = self._device_named_in(raw) if fault.code in _NO_COMMON_VERSION else None
+                if device is None:
                     raise
-                raise NoCommonVersion(fault, known) from fault
+                raise NoCommonVersion(fault, device) from fault
             hello = _the_only(received, f.Hello)
             if hello is not None:
                 return hello
 
-    def _named_in(self, greeting: bytes | str) -> Device | None:
+    def _device_named_in(self, greeting: bytes | str) -> Device | None:
         """Return the device of this fleet that a greeting names, with its key."""
         for frame in decode(greeting, Side.AGENT, authenticated=False).f:
-            known = self._devices.get(frame.device) if isinstance(frame, f.Hello) else None
-            if isinstance(frame, f.Hello) and known is not None and known.key == frame.key:
-                return known
+            device = self._devices.get(frame.device) if isinstance(frame, f.Hello) else None
+            if isinstance(frame, f.Hello) and device is not None and device.key == frame.key:
+                return device
         return None
 
     async def _prove(
@@ -125,7 +125,7 @@ class Handshake:
         """Sign the handshake and seal the session; return what the device must sign, and the keys.
 
         Raises:
-            ProtocolFault: the device's key share is none.
+            ProtocolFault: the device's key share is not one.
             Gone: if the peer went away.
         """
         share = hub_keys.KeyShare()
@@ -133,22 +133,22 @@ class Handshake:
         if secret is None:
             raise ProtocolFault(Code.PROTOCOL_ERROR, "`hello.key_share` is not an X25519 public key in base64")
         challenge = msgspec.structs.replace(challenge, key_share=share.text)
-        said = transcript(hello, challenge)
-        signature = self._hub_key.sign(hub_proof(said))
+        signed = transcript(hello, challenge)
+        signature = self._hub_key.sign(hub_proof(signed))
         await socket.write(aip.send([msgspec.structs.replace(challenge, signature=signature)]).decode())
-        channel = channel_keys(secret, said)
+        channel = channel_keys(secret, signed)
         aip.secure(channel)
-        return device_proof(said, signature), channel
+        return device_proof(signed, signature), channel
 
     def _belongs(self, hello: f.Hello) -> Device:
-        known = self._devices.get(hello.device)
-        if known is not None and known.revoked:
-            gone = "has left this hub" if known.left else "was revoked on this hub"
-            raise ProtocolFault(Code.DEVICE_REVOKED, f"{known.name} {gone}")
-        if known is not None and known.key == hello.key:
-            return known
-        if known is not None:
-            raise Alarm(Code.BAD_SIGNATURE, f"{known.name} joined with another key")
+        device = self._devices.get(hello.device)
+        if device is not None and device.revoked:
+            end_words = "has left this hub" if device.left else "was revoked on this hub"
+            raise ProtocolFault(Code.DEVICE_REVOKED, f"{device.name} {end_words}")
+        if device is not None and device.key == hello.key:
+            return device
+        if device is not None:
+            raise Alarm(Code.BAD_SIGNATURE, f"{device.name} joined with another key")
         for enrollment in self._enrollments.values():
             if enrollment.device == hello.device and enrollment.state == "asking":
                 fix = f"Compare the words ({enrollment.words}) and approve it in Fleet."
@@ -159,9 +159,9 @@ class Handshake:
 
 async def _next(socket: Socket, aip: Session, kind: type[_F]) -> _F:
     while True:
-        found = _the_only(aip.receive(await socket.read()), kind)
-        if found is not None:
-            return found
+        frame = _the_only(aip.receive(await socket.read()), kind)
+        if frame is not None:
+            return frame
 
 
 def _the_only(received: Sequence[f.Frame], kind: type[_F]) -> _F | None:

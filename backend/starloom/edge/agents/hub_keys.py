@@ -42,7 +42,7 @@ class KeyShare:
         self.text = base64.b64encode(raw).decode()
 
     def secret_with(self, other: str) -> bytes | None:
-        """Return the secret shared with the peer's key share (base64), or None if that is none."""
+        """Return the secret shared with the peer's key share (base64), or None if that is not one."""
         try:
             return self._private.exchange(X25519PublicKey.from_public_bytes(base64.b64decode(other, validate=True)))
         except ValueError:
@@ -71,7 +71,7 @@ def load_or_make(path: Path) -> HubKey:
 
 
 def public_key(text: str) -> bytes | None:
-    """Return the raw bytes of a public key in base64, or None if it is none."""
+    """Return the raw bytes of a public key in base64, or None if it is not one."""
     try:
         raw = base64.b64decode(text, validate=True)
         Ed25519PublicKey.from_public_bytes(raw)

@@ -70,9 +70,9 @@ class Link:
 
     __slots__ = (
         "_bytes",
-        "_ended",
         "_last",
         "_line",
+        "_on_ended",
         "_queue",
         "_unsent",
         "_writer",
@@ -102,12 +102,12 @@ class Link:
         self._unsent: str | None = None  # a message that the session has counted and the line has not taken yet
         self._writing = False
         self._writer: asyncio.Task[None] | None = None
-        self._ended: Callable[[Exception | None], object] | None = None
+        self._on_ended: Callable[[Exception | None], object] | None = None
         self._last: Frame | None = None
 
     @property
     def closing(self) -> bool:
-        """Whether the connection is to end: a peer that does not read the last frame is heard no more."""
+        """Whether the connection is to end: a peer that does not read the last frame is no longer heard."""
         return self._last is not None
 
     @property
@@ -116,17 +116,17 @@ class Link:
 
     def push(self, frames: Sequence[Frame]) -> bool:
         """Queue frames for the writer; False if the link is closing or its queue is full, which closes it."""
-        taken = self.hold(frames)
-        if taken and self.welcomed:
+        is_queued = self.hold(frames)
+        if is_queued and self.welcomed:
             self._write_on()
-        return taken
+        return is_queued
 
     def say(self, frames: Sequence[Frame]) -> bool:
         """Send frames in this very turn where the line is free; queue them as `push` does where it is not."""
-        taken = self.hold(frames)
-        if taken:
+        is_queued = self.hold(frames)
+        if is_queued:
             self.release()
-        return taken
+        return is_queued
 
     def hold(self, frames: Sequence[Frame]) -> bool:
         """Queue frames as `push` does, but until `release` is called."""
@@ -184,21 +184,21 @@ class Link:
         self._bytes = 0
         return frames
 
-    def serve(self, ended: Callable[[Exception | None], object]) -> None:
-        """Begin to write; `ended` hears that the last frame is out (None), or why no more can be written."""
-        self._ended = ended
+    def serve(self, on_ended: Callable[[Exception | None], object]) -> None:
+        """Begin to write; `on_ended` hears that the last frame is out (None), or why no more can be written."""
+        self._on_ended = on_ended
         if self._last is not None or self._unsent is not None or (self.welcomed and self._queue):
             self._write_on()
 
     def stop(self) -> None:
-        """Write no more."""
-        self._ended = None
+        """Stop writing."""
+        self._on_ended = None
         if self._writer is not None:
             self._writer.cancel()
             self._writer = None
 
     def _write_on(self) -> None:
-        if self._writer is None and self._ended is not None:
+        if self._writer is None and self._on_ended is not None:
             self._writer = asyncio.get_running_loop().create_task(self._write(), name=f"aip-write-{self.device}")
 
     async def _write(self) -> None:
@@ -216,10 +216,10 @@ class Link:
         except Exception as error:
             fault = error
         self._writing, self._writer = False, None
-        ended = self._ended
-        if ended is not None and (fault is not None or self._last is not None):
-            self._ended = None
-            ended(fault)
+        on_ended = self._on_ended
+        if on_ended is not None and (fault is not None or self._last is not None):
+            self._on_ended = None
+            on_ended(fault)
 
     def _batch(self) -> list[Frame]:
         queue = self._queue
@@ -263,7 +263,7 @@ class Links:
         self._by_device: dict[str, list[Link]] = {}
         self._by_token: dict[str, Link] = {}
         self._granted: dict[str, OrderedDict[Ref, None]] = {}
-        self._held: list[Link] = []
+        self._unflushed: list[Link] = []
         self._along: list[Link] = []
         self._welcomed = 0
         self.rights = ArtifactRights()
@@ -288,9 +288,9 @@ class Links:
                     self.rights.dispatched(device, frame)
         if not links[-1].hold(frames):
             return False
-        if not self._held:
+        if not self._unflushed:
             asyncio.get_running_loop().call_soon(self.flush)
-        self._held.append(links[-1])
+        self._unflushed.append(links[-1])
         return True
 
     def send_along(self, device: str, frames: Sequence[HubFrame]) -> bool:
@@ -305,8 +305,8 @@ class Links:
 
     def flush(self) -> None:
         """Send the frames queued in this turn; without this call they leave in the next turn."""
-        held, self._held = self._held, []
-        for link in held:
+        links, self._unflushed = self._unflushed, []
+        for link in links:
             link.release()
 
     def _flush_along(self) -> None:

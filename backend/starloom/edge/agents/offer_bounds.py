@@ -64,7 +64,7 @@ def offer_fault(offer: Offer) -> str:
     return ""
 
 
-def _told(frame: AsksFrame | ConditionFrame | OfferFrame) -> object:
+def _compared(frame: AsksFrame | ConditionFrame | OfferFrame) -> object:
     """Return what of a report makes another event; the time that is left to a question changes all the time."""
     return [frame.answers, [ask.action for ask in frame.open]] if isinstance(frame, AsksFrame) else frame
 
@@ -82,12 +82,12 @@ class ChangeRates:
 
     def exceeded(self, kind: Changing, device: str, frame: AsksFrame | ConditionFrame | OfferFrame) -> bool:
         """Count a report if it differs from the one before it; return whether they change too often."""
-        said = hashlib.sha256(_encode(_told(frame))).digest()
-        if self._last.get((kind, device)) == said:
+        digest = hashlib.sha256(_encode(_compared(frame))).digest()
+        if self._last.get((kind, device)) == digest:
             return False
         if self._limits.failed(kind, device):
             return True
-        self._last[kind, device] = said
+        self._last[kind, device] = digest
         return False
 
     def comes_too_often(self, device: str) -> float:

@@ -93,8 +93,8 @@ class ProgressLines:
         output.lines, output.told_s = 0, now_s
         return report
 
-    def _count(self, what: str) -> None:
-        self._faults[what] = self._faults.get(what, 0) + 1
+    def _count(self, fault: str) -> None:
+        self._faults[fault] = self._faults.get(fault, 0) + 1
 
     def _line(self, output: _Output, line: str, name: str) -> None:
         if not line.startswith("{"):
@@ -104,15 +104,15 @@ class ProgressLines:
             return
         try:
             # Neither NaN nor a number out of range is JSON.
-            found = msgspec.json.decode(line, type=dict[str, Any])
+            fields = msgspec.json.decode(line, type=dict[str, Any])
         except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
             return
-        if name not in found:
+        if name not in fields:
             return
-        if not _is_told(found[name]):
+        if not _is_told(fields[name]):
             self._count("progress_no_value")
             return
-        output.value = canonical(found[name])
+        output.value = canonical(fields[name])
         output.lines += 1
 
 

@@ -42,7 +42,7 @@ _EMPTY: Final = array("H", [_NOTHING] * (SLOTS * len(MOST)))
 
 
 @dataclass(slots=True)
-class _Kept:
+class _History:
     """The lines of one device, one after the other in `points`; `slot` is the newest that was begun."""
 
     slot: int
@@ -53,9 +53,9 @@ class _Kept:
         """Move on to a slot: those that were passed meanwhile are empty."""
         if slot <= self.slot:
             return
-        for passed in range(max(self.slot + 1, slot - SLOTS + 1), slot + 1):
+        for skipped in range(max(self.slot + 1, slot - SLOTS + 1), slot + 1):
             for start in _PLACES.values():
-                self.points[start + passed % SLOTS] = _NOTHING
+                self.points[start + skipped % SLOTS] = _NOTHING
         self.slot = slot
 
     def line(self, vital: Vital) -> list[int | None]:
@@ -75,46 +75,46 @@ class VitalLines:
         self._now_ms = now_ms
         self._hub = hub
         self._devices_max = devices_max
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._histories: OrderedDict[str, _History] = OrderedDict()
         self.since_ms = 0
         self.heard: list[Callable[[], None]] = []
         """Called whenever a line has a new figure."""
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._histories)
 
     def take(self, device: str, frame: VitalsFrame) -> int:
         """Take a device's figures; return the number of impossible ones, which are left out."""
-        said = [
+        figures = [
             (Vital.BATTERY_PERCENT, frame.battery_percent),
             (Vital.DISK_PERCENT, frame.disk_percent),
             (Vital.LOAD_PERCENT, frame.load_percent),
             (Vital.MEMORY_PERCENT, frame.memory_percent),
         ]
-        told = [(vital, value) for vital, value in said if value != -1]
-        believed = [(vital, value) for vital, value in told if 0 <= value <= MOST[vital]]
+        given_figures = [(vital, value) for vital, value in figures if value != -1]
+        believed = [(vital, value) for vital, value in given_figures if 0 <= value <= MOST[vital]]
         if believed:
-            self._put(device, believed)
-        return len(told) - len(believed)
+            self._add(device, believed)
+        return len(given_figures) - len(believed)
 
     def answered(self, device: str, latency_s: float) -> None:
         """Take how long a device took to answer."""
         latency_ms = min(max(round(latency_s * 1000), 0), MOST[Vital.LATENCY_MS])
-        self._put(device, [(Vital.LATENCY_MS, latency_ms)])
+        self._add(device, [(Vital.LATENCY_MS, latency_ms)])
 
     def forget(self, device: str) -> None:
         """Drop the lines of a device that left the fleet."""
-        self._kept.pop(device, None)
+        self._histories.pop(device, None)
 
     def of(self, devices: Iterable[str]) -> Vitals:
         """Return the lines of these devices up to now."""
         now_ms = self._now_ms()
-        asked = list(dict.fromkeys(devices))
+        names = list(dict.fromkeys(devices))
         slot = now_ms // _STEP_MS
         return Vitals(
             hub=self._hub,
-            items=[self._lines(device, slot) for device in asked[:ASKED_MAX]],
-            left_out=max(len(asked) - ASKED_MAX, 0),
+            items=[self._lines(device, slot) for device in names[:ASKED_MAX]],
+            left_out=max(len(names) - ASKED_MAX, 0),
             since_ms=self.since_ms,
             slots=SLOTS,
             step_s=STEP_S,
@@ -122,29 +122,29 @@ class VitalLines:
         )
 
     def _lines(self, device: str, slot: int) -> DeviceVitals:
-        kept = self._kept.get(device)
-        if kept is None:
+        history = self._histories.get(device)
+        if history is None:
             return DeviceVitals(device=device, heard_ms=0, lines={})
-        kept.reach(slot)
-        lines = {vital: kept.line(vital) for vital in MOST}
+        history.reach(slot)
+        lines = {vital: history.line(vital) for vital in MOST}
         return DeviceVitals(
-            device=device, heard_ms=kept.heard_ms, lines={vital: line for vital, line in lines.items() if line}
+            device=device, heard_ms=history.heard_ms, lines={vital: line for vital, line in lines.items() if line}
         )
 
-    def _put(self, device: str, values: list[tuple[Vital, int]]) -> None:
+    def _add(self, device: str, values: list[tuple[Vital, int]]) -> None:
         now_ms = self._now_ms()
         slot = now_ms // _STEP_MS
-        kept = self._kept.get(device)
-        if kept is None:
-            kept = self._kept[device] = _Kept(slot)
-            if len(self._kept) > self._devices_max:
-                self._kept.popitem(last=False)
+        history = self._histories.get(device)
+        if history is None:
+            history = self._histories[device] = _History(slot)
+            if len(self._histories) > self._devices_max:
+                self._histories.popitem(last=False)
         else:
-            self._kept.move_to_end(device)
-        kept.reach(slot)
-        kept.heard_ms = now_ms
+            self._histories.move_to_end(device)
+        history.reach(slot)
+        history.heard_ms = now_ms
         self.since_ms = self.since_ms or now_ms
         for vital, value in values:
-            kept.points[_PLACES[vital] + slot % SLOTS] = value
+            history.points[_PLACES[vital] + slot % SLOTS] = value
         for hear in self.heard:
             hear()

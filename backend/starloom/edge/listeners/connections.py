@@ -66,7 +66,7 @@ def bounds_for(descriptors: int) -> Bounds:
     return Bounds(connections_max=connections_max, waiting_max=min(4_096, max(8, connections_max // 2)))
 
 
-class Held(Protocol):
+class PlacedConnection(Protocol):
     """A connection, as `Connections` holds it."""
 
     address: str
@@ -135,9 +135,9 @@ class Connections:
         self.bounds = bounds
         self.gave_way = 0
         self.refused = 0
-        self._open: dict[Held, None] = {}
+        self._open: dict[PlacedConnection, None] = {}
         self._descriptors = 0
-        self._waiting: dict[str, dict[Held, None]] = {}
+        self._waiting: dict[str, dict[PlacedConnection, None]] = {}
         self._warned_s = float("-inf")
         self.keepalive = Keepalive(lambda: self.ping_after_s)
 
@@ -149,40 +149,40 @@ class Connections:
     def __len__(self) -> int:
         return len(self._open)
 
-    def enter(self, held: Held) -> bool:
+    def enter(self, connection: PlacedConnection) -> bool:
         """Take a place; False if all are taken by connections that the hub itself keeps waiting or that work."""
         most = self.bounds.connections_max * REQUEST_DESCRIPTORS
-        if self._descriptors + held.descriptors > most and not self._make_room():
+        if self._descriptors + connection.descriptors > most and not self._make_room():
             self.refused += 1
             self._warn_full()
             return False
-        self._open[held] = None
-        self._descriptors += held.descriptors
+        self._open[connection] = None
+        self._descriptors += connection.descriptors
         return True
 
-    def leave(self, held: Held) -> None:
-        if held in self._open:
-            del self._open[held]
-            self._descriptors -= held.descriptors
-        self.works(held)
+    def leave(self, connection: PlacedConnection) -> None:
+        if connection in self._open:
+            del self._open[connection]
+            self._descriptors -= connection.descriptors
+        self.works(connection)
 
-    def waits(self, held: Held) -> None:
+    def waits(self, connection: PlacedConnection) -> None:
         """Note that the peer has to say or read something next, or has just done a part of it."""
-        if held not in self._open:
+        if connection not in self._open:
             return
-        crowd = self._waiting.setdefault(held.address, {})
-        crowd.pop(held, None)
-        crowd[held] = None
+        crowd = self._waiting.setdefault(connection.address, {})
+        crowd.pop(connection, None)
+        crowd[connection] = None
         if len(crowd) > self.bounds.waiting_max:
             self._end(next(iter(crowd)))
 
-    def works(self, held: Held) -> None:
+    def works(self, connection: PlacedConnection) -> None:
         """Note that the hub has to do something next."""
-        crowd = self._waiting.get(held.address)
-        if crowd is not None and held in crowd:
-            del crowd[held]
+        crowd = self._waiting.get(connection.address)
+        if crowd is not None and connection in crowd:
+            del crowd[connection]
             if not crowd:
-                del self._waiting[held.address]
+                del self._waiting[connection.address]
 
     def _make_room(self) -> bool:
         crowd = max(self._waiting.values(), key=len, default=None)
@@ -191,15 +191,15 @@ class Connections:
         self._end(next(iter(crowd)))
         return True
 
-    def _end(self, held: Held) -> None:
+    def _end(self, connection: PlacedConnection) -> None:
         self.gave_way += 1
-        self.leave(held)
-        held.give_way()
+        self.leave(connection)
+        connection.give_way()
 
     def _warn_full(self) -> None:
-        now = asyncio.get_running_loop().time()
-        if now - self._warned_s >= FULL_AGAIN_AFTER_S:
-            self._warned_s = now
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._warned_s >= FULL_AGAIN_AFTER_S:
+            self._warned_s = now_s
             _log.warning(
                 "event=connections_full most=%d fix=raise_the_limit_of_open_files", self.bounds.connections_max
             )

@@ -97,10 +97,10 @@ def own_address() -> str:
 
 def private_addresses() -> list[str]:
     """Return this machine's addresses in private networks, in the order of the system."""
-    known = [one for of_interface in psutil.net_if_addrs().values() for one in of_interface if one.family in _IP]
+    raw = [item for of_interface in psutil.net_if_addrs().values() for item in of_interface if item.family in _IP]
     # The address of one link is written with its interface after a `%`; no browser opens it.
-    found = [ipaddress.ip_address(one.address) for one in known if "%" not in one.address]
-    return [str(address) for address in found if is_private(address) and not address.is_loopback]
+    addresses = [ipaddress.ip_address(item.address) for item in raw if "%" not in item.address]
+    return [str(address) for address in addresses if is_private(address) and not address.is_loopback]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class LanListener:
         self._reach = reach
         self._authority = Authority(place.home / FOLDER, now_ms)
         self._address = address
-        self._others = others
+        self._other_addresses = others
         self._sleep = sleep
         self._places = places
         self._app: ASGIApp | None = None
@@ -207,13 +207,13 @@ class LanListener:
 
     async def _refresh(self) -> None:
         host = self._host()
-        before = self._state.leaf
-        if before is None or self._url(host) != self._state.url:
+        former = self._state.leaf
+        if former is None or self._url(host) != self._state.url:
             await self._shut()
             await self._listen()
             return
         leaf = await asyncio.to_thread(self._authority.leaf, host)
-        if leaf != before and self._server is not None and self._server.config.ssl is not None:
+        if leaf != former and self._server is not None and self._server.config.ssl is not None:
             # Connections that are open keep the old one; the key is the same.
             self._server.config.ssl.load_cert_chain(leaf.chain, leaf.key)
             self._state = LanState(True, self._state.url, leaf)
@@ -231,7 +231,7 @@ class LanListener:
 
     def _line(self) -> str:
         """Return the line that starts the hub with another address of this computer."""
-        return f"STARLOOM_LAN_HOST={next(iter(self._others()), 'ADDRESS')} starloom up --lan"
+        return f"STARLOOM_LAN_HOST={next(iter(self._other_addresses()), 'ADDRESS')} starloom up --lan"
 
     def _url(self, host: str) -> str:
         return f"https://[{host}]:{self._place.port}" if ":" in host else f"https://{host}:{self._place.port}"

@@ -80,7 +80,7 @@ class OwnSockets:
 
         Raises:
             OSError: a folder cannot be made or is not private, or a socket cannot be bound.
-            ValueError: a key file of the authority is there and is none.
+            ValueError: a key file of the authority is there and is not a key.
         """
         leaf = await asyncio.to_thread(self._authority.leaf, TUNNEL_NAME)
         hub = await self._listen(app, HUB_SOCKET, None)

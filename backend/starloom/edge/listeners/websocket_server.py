@@ -70,10 +70,10 @@ class ServerWebsocket(asyncio.Protocol):
         "_closing",
         "_config",
         "_end_timer",
-        "_ended",
         "_full",
+        "_is_lost",
         "_line",
-        "_lost",
+        "_on_ended",
         "_parts",
         "_place",
         "_places",
@@ -98,12 +98,12 @@ class ServerWebsocket(asyncio.Protocol):
         self._asked_for = False  # whether the request for the socket has come
         self._call: _Call | None = None
         self._taker: Taker | None = None
-        self._ended: Ended | None = None
+        self._on_ended: Ended | None = None
         self._full: asyncio.Event | None = None  # set when the transport takes more again
         self._parts: tuple[bool, bytearray] | None = None  # of a message in several frames, and whether it is text
         self._end_timer: asyncio.TimerHandle | None = None
         self._unread: asyncio.TimerHandle | None = None
-        self._closing = self._lost = self._read_paused = False
+        self._closing = self._is_lost = self._read_paused = False
         self.heard_s = self.asked_s = 0.0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -118,7 +118,7 @@ class ServerWebsocket(asyncio.Protocol):
         self._place.keepalive.leave(self)
         self._place.leave(self)
         self._connections.discard(self)
-        self._lost = True
+        self._is_lost = True
         self._tell_end(None)
         self.resume_writing()
         if self._end_timer is not None:
@@ -226,7 +226,7 @@ class ServerWebsocket(asyncio.Protocol):
     def _scope(self, request: Request) -> Scope:
         raw_path, _, query = request.path.partition("?")
         root, info = self._config.root_path, self.transport.get_extra_info
-        named = [
+        subprotocols = [
             name.strip() for value in request.headers.get_all("Sec-WebSocket-Protocol") for name in value.split(",")
         ]
         return {
@@ -241,7 +241,7 @@ class ServerWebsocket(asyncio.Protocol):
             "raw_path": (root + raw_path).encode("ascii"),
             "query_string": query.encode("ascii"),
             "headers": [(name.encode("ascii"), value.encode("latin-1")) for name, value in request.headers.raw_items()],
-            "subprotocols": named,
+            "subprotocols": subprotocols,
             "state": {},
             "extensions": {"websocket.http.response": {}, HOLD: self._hold},
         }
@@ -261,17 +261,17 @@ class ServerWebsocket(asyncio.Protocol):
             if self._opening and not self.transport.is_closing():
                 self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR)
             self._call = None
-            if self._ended is None and self._end_timer is None:
+            if self._on_ended is None and self._end_timer is None:
                 self.transport.close()
 
     def _refuse(self, status: int, body: bytes = b"", headers: list[tuple[str, str]] | None = None) -> None:
         """Answer the request for the socket by something else than a socket."""
-        given = Headers(headers or [])
-        given.setdefault("Date", email.utils.formatdate(usegmt=True))
-        given.setdefault("Connection", "close")
-        given.setdefault("Content-Length", str(len(body)))
-        given.setdefault("Content-Type", "text/plain; charset=utf-8")
-        self._answer(Response(status, HTTPStatus(status).phrase, given, body))
+        fields = Headers(headers or [])
+        fields.setdefault("Date", email.utils.formatdate(usegmt=True))
+        fields.setdefault("Connection", "close")
+        fields.setdefault("Content-Length", str(len(body)))
+        fields.setdefault("Content-Type", "text/plain; charset=utf-8")
+        self._answer(Response(status, HTTPStatus(status).phrase, fields, body))
         self._closing = True
         self.transport.close()
 
@@ -334,17 +334,17 @@ class ServerWebsocket(asyncio.Protocol):
         code, reason = (close.code, close.reason) if close is not None else (CloseCode.ABNORMAL_CLOSURE, "")
         if self._call is not None:
             self._call.put({"type": "websocket.disconnect", "code": code, "reason": reason})
-        ended, self._ended, self._taker = self._ended, None, None
-        if ended is not None and not self._closing:
-            ended(reason)
+        on_ended, self._on_ended, self._taker = self._on_ended, None, None
+        if on_ended is not None and not self._closing:
+            on_ended(reason)
 
-    def _hold(self, taker: Taker, ended: Ended) -> None:
-        """Give messages to `taker` in the turn in which they come, and the reason of the peer's end to `ended`.
+    def _hold(self, taker: Taker, on_ended: Ended) -> None:
+        """Give messages to `taker` in the turn in which they come, and the reason of the peer's end to `on_ended`.
 
         Neither may raise. The socket lasts until it is closed, also when the application's call returns. Messages that
         the application has not read come first.
         """
-        self._taker, self._ended = taker, ended
+        self._taker, self._on_ended = taker, on_ended
         call, full = self._call, None
         while call is not None and call.events and self._taker is not None:
             event = call.events.pop(0)
@@ -352,8 +352,8 @@ class ServerWebsocket(asyncio.Protocol):
                 full = taker(cast("str | bytes", event["text"] if "text" in event else event["bytes"])) or full
             elif event["type"] == "websocket.disconnect":
                 call.events.insert(0, event)
-                self._taker = self._ended = None
-                ended(str(event.get("reason", "")))
+                self._taker = self._on_ended = None
+                on_ended(str(event.get("reason", "")))
         self._read_on()
         self._read_later(full)
 
@@ -386,7 +386,7 @@ class ServerWebsocket(asyncio.Protocol):
         """Send what the application says, when the transport takes something."""
         while self._full is not None:
             await self._full.wait()
-        if self._lost:
+        if self._is_lost:
             raise _PeerGone("the connection ended")
         kind = message["type"]
         if self._call is not None and self._call.response is not None:
@@ -454,7 +454,7 @@ class ServerWebsocket(asyncio.Protocol):
 
     def _flush(self) -> None:
         """Write what the protocol has to say, but nothing before the handshake is answered."""
-        if self._opening or self._lost:
+        if self._opening or self._is_lost:
             return
         data = b"".join(self._line.data_to_send())
         if data:

@@ -72,29 +72,29 @@ class Retained:
         return await self._listed(None)
 
     async def _listed(self, ended_after_ms: int | None) -> set[str]:
-        found = set(self._held())
-        before: tuple[int, str] | None = None
+        names = set(self._held())
+        cursor: tuple[int, str] | None = None
         while True:
-            rows = await self._reads.constellations(states=(), text=None, device=None, before=before, limit=_PAGE)
+            rows = await self._reads.constellations(states=(), text=None, device=None, before=cursor, limit=_PAGE)
             for row in rows:
-                ended = row.state in _FINAL
-                if not ended or (ended_after_ms is not None and row.ended_ms > ended_after_ms):
-                    found.add(row.id)
+                is_ended = row.state in _FINAL
+                if not is_ended or (ended_after_ms is not None and row.ended_ms > ended_after_ms):
+                    names.add(row.id)
             if len(rows) < _PAGE:
-                return found
-            before = (rows[-1].created_ms, rows[-1].id)
+                return names
+            cursor = (rows[-1].created_ms, rows[-1].id)
 
     async def read(self, stream: str) -> StreamArtifacts:
-        known = await self._reads.entities(stream)
-        if known is None:
+        state = await self._reads.entities(stream)
+        if state is None:
             return StreamArtifacts()
-        entities = known[1]
+        entities = state.entities
         attempts = [_attempt.decode(raw) for key, raw in entities.items() if key.startswith("attempt/")]
         since = [attempt.leased_ms / 1000 for attempt in attempts if attempt.end is None]
         values = [attempt.artifact for attempt in attempts if attempt.artifact is not None]
         quiet = self._are_quiet(entities)
-        named = [raw for key, raw in entities.items() if not (quiet and key.startswith("call/"))]
-        return StreamArtifacts(entities=named, values=values, running_since_s=min(since, default=None))
+        encoded = [raw for key, raw in entities.items() if not (quiet and key.startswith("call/"))]
+        return StreamArtifacts(entities=encoded, values=values, running_since_s=min(since, default=None))
 
     def _are_quiet(self, entities: Mapping[str, bytes]) -> bool:
         """Whether a constellation is over and its last call of a model was so long ago that the texts may go."""

@@ -23,7 +23,7 @@ from starloom.edge.access.callers import AccessView, Caller, Tickets
 from starloom.edge.access.callers import Scope as TokenScope
 from starloom.edge.live.fanout import Fanout
 from starloom.edge.live.pruned import words_of
-from starloom.edge.web.sockets import Gone, Proving, Socket
+from starloom.edge.web.sockets import Gone, Socket, UnprovedSockets
 from starloom.process.ending import end_tasks
 from starloom.store.port import ReadPort, Unavailable
 from starloom_protocol.stream import feed
@@ -44,14 +44,14 @@ CATCH_UP_MAX = 2_000
 SUBSCRIPTIONS_MAX = 64
 """A page follows the fleet and the constellations on its screen; each further stream costs memory for its queue."""
 TICKET_WITHIN_S = 5.0
-"""The ticket is the first message and lies ready when the socket opens; strangers must not hold sockets open."""
+"""The ticket is the first message and is there when the socket opens; strangers must not hold sockets open."""
 TICKETLESS_MAX = 512
 """Sockets without a ticket at one time; a flood of them leaves the memory of the hub to pages with one."""
 REQUEST_BYTES_MAX = 4 * 1024
 """A message of a page names a ticket or one stream; none needs more."""
 SOCKETS_PER_TOKEN_MAX = 256
 """Open pages of one sign-in, which a team may share on all its screens; a client that opens them in a loop ends here.
-Each costs about 40 KiB while it stands still, and at most `BYTES_MAX` while its page does not read."""
+Each costs about 40 KiB while nothing happens, and at most `BYTES_MAX` while its page does not read."""
 THREAD_ABOVE_ENTITIES = 2_000
 SNAPSHOT_PART_BYTES = 256 * 1024
 """A page parses so much within a few milliseconds; a snapshot of 5,000 tasks has ten times as much."""
@@ -89,15 +89,15 @@ class Snapshots:
     def __init__(self, reads: ReadPort, fanout: Fanout) -> None:
         self._reads = reads
         self._fanout = fanout
-        self._kept: dict[bool, tuple[int, tuple[bytes, ...]]] = {}  # key: whether it is in parts
-        self._begun = 0  # the `Fanout.begun` of what is kept: a log that was replaced makes it void
+        self._messages: dict[bool, tuple[int, tuple[bytes, ...]]] = {}  # key: whether it is in parts
+        self._fanout_begun = 0  # the `Fanout.begun` of what is kept: a log that was replaced makes it void
         self._changes = 0
         self._making = asyncio.Lock()
         fanout.fleet_listeners.append(self._hear)
 
     def _hear(self, _event: feed.Event) -> None:
         self._changes += 1
-        self._kept = {}
+        self._messages = {}
 
     async def fleet(self, *, parts: bool) -> tuple[int, tuple[bytes, ...]]:
         """Return the number of the last event in it, and its messages.
@@ -106,16 +106,16 @@ class Snapshots:
             Unavailable: the store does not answer.
         """
         async with self._making:
-            if self._begun != self._fanout.begun:
-                self._kept = {}
-            if parts in self._kept:
-                return self._kept[parts]
-            begun, changes = self._fanout.begun, self._changes
+            if self._fanout_begun != self._fanout.begun:
+                self._messages = {}
+            if parts in self._messages:
+                return self._messages[parts]
+            fanout_begun, changes = self._fanout.begun, self._changes
             seq, entities = await self._reads.entities(feed.FLEET) or (0, {})
-            made = (seq, await _made(feed.FLEET, seq, entities, parts=parts))
+            snapshot = (seq, await _snapshot_messages(feed.FLEET, seq, entities, parts=parts))
             if changes == self._changes:
-                self._kept[parts], self._begun = made, begun
-            return made
+                self._messages[parts], self._fanout_begun = snapshot, fanout_begun
+            return snapshot
 
 
 @dataclass(slots=True)
@@ -132,7 +132,7 @@ class LiveEndpoint:
 
     def __init__(self, parts: LiveParts) -> None:
         self._parts = parts
-        self._proving = Proving()
+        self._unproved = UnprovedSockets()
         self._snapshots = Snapshots(parts.reads, parts.fanout)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -155,7 +155,7 @@ class LiveEndpoint:
 
     async def _admit(self, socket: Socket, address: str) -> Caller:
         try:
-            async with self._proving.begun(address, TICKET_WITHIN_S, TICKETLESS_MAX):
+            async with self._unproved.place(address, TICKET_WITHIN_S, TICKETLESS_MAX):
                 request = read_request(await socket.read())
         except TimeoutError as error:
             raise Refused(Code.NOT_SIGNED_IN, f"no ticket within {TICKET_WITHIN_S:g} s") from error
@@ -236,10 +236,10 @@ class LiveClient:
         ready = feed.LiveReady(history=parts.history, now_ms=parts.now_ms(), protocol=PROTOCOL_VERSIONS[-1])
         await self._socket.write(_encode(ready).decode())
         self._parts.fanout.join(self)
-        tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._write())]
+        tasks = [asyncio.create_task(self._read_requests()), asyncio.create_task(self._write())]
         try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
+            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
                 task.result()
         finally:
             self._parts.fanout.leave(self)
@@ -248,7 +248,7 @@ class LiveClient:
             tasks += self._loads.values()
             await end_tasks(tasks)
 
-    async def _read(self) -> None:
+    async def _read_requests(self) -> None:
         while True:
             await self._room.wait()
             request = read_request(await self._socket.read())
@@ -259,7 +259,7 @@ class LiveClient:
                 case feed.Unsubscribe():
                     self._unsubscribe(request.stream)
                 case feed.LivePing():
-                    self._put(_encode(feed.LivePong(at_ms=request.at_ms, now_ms=self._parts.now_ms())))
+                    self._queue_messages(_encode(feed.LivePong(at_ms=request.at_ms, now_ms=self._parts.now_ms())))
                 case feed.Ticket():
                     raise Refused(Code.PROTOCOL_ERROR, "a ticket is the first frame only")
 
@@ -281,7 +281,7 @@ class LiveClient:
         self._parts.fanout.subscribe(self, name)
         load = asyncio.create_task(self._load(stream, request), name=f"live-load-{name}")
         self._loads[name] = load
-        load.add_done_callback(lambda done: self._loaded(name, done))
+        load.add_done_callback(lambda loading: self._loaded(name, loading))
 
     def _unsubscribe(self, name: str) -> None:
         load = self._loads.pop(name, None)
@@ -292,11 +292,11 @@ class LiveClient:
             self._queue = [item for item in self._queue if isinstance(item, bytes) or item[0] != name]
             self._recount()
 
-    def _loaded(self, name: str, done: asyncio.Task[None]) -> None:
-        if self._loads.get(name) is done:
+    def _loaded(self, name: str, load: asyncio.Task[None]) -> None:
+        if self._loads.get(name) is load:
             del self._loads[name]
-        if not done.cancelled() and done.exception() is not None:
-            _log.error("a live subscription to %s failed", name, exc_info=done.exception())
+        if not load.cancelled() and load.exception() is not None:
+            _log.error("a live subscription to %s failed", name, exc_info=load.exception())
             self.cut(Code.INTERNAL, "the subscription failed; see the hub's log")
 
     async def _load(self, stream: _Stream, request: feed.Subscribe) -> None:
@@ -310,34 +310,34 @@ class LiveClient:
         name, after_seq, parts = request.stream, request.after_seq, request.parts
         try:
             if after_seq >= 0:
-                missed = await self._parts.reads.events(name, after_seq, CATCH_UP_MAX + 1)
-                last = feed.decode_event(missed[-1]).seq if missed else after_seq
-                whole = last == after_seq + len(missed) if missed else await self._reaches(name, last)
-                if len(missed) > CATCH_UP_MAX or not whole:
+                events = await self._parts.reads.events(name, after_seq, CATCH_UP_MAX + 1)
+                last = feed.decode_event(events[-1]).seq if events else after_seq
+                is_complete = last == after_seq + len(events) if events else await self._reaches(name, last)
+                if len(events) > CATCH_UP_MAX or not is_complete:
                     self._resync(name, f"event {after_seq} is too far from the present of this stream")
                     return
-                for start in range(0, len(missed), EVENTS_A_MESSAGE):
-                    self._put(_join(missed[start : start + EVENTS_A_MESSAGE]))
+                for start in range(0, len(events), EVENTS_A_MESSAGE):
+                    self._queue_messages(_join(events[start : start + EVENTS_A_MESSAGE]))
                 self._go_live(name, stream, last)
                 return
             if name == feed.FLEET:
                 seq, messages = await self._snapshots.fleet(parts=parts)
-                self._put(*messages)
+                self._queue_messages(*messages)
                 self._go_live(name, stream, seq)
                 return
-            found = await self._parts.reads.entities(name)
-            gone = await self._parts.reads.gone(name) if found is None else None
+            snapshot = await self._parts.reads.entities(name)
+            tombstone = await self._parts.reads.tombstone(name) if snapshot is None else None
         except Unavailable as error:
             self._resync(name, f"the store does not answer: {error}")
             return
-        if found is None:
-            if gone is None:
+        if snapshot is None:
+            if tombstone is None:
                 self._resync(name, "there is no such stream", unknown=True)
             else:
-                self._resync(name, words_of(name, gone))
+                self._resync(name, words_of(name, tombstone))
             return
-        seq, entities = found
-        self._put(*await _made(name, seq, entities, parts=parts))
+        seq, entities = snapshot
+        self._queue_messages(*await _snapshot_messages(name, seq, entities, parts=parts))
         self._go_live(name, stream, seq)
 
     async def _reaches(self, name: str, last: int) -> bool:
@@ -356,20 +356,20 @@ class LiveClient:
     # From the hub; these only queue.
 
     def take_event(self, stream: str, seq: int, raw: bytes) -> None:
-        known = self._streams.get(stream)
-        if known is None:
+        subscription = self._streams.get(stream)
+        if subscription is None:
             return
-        if known.loading:
-            known.early.append((seq, raw))
-            if len(known.early) > CATCH_UP_MAX:
+        if subscription.loading:
+            subscription.early.append((seq, raw))
+            if len(subscription.early) > CATCH_UP_MAX:
                 self._resync(stream, "the stream moves faster than it could be read")
             return
-        if seq <= known.seq:
+        if seq <= subscription.seq:
             return
-        if seq != known.seq + 1:
-            self._resync(stream, f"event {known.seq + 1} is missing")
+        if seq != subscription.seq + 1:
+            self._resync(stream, f"event {subscription.seq + 1} is missing")
             return
-        known.seq = seq
+        subscription.seq = seq
         self._queue.append((stream, raw))
         self._bytes += len(raw)
         self._events += 1
@@ -378,8 +378,8 @@ class LiveClient:
         self._wake.set()
 
     def take_beside(self, item: feed.Beside, raw: bytes) -> None:
-        known = self._streams.get(item.stream)
-        if known is not None and item.kind == feed.CHANGED:
+        subscription = self._streams.get(item.stream)
+        if subscription is not None and item.kind == feed.CHANGED:
             # Never left out, not even while the snapshot is read: nothing later would make up for it.
             key = (item.about, bytes(item.value))
             if len(self._changed) >= BESIDE_MAX and key not in self._changed:
@@ -388,7 +388,7 @@ class LiveClient:
             self._changed[key] = raw
             self._wake.set()
             return
-        if known is None or known.loading:
+        if subscription is None or subscription.loading:
             return
         if item.kind == "log":
             if len(self._lines) < BESIDE_MAX:
@@ -404,7 +404,7 @@ class LiveClient:
             self._cut = Refused(Code(code), reason)
         self._wake.set()
 
-    def _put(self, *messages: bytes) -> None:
+    def _queue_messages(self, *messages: bytes) -> None:
         self._queue.extend(messages)
         self._answers += sum(map(len, messages))
         if self._answers > BYTES_MAX:
@@ -413,7 +413,7 @@ class LiveClient:
 
     def _resync(self, name: str, reason: str, *, unknown: bool = False) -> None:
         self._unsubscribe(name)
-        self._put(_encode(feed.Resync(reason=reason, stream=name, unknown=unknown)))
+        self._queue_messages(_encode(feed.Resync(reason=reason, stream=name, unknown=unknown)))
 
     def _recount(self) -> None:
         waiting = [item[1] for item in self._queue if isinstance(item, tuple)]
@@ -436,7 +436,7 @@ class LiveClient:
             self._wake.clear()
             self._check_sign_in()
             queue, self._queue, self._events, self._bytes, self._answers = self._queue, [], 0, 0, 0
-            for number, message in enumerate(_messages(queue)):
+            for number, message in enumerate(_joined(queue)):
                 if number:  # a page may take the message before so slowly as it likes
                     self._check_sign_in()
                 await self._socket.write(message.decode())
@@ -455,10 +455,10 @@ class LiveClient:
         """Take what is to be said of lists: at once, then after a rest, for a run changes some with every event."""
         if not self._changed or self._changes_rest is not None:
             return []
-        taken = list(self._changed.values())
+        changes = list(self._changed.values())
         self._changed.clear()
         self._changes_rest = asyncio.get_running_loop().call_later(CHANGES_EVERY_S, self._rested)
-        return taken
+        return changes
 
     def _rested(self) -> None:
         self._changes_rest = None
@@ -466,7 +466,7 @@ class LiveClient:
             self._wake.set()
 
 
-def _messages(queue: list[bytes | tuple[str, bytes]]) -> list[bytes]:
+def _joined(queue: list[bytes | tuple[str, bytes]]) -> list[bytes]:
     """Join neighbouring events into one message; order stays."""
     messages: list[bytes] = []
     run: list[bytes] = []
@@ -487,7 +487,7 @@ def _join(events: list[bytes]) -> bytes:
     return b'{"t":"events","events":[' + b",".join(events) + b"]}"
 
 
-async def _made(stream: str, seq: int, entities: dict[str, bytes], *, parts: bool) -> tuple[bytes, ...]:
+async def _snapshot_messages(stream: str, seq: int, entities: dict[str, bytes], *, parts: bool) -> tuple[bytes, ...]:
     most = SNAPSHOT_PART_BYTES if parts else sys.maxsize
     if len(entities) > THREAD_ABOVE_ENTITIES:
         return await asyncio.to_thread(_snapshot, stream, seq, entities, most)

@@ -51,22 +51,22 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.stream.authors import told_name
-from starloom_protocol.text.presentation import Presentation, Tone, presentation
+from starloom_protocol.text.presentation import Presentation, presentation
 from starloom_protocol.text.wording import moment, utc_words
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import FINAL_TASK_STATES, Code, ConstellationState, Reason, TaskState
+from starloom_protocol.vocabulary import (
+    AT_WORK_TASK_STATES,
+    FINAL_TASK_STATES,
+    Code,
+    ConstellationState,
+    Reason,
+    TaskState,
+)
 from starloom_protocol.wire.version import is_older
 
-_AT_WORK: Final = frozenset(
-    (state, reason)
-    for state in TaskState
-    for reason in (None, *Reason)
-    if presentation(state, reason).tone is Tone.BLUE
-)
-"""The states and reasons of tasks that are shown at work, as the page counts them: all that are blue."""
-STATES_AT_WORK: Final = frozenset(state for state, _ in _AT_WORK)
-"""The states in which a task may be at work; its reason decides."""
+_IDLE: Final = frozenset({Reason.ABSENT, Reason.OVERDUE, Reason.TAP})
+"""Why a running task is not at work: its device does not answer, or waits for a tap."""
 
 
 def iso(at_ms: int) -> str | None:
@@ -76,8 +76,8 @@ def iso(at_ms: int) -> str | None:
 
 def plain(record: Record) -> dict[str, Any]:
     """Return a record as JSON values."""
-    found: dict[str, Any] = msgspec.to_builtins(record)
-    return found
+    fields: dict[str, Any] = msgspec.to_builtins(record)
+    return fields
 
 
 def value_of(text: str | None) -> Any:
@@ -152,27 +152,27 @@ def _sentence(head: Head, answer: Answer | None) -> str:
 
 def is_at_work(state: str | None, reason: str | None) -> bool:
     """Tell whether a task is at work on a device: not on one that does not answer, and not before a tap."""
-    return (state, reason) in _AT_WORK
+    return state in AT_WORK_TASK_STATES and not (state == TaskState.RUNNING and reason in _IDLE)
 
 
-def snapshot(found: Constellation, devices: Mapping[str, Device]) -> Snapshot:
+def snapshot(state: Constellation, devices: Mapping[str, Device]) -> Snapshot:
     """Return a whole constellation: `{id, name, request, state, version, seq, answer, tasks, ...}`."""
-    head = found.head
-    tasks = [task_shape(found, name, devices) for name in found.table("spec")]
+    head = state.head
+    tasks = [task_shape(state, name, devices) for name in state.table("spec")]
     return {
-        **row(head, found.answer, sum(is_at_work(task["state"], task["reason"]) for task in tasks)),
-        "seq": found.seq,
+        **row(head, state.answer, sum(is_at_work(task["state"], task["reason"]) for task in tasks)),
+        "seq": state.seq,
         "origin": head.origin,
         "params": value_of(head.params),
         "policy": head.policy,
         "plan_hash": head.plan_hash,
         "fault": head.fault,
-        "answer": answer_shape(found.answer, devices),
+        "answer": answer_shape(state.answer, devices),
         "tasks": tasks,
-        "dependencies": [dependency_shape(dep) for dep in found.table("dep").values()],
+        "dependencies": [dependency_shape(dep) for dep in state.table("dep").values()],
         "waiting": [_waiting(task) for task in tasks if task["reason"] and task["state"] in ("waiting", "ready")],
-        "questions": [question_shape(found.id, question) for question in found.table("question").values()],
-        "metrics": metrics(found),
+        "questions": [question_shape(state.id, question) for question in state.table("question").values()],
+        "metrics": metrics(state),
     }
 
 
@@ -186,11 +186,11 @@ def shown_task(record: TaskRecord) -> Presentation:
     return presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, until=until)
 
 
-def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -> TaskRow:
+def task_shape(constellation: Constellation, name: str, devices: Mapping[str, Device]) -> TaskRow:
     """Return a task with its spec, where it stands, and how that is shown."""
-    spec: TaskSpec = found.table("spec")[name]
-    record: TaskRecord | None = found.table("task").get(name)
-    group: GroupRecord | None = found.table("group").get(name)
+    spec: TaskSpec = constellation.table("spec")[name]
+    record: TaskRecord | None = constellation.table("task").get(name)
+    group: GroupRecord | None = constellation.table("group").get(name)
     shape: TaskRow = {
         "id": name,
         "kind": "group" if spec.for_each or spec.nested or spec.goal else ("question" if spec.person else "task"),
@@ -216,16 +216,16 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
         "spec": spec,
     }
     if record is not None:
-        last: Attempt | None = found.table("attempt").get(f"{name}/{record.attempt}")
+        last: Attempt | None = constellation.table("attempt").get(f"{name}/{record.attempt}")
         if last is not None and last.origin is not None and last.round == record.round:
             shape["reused_from"] = last.origin
-        shown = shown_task(record)
+        presented = shown_task(record)
         shape |= {
             "state": record.state,
             "reason": record.reason,
-            "word": shown.word,
-            "glyph": shown.glyph,
-            "tone": shown.tone,
+            "word": presented.word,
+            "glyph": presented.glyph,
+            "tone": presented.tone,
             "round": record.round,
             "attempt": record.attempt,
             "device": record.device,
@@ -234,7 +234,7 @@ def task_shape(found: Constellation, name: str, devices: Mapping[str, Device]) -
             "cause": record.cause,
             "checked": record.checked,
             "since": iso(record.since_ms),
-            "attempts": [attempt_shape(number, item, devices) for number, item in found.attempts_of(name)],
+            "attempts": [attempt_shape(number, item, devices) for number, item in constellation.attempts_of(name)],
         }
     elif group is not None:
         shape |= {
@@ -254,8 +254,8 @@ def name_of(device: str | None, devices: Mapping[str, Device]) -> str | None:
     """Return a device's name; its id when it is no longer known."""
     if device is None:
         return None
-    known = devices.get(device)
-    return known.name if known else device
+    record = devices.get(device)
+    return record.name if record else device
 
 
 def attempt_shape(number: int, attempt: Attempt, devices: Mapping[str, Device]) -> AttemptRow:
@@ -324,19 +324,19 @@ def answer_shape(answer: Answer | None, devices: Mapping[str, Device]) -> Answer
         }
         for item in answer.items
     ]
-    told: AnswerShape = {"state": answer.state, "sentence": answer.sentence, "items": items}
+    shape: AnswerShape = {"state": answer.state, "sentence": answer.sentence, "items": items}
     if answer.words:
-        told["words"] = answer.words
-        told["cites"] = [{"task": cite.task, "pointer": cite.pointer} for cite in answer.cites]
-        told["struck"] = list(answer.struck)
+        shape["words"] = answer.words
+        shape["cites"] = [{"task": cite.task, "pointer": cite.pointer} for cite in answer.cites]
+        shape["struck"] = list(answer.struck)
     if answer.verdict is not None:
         verdict = answer.verdict
         cites: list[CiteRow] = [{"task": cite.task, "pointer": cite.pointer} for cite in verdict.cites]
-        told["verdict"] = {"holds": verdict.holds, "because": verdict.because, "by": verdict.by, "cites": cites}
-    return told
+        shape["verdict"] = {"holds": verdict.holds, "because": verdict.because, "by": verdict.by, "cites": cites}
+    return shape
 
 
-def _shown(shown: Shown) -> ShownRow:
+def _shown_row(shown: Shown) -> ShownRow:
     return {
         "from": shown.source,
         "output": shown.output,
@@ -365,7 +365,7 @@ def question_shape(constellation: str, question: Question) -> QuestionRow:
         "answered_by": question.answered_by,
         "answered_at": iso(question.answered_ms),
         "reason": question.reason,
-        "shown": _shown(question.shown) if question.shown is not None else None,
+        "shown": _shown_row(question.shown) if question.shown is not None else None,
         "calls": [call_shape(call) for call in question.calls],
         "once_because": question.once_because,
         "usual": question.usual,
@@ -396,26 +396,26 @@ def version_shape(version: Version) -> VersionRow:
     }
 
 
-def metrics(found: Constellation) -> Metrics:
+def metrics(constellation: Constellation) -> Metrics:
     """Return counts by state, and the wall time of the last round beside the tasks' times added up."""
     states: dict[str, int] = {}
-    for record in found.table("task").values():
+    for record in constellation.table("task").values():
         states[record.state] = states.get(record.state, 0) + 1
-    attempts: Iterable[Attempt] = found.table("attempt").values()
+    attempts: Iterable[Attempt] = constellation.table("attempt").values()
     task_ms, count = 0, 0
     for attempt in attempts:
         count += 1
         if attempt.ended_ms:
             task_ms += max(0, attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
-    head = found.head
+    head = constellation.head
     return {
-        "tasks": len(found.table("task")),
+        "tasks": len(constellation.table("task")),
         "final": sum(count for state, count in states.items() if TaskState(state) in FINAL_TASK_STATES),
         "states": states,
         "attempts": count,
         "task_ms": task_ms,
         "wall_ms": (head.ended_ms - (head.reopened_ms or head.created_ms)) if head.ended_ms else None,
-        "held": sum(1 for record in found.table("task").values() if record.reason is Reason.HELD),
+        "held": sum(1 for record in constellation.table("task").values() if record.reason is Reason.HELD),
     }
 
 

@@ -28,29 +28,29 @@ class FailedWork:
     def __init__(self, reads: ReadPort, headlines: Headlines) -> None:
         self._reads = reads
         self._headlines = headlines
-        self._known: OrderedDict[tuple[str, int], frozenset[str]] = OrderedDict()
+        self._failed_on: OrderedDict[tuple[str, int], frozenset[str]] = OrderedDict()
 
     async def count(self, devices: Sequence[str], since_ms: int) -> dict[str, int]:
         """Count the failed constellations made since a moment that have a failed task on each of these devices."""
-        found: dict[str, int] = {}
-        read = 0
-        for constellation, had in (await self._reads.failed_work(devices, since_ms)).items():
+        counts: dict[str, int] = {}
+        count_read = 0
+        for constellation, workers in (await self._reads.failed_work(devices, since_ms)).items():
             headline = await self._headlines.of(constellation)
-            end = constellation, headline[0].ended_ms if headline is not None else 0
-            failed = self._known.get(end)
-            if failed is None and read < READ_MOST:
-                read += 1
-                failed = self._known[end] = await self._read(constellation)
-                if len(self._known) > KNOWN_MOST:
-                    self._known.popitem(last=False)
-            for device in had:
+            end = constellation, headline.head.ended_ms if headline is not None else 0
+            failed = self._failed_on.get(end)
+            if failed is None and count_read < READ_MOST:
+                count_read += 1
+                failed = self._failed_on[end] = await self._read_failed(constellation)
+                if len(self._failed_on) > KNOWN_MOST:
+                    self._failed_on.popitem(last=False)
+            for device in workers:
                 if failed is None or device in failed:
-                    found[device] = found.get(device, 0) + 1
-        return found
+                    counts[device] = counts.get(device, 0) + 1
+        return counts
 
-    async def _read(self, constellation: str) -> frozenset[str]:
-        entities = await self._reads.entities(constellation)
-        return frozenset() if entities is None else await asyncio.to_thread(failed_on, entities[1])
+    async def _read_failed(self, constellation: str) -> frozenset[str]:
+        state = await self._reads.entities(constellation)
+        return frozenset() if state is None else await asyncio.to_thread(failed_on, state.entities)
 
 
 class _Ended(msgspec.Struct):
@@ -68,7 +68,7 @@ _tried_decoder = msgspec.json.Decoder(_Tried)
 
 def failed_on(entities: Mapping[str, bytes]) -> frozenset[str]:
     """Return the devices of the last attempts of failed tasks."""
-    found = set()
+    devices = set()
     for key, raw in entities.items():
         if not key.startswith("task/"):
             continue
@@ -76,5 +76,5 @@ def failed_on(entities: Mapping[str, bytes]) -> frozenset[str]:
         if record.state == TaskState.FAILED and record.attempt:
             attempt = entities.get(f"attempt/{key.removeprefix('task/')}/{record.attempt}")
             if attempt is not None:
-                found.add(_tried_decoder.decode(attempt).device)
-    return frozenset(found)
+                devices.add(_tried_decoder.decode(attempt).device)
+    return frozenset(devices)

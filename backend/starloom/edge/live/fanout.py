@@ -247,9 +247,9 @@ class Changes:
             self.say(Topic.DEVICES, of)
         self.say(Topic.ACTIVITY)
 
-    def hear_refusal(self, refused: DeviceRefusal) -> None:
+    def hear_refusal(self, refusal: DeviceRefusal) -> None:
         """Say that a device was refused with a join code."""
-        if refused.enrollment:
+        if refusal.enrollment:
             self.say(Topic.REFUSALS)
 
     def say(self, topic: Topic, of: str | None = None) -> None:

@@ -52,7 +52,7 @@ class OptionalParts:
         self._forecast = forecast
         self._held = held
         self._now_ms = now_ms
-        self._seen: dict[str, tuple[int, int]] = {}
+        self._looked_at: dict[str, tuple[int, int]] = {}
 
     async def run(self, wait: Callable[[int], Awaitable[None]]) -> None:
         """Look until cancelled; a store that is away is waited for. `wait` takes milliseconds."""
@@ -66,21 +66,21 @@ class OptionalParts:
     async def look(self) -> None:
         """Look once at each run that is due."""
         shard, now_ms = self._shard(), self._now_ms()
-        runs = [] if shard is None else [one for name in shard.live if _declares(one := shard.constellations[name])]
-        self._seen = {one.name: self._seen[one.name] for one in runs if one.name in self._seen}
-        for one in runs:
-            seq, seen_ms = self._seen.get(one.name, (-1, 0))
-            if (one.seq != seq or now_ms - seen_ms >= STALE_MS) and parts_to_leave_out(one):
-                self._seen[one.name] = one.seq, now_ms
-                await self._look_at(one)
+        runs = [] if shard is None else [run for name in shard.live if _declares(run := shard.constellations[name])]
+        self._looked_at = {run.name: self._looked_at[run.name] for run in runs if run.name in self._looked_at}
+        for run in runs:
+            seq, seen_ms = self._looked_at.get(run.name, (-1, 0))
+            if (run.seq != seq or now_ms - seen_ms >= STALE_MS) and parts_to_leave_out(run):
+                self._looked_at[run.name] = run.seq, now_ms
+                await self._look_at(run)
 
     async def _look_at(self, constellation: Constellation) -> None:
         name, below = constellation.name, constellation.head.policy.drop_below
-        found = await self._reads.entities(name)
-        if found is None:
+        state = await self._reads.entities(name)
+        if state is None:
             return
-        asked = RunAsked(name, found[0], self._now_ms(), found[1], self._held(name))
-        course = (await asyncio.to_thread(self._forecast(asked)))["now"]
+        request = RunAsked(name, state.seq, self._now_ms(), state.entities, self._held(name))
+        course = (await asyncio.to_thread(self._forecast(request)))["now"]
         chance = course["chance"] if course is not None else None
         parts = parts_to_leave_out(constellation)
         if chance is None or chance * 100 >= below or not parts:

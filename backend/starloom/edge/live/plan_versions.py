@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from starloom.edge.live.entity_json import plain
+from starloom.store.port import StreamState
 from starloom_protocol.api.constellations import Difference, PlanItem
 from starloom_protocol.records.entities import decode_entity
 from starloom_protocol.stream.feed import Event, decode_event
@@ -15,7 +16,7 @@ from starloom_protocol.stream.feed import Event, decode_event
 _PLAN_KINDS = ("spec/", "dep/", "rule/")
 
 
-def state_of_version(events: Iterable[bytes], version: int) -> tuple[int, dict[str, bytes]] | None:
+def state_of_version(events: Iterable[bytes], version: int) -> StreamState | None:
     """Return (seq, entities) as they were just before version + 1 was made, or at the end; None if never reached."""
     entities: dict[str, bytes] = {}
     seq, reached = 0, version == 0
@@ -27,23 +28,21 @@ def state_of_version(events: Iterable[bytes], version: int) -> tuple[int, dict[s
         seq = event.seq
         _apply(entities, event)
         reached = reached or f"version/{version}" in event.puts
-    return (seq, entities) if reached else None
+    return StreamState(seq, entities) if reached else None
 
 
-def state_when_made(
-    events: Iterable[bytes], version: int, *, before: bool = False
-) -> tuple[int, dict[str, bytes]] | None:
-    """Return (seq, entities) right after the event that made a version, or just before it; None if there is none."""
+def state_when_made(events: Iterable[bytes], version: int, *, before: bool = False) -> StreamState | None:
+    """Return the state right after the event that made a version, or just before it; None if there is none."""
     entities: dict[str, bytes] = {}
-    seq, made = 0, f"version/{version}"
+    seq, key = 0, f"version/{version}"
     for raw in events:
         event = decode_event(raw)
-        if before and made in event.puts:
-            return seq, entities
+        if before and key in event.puts:
+            return StreamState(seq, entities)
         seq = event.seq
         _apply(entities, event)
-        if made in event.puts:
-            return seq, entities
+        if key in event.puts:
+            return StreamState(seq, entities)
     return None
 
 

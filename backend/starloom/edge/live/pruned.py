@@ -14,9 +14,9 @@ from starloom_protocol.vocabulary import Code
 _log = logging.getLogger(__name__)
 
 
-def words_of(constellation: str, found: Tombstone) -> str:
+def words_of(constellation: str, tombstone: Tombstone) -> str:
     """Return in one sentence that a constellation was pruned, when and by which rule."""
-    return f"{constellation} was pruned from the history on {entity_json.iso(found.at_ms)} ({found.why})"
+    return f"{constellation} was pruned from the history on {entity_json.iso(tombstone.at_ms)} ({tombstone.why})"
 
 
 class PrunedAnswers:
@@ -31,8 +31,8 @@ class PrunedAnswers:
         if not isinstance(error, Problem) or error.code is not Code.NOT_FOUND or not constellation:
             return error
         try:
-            found = await self._reads.gone(constellation)
+            tombstone = await self._reads.tombstone(constellation)
         except Unavailable as unavailable:
             _log.warning("whether %s was pruned could not be read: %s", constellation[:64], unavailable)
             return error
-        return error if found is None else Problem(Code.PRUNED, words_of(constellation, found))
+        return error if tombstone is None else Problem(Code.PRUNED, words_of(constellation, tombstone))

@@ -56,13 +56,13 @@ class Sketches:
                 raise msgspec.ValidationError(f"a message of the kind {quoted(item.kind[:32])}")
             if not self._fanout.has_viewers(item.stream):
                 return
-            made = _sketch.decode(item.value)
+            sketch = _sketch.decode(item.value)
         except UNREADABLE as error:
             self.refused += 1
             if self.refused == 1:  # a flood of them must not fill the log
                 _log.warning("event=sketch_refused reason=%s", error)
             return
         # Encoded again, so that nothing but the fields of a sketch reaches a page.
-        value = msgspec.Raw(msgspec.json.encode(made))
-        about = f"{SKETCH}/{made.job}"
+        value = msgspec.Raw(msgspec.json.encode(sketch))
+        about = f"{SKETCH}/{sketch.job}"
         self._fanout.beside_here(Beside(about=about, kind=SKETCH, stream=item.stream, value=value))

@@ -11,7 +11,7 @@ import re
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
@@ -20,7 +20,7 @@ from starloom.edge.access.callers import AccessView
 from starloom.edge.live import entity_json
 from starloom.edge.live.fanout import Fanout
 from starloom.planner.equivalents import Equivalents, equivalents
-from starloom.store.port import ReadPort
+from starloom.store.port import ReadPort, StreamState
 from starloom_protocol.plan import Signature, signature_of
 from starloom_protocol.records.approvals import DeviceAsks, PendingAsk, Standing
 from starloom_protocol.records.entities import (
@@ -45,6 +45,7 @@ from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
 from starloom_protocol.values import composed
 from starloom_protocol.vocabulary import (
+    AT_WORK_TASK_STATES,
     FINAL_CONSTELLATION_STATES,
     ConstellationState,
     DeviceLink,
@@ -62,7 +63,7 @@ ANSWERED_MAX = 50
 _PAGE = 200
 _HAS_RULE: Final = re.compile(b'"stop_when"').search
 """Only the encoded spec of a task with a rule on progress has these bytes, so that no other is decoded."""
-_MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(entity_json.STATES_AT_WORK)).encode()).search
+_MAY_WORK: Final = re.compile(rb'"state":"(?:%s)"' % "|".join(sorted(AT_WORK_TASK_STATES)).encode()).search
 """Finds a record of a task that may be at work, so that the others of nearly every event are not decoded."""
 _PLACED_BY: Final[Mapping[str, bool]] = {EventKind.TASK_LEASED: True, EventKind.TASK_SUCCEEDED: False}
 """The two events of nearly every task, of its attempt and itself: the kind says whether it is on a device."""
@@ -269,7 +270,7 @@ class FleetView:
         if table is None:
             return
         self._changes[kind] += 1
-        before = table.get(identity)
+        former = table.get(identity)
         if isinstance(record, Offer):
             record = self._tool_sets.share(record)
             self._tool_sets.take(identity, record.tools)
@@ -284,31 +285,31 @@ class FleetView:
         else:
             table[identity] = record
         if kind == "device":
-            self._device_changed(before, record)
+            self._device_changed(former, record)
 
-    def _device_changed(self, before: Device | None, now: Device | None) -> None:
-        if before is not None and not before.revoked:
-            self._by_link[before.link] -= 1
-        if now is not None and not now.revoked:
-            self._by_link[now.link] += 1
-        if before is None or now is None or (before.revoked, before.name) != (now.revoked, now.name):
+    def _device_changed(self, former: Device | None, present: Device | None) -> None:
+        if former is not None and not former.revoked:
+            self._by_link[former.link] -= 1
+        if present is not None and not present.revoked:
+            self._by_link[present.link] += 1
+        if former is None or present is None or (former.revoked, former.name) != (present.revoked, present.name):
             self._offers_changed()
-        if now is not None and now.revoked and before is not None and not before.revoked:
+        if present is not None and present.revoked and former is not None and not former.revoked:
             for hear in self.on_revoked:
-                hear(now)
+                hear(present)
 
-    def _index_enrollment(self, identity: str, now: Enrollment | None) -> None:
+    def _index_enrollment(self, identity: str, record: Enrollment | None) -> None:
         """Find an enrollment by its code, and one that stands for a device by the code it used."""
-        gone = self.enrollments.get(identity) if now is None else None
-        if gone is not None:
-            if self._by_code.get(gone.code_hash) == identity:
-                del self._by_code[gone.code_hash]
-            if gone.code_of:
-                self._pairings.pop((gone.code_of, gone.device or ""), None)
-        elif now is not None and now.code_of:
-            self._pairings[now.code_of, now.device or ""] = identity
-        elif now is not None:
-            self._by_code[now.code_hash] = identity
+        removed = self.enrollments.get(identity) if record is None else None
+        if removed is not None:
+            if self._by_code.get(removed.code_hash) == identity:
+                del self._by_code[removed.code_hash]
+            if removed.code_of:
+                self._pairings.pop((removed.code_of, removed.device or ""), None)
+        elif record is not None and record.code_of:
+            self._pairings[record.code_of, record.device or ""] = identity
+        elif record is not None:
+            self._by_code[record.code_hash] = identity
 
     def _offers_changed(self) -> None:
         """Forget what is made of all devices and their offers until it is asked for again."""
@@ -332,8 +333,8 @@ class FleetView:
         if text in self.devices:
             return self.devices[text]
         text = composed(text)
-        named = [device for device in self.devices.values() if text == device.name or text in device.former_names]
-        return min(named, key=lambda one: (one.revoked, text != one.name, -one.joined_ms), default=None)
+        alike = [device for device in self.devices.values() if text == device.name or text in device.former_names]
+        return min(alike, key=lambda each: (each.revoked, text != each.name, -each.joined_ms), default=None)
 
     def tools(self) -> Mapping[str, Mapping[str, ToolOffer]]:
         """Return the offered tools: tool -> device -> offer, for devices that still belong here.
@@ -360,9 +361,9 @@ class FleetView:
     def names(self) -> Set[str]:
         """Return the names and ids of devices that a plan may use, in the order of the fleet; kept like `tools`."""
         if self._names is None:
-            here = [device for device in self.devices.values() if not device.revoked]
-            now = dict.fromkeys(name for device in here for name in (device.name, device.id))
-            self._names = now | dict.fromkeys(name for device in here for name in device.former_names)
+            devices = [device for device in self.devices.values() if not device.revoked]
+            names = dict.fromkeys(name for device in devices for name in (device.name, device.id))
+            self._names = names | dict.fromkeys(name for device in devices for name in device.former_names)
         return self._names.keys()
 
     def equivalents(self) -> Equivalents:
@@ -384,18 +385,18 @@ class FleetView:
 
     def _distinct_offers(self) -> dict[str, list[ToolOffer]]:
         """Return the different offers of each tool by the devices that belong here, and those of the hub itself."""
-        here = (offer for device, offer in self.offers.items() if self.belongs(device))
-        found: dict[str, list[ToolOffer]] = {}
-        for tools in {id(offer.tools): offer.tools for offer in here}.values():
+        offers = (offer for device, offer in self.offers.items() if self.belongs(device))
+        distinct: dict[str, list[ToolOffer]] = {}
+        for tools in {id(offer.tools): offer.tools for offer in offers}.values():
             for tool in tools:
-                found.setdefault(tool.name, []).append(tool)
+                distinct.setdefault(tool.name, []).append(tool)
         # While no device has offered anything, no plan is judged by what there is.
-        return found | {name: [offer] for name, offer in HUB_TOOLS.items()} if found else found
+        return distinct | {name: [offer] for name, offer in HUB_TOOLS.items()} if distinct else distinct
 
     def belongs(self, device: str) -> bool:
         """Tell whether a device is one of the hub and was not revoked."""
-        known = self.devices.get(device)
-        return known is not None and not known.revoked
+        record = self.devices.get(device)
+        return record is not None and not record.revoked
 
     def _table_of_tools(self) -> dict[str, dict[str, ToolOffer]]:
         table: dict[str, dict[str, ToolOffer]] = {}
@@ -460,6 +461,13 @@ class QuestionsView:
                 del self.open[where]
 
 
+class Headline(NamedTuple):
+    """The head and the answer of a constellation."""
+
+    head: Head
+    answer: Answer | None
+
+
 class Headlines:
     """Head and answer of constellations, the most recently changed ones; misses are read from the store.
 
@@ -471,66 +479,68 @@ class Headlines:
         self._reads = reads
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._passed = 0  # heads of constellations that are not known here
+        self._changes_missed = 0  # a headline that is loaded while this rises is not kept: it may be an old one
         self.ended: Counter[ConstellationState] = Counter()
-        self._known: OrderedDict[str, _Headline] = OrderedDict()
+        self._known: OrderedDict[str, _Sized] = OrderedDict()
 
     def forget(self, streams: Iterable[str]) -> None:
         """Drop constellations that were pruned from the history."""
         for stream in streams:
-            known = self._known.pop(stream, None)
-            self._bytes -= known.size if known is not None else 0
-        self._passed += 1
+            headline = self._known.pop(stream, None)
+            self._bytes -= headline.size if headline is not None else 0
+        self._changes_missed += 1
 
     def reset(self) -> None:
         """Forget everything."""
         self._known.clear()
         self._bytes = 0
-        self._passed += 1
+        self._changes_missed += 1
 
     def apply(self, event: Event) -> None:
         if not ("head" in event.puts or "answer" in event.puts):
             return
-        known = self._known.get(event.stream)
+        kept = self._known.get(event.stream)
         head, answer = event.puts.get("head"), event.puts.get("answer")
-        if known is None and event.seq > 1 and (head is None or "answer" not in event.puts):
+        if kept is None and event.seq > 1 and (head is None or "answer" not in event.puts):
             # The other of the two is unknown here, so the reader loads both.
-            self._passed += 1
+            self._changes_missed += 1
         elif head is not None:
-            made = _headline(bytes(head), bytes(answer) if answer is not None else None)
+            headline = _sized(bytes(head), bytes(answer) if answer is not None else None)
             if event.kind == EventKind.ENDED:
-                self.ended[made.head.state] += 1
-            if "answer" not in event.puts and known is not None:
-                made = replace(known, head=made.head, head_bytes=made.head_bytes)
-            self._keep(event.stream, made)
-        elif known is not None:
+                self.ended[headline.head.state] += 1
+            if "answer" not in event.puts and kept is not None:
+                headline = replace(kept, head=headline.head, head_bytes=headline.head_bytes)
+            self._keep(event.stream, headline)
+        elif kept is not None:
             record = None if answer is None else _answer(bytes(answer))
-            self._keep(event.stream, replace(known, answer=record, answer_bytes=len(answer or b"")))
+            self._keep(event.stream, replace(kept, answer=record, answer_bytes=len(answer or b"")))
 
-    def _keep(self, stream: str, made: _Headline) -> None:
+    def _keep(self, stream: str, headline: _Sized) -> None:
         old = self._known.pop(stream, None)
-        self._known[stream] = made
-        self._bytes += made.size - (old.size if old is not None else 0)
+        self._known[stream] = headline
+        self._bytes += headline.size - (old.size if old is not None else 0)
         while len(self._known) > HEADLINES_MAX or (self._bytes > self._bytes_max and len(self._known) > 1):
-            _, gone = self._known.popitem(last=False)
-            self._bytes -= gone.size
+            _, oldest = self._known.popitem(last=False)
+            self._bytes -= oldest.size
 
-    async def of(self, stream: str) -> tuple[Head, Answer | None] | None:
+    async def of(self, stream: str) -> Headline | None:
         """Return head and answer of a constellation, or None if there is no such one."""
-        found = self._known.get(stream)
-        if found is None:
-            passed = self._passed
-            read = await self._reads.headline(stream)
-            found = self._known.get(stream)
-            if found is None and read is not None:
-                found = _headline(*read)
-                if passed == self._passed:
-                    self._keep(stream, found)
-        return (found.head, found.answer) if found is not None else None
+        headline = self._known.get(stream)
+        if headline is None:
+            missed_before = self._changes_missed
+            loaded = await self._reads.headline(stream)
+            headline = self._known.get(stream)
+            if headline is None and loaded is not None:
+                headline = _sized(*loaded)
+                if missed_before == self._changes_missed:
+                    self._keep(stream, headline)
+        return Headline(headline.head, headline.answer) if headline is not None else None
 
 
 @dataclass(frozen=True, slots=True)
-class _Headline:
+class _Sized:
+    """A headline with the sizes of what it was decoded from."""
+
     head: Head
     answer: Answer | None
     head_bytes: int
@@ -541,12 +551,12 @@ class _Headline:
         return self.head_bytes + self.answer_bytes
 
 
-def _headline(head: bytes, answer: bytes | None) -> _Headline:
+def _sized(head: bytes, answer: bytes | None) -> _Sized:
     record = decode_entity("head", head)
     if not isinstance(record, Head):
         raise TypeError("the head of a constellation is of another kind")
-    made = _answer(answer) if answer is not None else None
-    return _Headline(record, made, len(head), len(answer or b""))
+    answer_record = _answer(answer) if answer is not None else None
+    return _Sized(record, answer_record, len(head), len(answer or b""))
 
 
 def _answer(raw: bytes) -> Answer:
@@ -558,15 +568,15 @@ def _answer(raw: bytes) -> Answer:
 
 async def live_constellations(reads: ReadPort) -> list[str]:
     """Return the ids of all constellations that are not final."""
-    found: list[str] = []
+    names: list[str] = []
     states = [state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES]
-    before: tuple[int, str] | None = None
+    cursor: tuple[int, str] | None = None
     while True:
-        rows = await reads.constellations(states=states, text=None, device=None, before=before, limit=_PAGE)
-        found += [row.id for row in rows]
+        rows = await reads.constellations(states=states, text=None, device=None, before=cursor, limit=_PAGE)
+        names += [row.id for row in rows]
         if len(rows) < _PAGE:
-            return found
-        before = (rows[-1].created_ms, rows[-1].id)
+            return names
+        cursor = (rows[-1].created_ms, rows[-1].id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -608,22 +618,23 @@ class Views:
             early.append(event)
 
         fanout.listeners.append(note)
-        wanted = [ACCESS, FLEET, *await live_constellations(reads)]
-        read = await reads.live_entities(wanted)
-        for stream in wanted:
+        streams = [ACCESS, FLEET, *await live_constellations(reads)]
+        loaded = await reads.live_entities(streams)
+        for stream in streams:
             # It has left Redis since it was listed; the history has it.
-            if stream not in read and (found := await reads.entities(stream)) is not None:
-                read[stream] = found
+            if stream not in loaded and (state := await reads.entities(stream)) is not None:
+                loaded[stream] = state
         # No await from here on: what was published while reading is in `early`, what comes next goes to the models.
         fanout.listeners.remove(note)
-        self.access.reset(read.get(ACCESS, (0, {}))[1])
-        self.fleet.reset(*read.get(FLEET, (0, {})))
-        for stream, (_, entities) in read.items():
+        absent = StreamState(0, {})
+        self.access.reset(loaded.get(ACCESS, absent).entities)
+        self.fleet.reset(*loaded.get(FLEET, absent))
+        for stream, (_, entities) in loaded.items():
             if stream not in (ACCESS, FLEET):
                 self.at_work.take(stream, entities)
                 self.questions.take(stream, entities)
                 self.stop_rules.take(stream, entities)
         for event in early:
-            if event.seq > read.get(event.stream, (0, {}))[0]:
+            if event.seq > loaded.get(event.stream, absent).seq:
                 hear(event)
         fanout.listeners.append(hear)

@@ -39,7 +39,7 @@ _beside = msgspec.json.Decoder(list[Beside])
 
 
 class Neighbours:
-    """`Ownership`, kept up to date by `run`; the functions in `moved` are called when another hub becomes the owner.
+    """`Ownership`, kept up to date by `run`; the functions in `on_moved` are called when another hub becomes the owner.
 
     `changed` must be called at once when this hub begins or ceases to own the shard.
     """
@@ -57,7 +57,7 @@ class Neighbours:
         self._owner_url: str | None = None
         self._carried: deque[bytes] = deque(maxlen=CARRY_MOST)
         self._hearing: asyncio.Task[None] | None = None
-        self.moved: list[Callable[[], None]] = []
+        self.on_moved: list[Callable[[], None]] = []
 
     @property
     def owns(self) -> bool:
@@ -65,8 +65,8 @@ class Neighbours:
 
     @property
     def owner_url(self) -> str | None:
-        known = self._succession.holder
-        return self._owner_url if known and known == self._owner else None
+        holder = self._succession.holder
+        return self._owner_url if holder and holder == self._owner else None
 
     @property
     def stale(self) -> bool:
@@ -103,16 +103,16 @@ class Neighbours:
             _log.error("alarm: the card of hub %s was not written by a hub that has this shard's key", holder)
         if url == self._own_url:
             url = None  # an owner that has ended: this hub listens in its place, and nobody answers for the lease
-        moved = holder != self._owner
+        has_moved = holder != self._owner
         self._owner, self._owner_url = holder, url
-        if moved:
-            for tell in self.moved:
+        if has_moved:
+            for tell in self.on_moved:
                 tell()
 
     async def changed(self) -> None:
         """Note that this hub has begun or ceased to own the shard."""
         self._owner, self._owner_url = "", None
-        for tell in self.moved:
+        for tell in self.on_moved:
             tell()
         await self._stop_hearing()
         if not self.owns:
@@ -129,11 +129,11 @@ class Neighbours:
                 await self._clock.wait(ALONE_MS)
                 continue
             items = [self._carried.popleft() for _ in range(len(self._carried))]
-            heard = 0
+            hearers = 0
             if items or self._fanout.carry is None:
                 with contextlib.suppress(Unavailable):
-                    heard = await self._hubs.say_beside(b"[" + b",".join(items) + b"]")
-                self._fanout.carry = self._carried.append if heard else None
+                    hearers = await self._hubs.say_beside(b"[" + b",".join(items) + b"]")
+                self._fanout.carry = self._carried.append if hearers else None
             await self._clock.wait(CARRY_EVERY_MS if self._fanout.carry is not None else ALONE_MS)
 
     async def _hear(self) -> None:

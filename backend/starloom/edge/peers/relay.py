@@ -109,24 +109,24 @@ class Relay:
             return
         socket = scope["type"] == "websocket"
         path: str = scope["path"]
-        here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
+        is_here = path == V1 + "/live" if socket else belongs_here(scope["method"], path)
         url = self._ownership.owner_url
-        if not socket and not here and url is None and scope["method"] in ("GET", "HEAD") and path.startswith(V1):
-            here = True  # without an owner an older state is better than no answer
-        problem = self._obstacle(scope, here=here)
+        if not socket and not is_here and url is None and scope["method"] in ("GET", "HEAD") and path.startswith(V1):
+            is_here = True  # without an owner an older state is better than no answer
+        problem = self._obstacle(scope, is_here=is_here)
         if problem is not None:
             await _refuse(problem, scope, receive, send)
-        elif here or url is None:
+        elif is_here or url is None:
             await self.app(scope, receive, send)
         elif not socket and may_be_read_here(scope["method"], path):
-            await self._read(scope, receive, send, url)
+            await self._answer_read(scope, receive, send, url)
         else:
             await self._pass_on((self._socket if socket else self._request)(scope, receive, send, url))
 
-    def _obstacle(self, scope: Scope, *, here: bool) -> Problem | None:
-        """Return why a request can be answered neither `here` nor by the owner now; None if it can."""
+    def _obstacle(self, scope: Scope, *, is_here: bool) -> Problem | None:
+        """Return why a request can be answered neither here nor by the owner now; None if it can."""
         path: str = scope["path"]
-        if here:
+        if is_here:
             must_be_new = path.startswith(V1) and path not in _PLAIN
             return _STALE if must_be_new and self._ownership.stale else None
         if self._ownership.owner_url is None or scope["state"].get("relayed") is not None:
@@ -162,22 +162,26 @@ class Relay:
             task.result()
 
     def _headers(self, scope: Scope, method: str, drop: frozenset[bytes] = frozenset()) -> list[tuple[bytes, bytes]]:
-        named = {
+        connection_names = {
             name.strip().lower()
             for key, value in scope["headers"]
             if key == b"connection"
             for name in value.split(b",")
         }
-        gone = _HOP | _FORWARDED | named | drop
+        dropped = _HOP | _FORWARDED | connection_names | drop
         # Space around a value is no part of it, and a client may not send it: `Bearer ` of an empty variable.
-        kept = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name not in gone]
-        what = essence(method, target_of(scope["raw_path"], scope["query_string"]), kept)
+        headers = [(name, value.strip(b" \t")) for name, value in scope["headers"] if name not in dropped]
+        content = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
         client = scope["client"][0] if scope.get("client") else ""
         host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
-        seal = self._seals.seal(what, client=client, host=host, port=self._port, scheme=scope["scheme"])
-        return [*kept, (RELAY_HEADER.encode(), seal.encode()), (b"x-request-id", scope["state"]["request_id"].encode())]
+        seal = self._seals.seal(content, client=client, host=host, port=self._port, scheme=scope["scheme"])
+        return [
+            *headers,
+            (RELAY_HEADER.encode(), seal.encode()),
+            (b"x-request-id", scope["state"]["request_id"].encode()),
+        ]
 
-    async def _read(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
+    async def _answer_read(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         """Give the owner's answer to a read if it comes at once, and what is known here otherwise."""
         answer: list[Message] = []
 
@@ -201,13 +205,13 @@ class Relay:
     async def _request(self, scope: Scope, receive: Receive, send: Send, url: str) -> None:
         import httpx
 
-        begun = False
+        has_begun = False
         try:
             response = await self._ask(scope, receive, url)
             try:
                 await self._catch_up(response.headers.get(POSITION_HEADER))
                 headers = [pair for pair in response.headers.raw if _is_kept(pair[0])]
-                begun = True
+                has_begun = True
                 await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
                 async for part in response.aiter_raw():
                     await send({"type": "http.response.body", "body": part, "more_body": True})
@@ -218,7 +222,7 @@ class Relay:
             current = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and current is not None:
                 current.uncancel()
-            if begun:
+            if has_begun:
                 raise ConnectionResetError("the owner of the shard went away in the middle of its answer") from error
             await _refuse(_went_away(error, scope["method"]), scope, receive, send)
 
@@ -262,11 +266,11 @@ class Relay:
         path, query = scope["raw_path"].decode("ascii"), scope["query_string"].decode("ascii")
         ws = urlunsplit((owner.scheme, owner.netloc, path, query, ""))
         headers = self._headers(scope, "GET", _HANDSHAKE)
-        kept = [(name.decode(), value.decode("latin-1")) for name, value in headers]
+        pairs = [(name.decode(), value.decode("latin-1")) for name, value in headers]
         try:
             upstream = await connect(
                 ws,
-                additional_headers=kept,
+                additional_headers=pairs,
                 compression=None,
                 max_size=MESSAGE_BYTES_MAX + 64 * 1024,
                 open_timeout=CONNECT_WITHIN_S,
@@ -274,7 +278,7 @@ class Relay:
                 user_agent_header=None,
             )
         except InvalidStatus as error:
-            await refuse_socket(scope, send, _refused(error))
+            await refuse_socket(scope, send, _refusal(error))
             return
         except (OSError, TimeoutError, WebSocketException, asyncio.CancelledError) as error:
             await refuse_socket(scope, send, _went_away(error, "GET"))
@@ -343,7 +347,7 @@ def _went_away(error: BaseException, method: str) -> Problem:
     return Problem(Code.HUB_UNREACHABLE, reason, hint=hint, retry_after_s=1)
 
 
-def _refused(error: InvalidStatus) -> Problem:
+def _refusal(error: InvalidStatus) -> Problem:
     status = error.response.status_code
     return Problem(Code.OVERLOADED, f"the hub that owns the shard refuses this socket ({status})", retry_after_s=1)
 

@@ -30,7 +30,7 @@ Name = Annotated[str, StringConstraints(max_length=128)]
 JOINS_A_CODE_MOST = 10_000
 """Devices of one code: as many as a hub holds (docs/self-hosting.md)."""
 CODE_LIFE_MOST_S = 7 * 86_400
-"""A rollout by a tool takes days at the most; a code that lies in its files for longer is one that leaks."""
+"""A rollout by a tool takes days at the most; a code that stays in its files for longer is one that leaks."""
 
 
 class Body(BaseModel):

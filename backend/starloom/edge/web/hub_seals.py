@@ -66,19 +66,19 @@ class HubSeals:
         card = msgspec.json.decode(body, type=Card)
         return card.url if card.hub == hub else None
 
-    def seal(self, what: bytes, *, client: str, host: str, port: int, scheme: str) -> str:
-        """Return the header for a request that is passed on; `what` is its `essence`."""
-        due = self._now_ms() + SEAL_TTL_MS
-        body = _encode(Passed(client=client, due_ms=due, host=host, hub=self._hub, port=port, scheme=scheme))
-        return f"{self._sign(b'relay', body + what)} {body.decode()}"
+    def seal(self, content: bytes, *, client: str, host: str, port: int, scheme: str) -> str:
+        """Return the header for a request that is passed on; `content` is its `essence`."""
+        due_ms = self._now_ms() + SEAL_TTL_MS
+        body = _encode(Passed(client=client, due_ms=due_ms, host=host, hub=self._hub, port=port, scheme=scheme))
+        return f"{self._sign(b'relay', body + content)} {body.decode()}"
 
-    def unseal(self, value: str, what: bytes) -> Passed | None:
+    def unseal(self, value: str, content: bytes) -> Passed | None:
         """Return another hub's statement about a request, or None if no hub of this shard wrote it for this request."""
         mac, _, body = value.partition(" ")
-        if not hmac.compare_digest(mac.encode(), self._sign(b"relay", body.encode() + what).encode()):
+        if not hmac.compare_digest(mac.encode(), self._sign(b"relay", body.encode() + content).encode()):
             return None
-        passed = msgspec.json.decode(body, type=Passed)
-        return passed if passed.due_ms >= self._now_ms() and passed.hub != self._hub else None
+        relayed = msgspec.json.decode(body, type=Passed)
+        return relayed if relayed.due_ms >= self._now_ms() and relayed.hub != self._hub else None
 
     def _sign(self, purpose: bytes, data: bytes) -> str:
         return hmac.new(self._secret, purpose + b"\n" + data, hashlib.sha256).hexdigest()
@@ -86,8 +86,8 @@ class HubSeals:
 
 def essence(method: str, target: bytes, headers: Headers) -> bytes:
     """Return the bytes to which a seal is bound: method, path with query, origin and credential headers."""
-    told = sorted(pair for pair in headers if pair[0] in (b"origin", b"authorization", b"cookie"))
-    return b"\n".join([method.encode(), target, *(name + b": " + value for name, value in told)])
+    bound = sorted(pair for pair in headers if pair[0] in (b"origin", b"authorization", b"cookie"))
+    return b"\n".join([method.encode(), target, *(name + b": " + value for name, value in bound)])
 
 
 def target_of(path: bytes, query: bytes) -> bytes:

@@ -66,7 +66,7 @@ class Problem(Exception):
 
     def document(self, request_id: str = "") -> dict[str, Any]:
         """Return the JSON members of RFC 9457 and our own."""
-        found: dict[str, Any] = {
+        members: dict[str, Any] = {
             "type": f"urn:starloom:error:{self.code}",
             "title": CODES[self.code].title,
             "status": self.status,
@@ -76,8 +76,8 @@ class Problem(Exception):
             "errors": [_fault(fault, self.tasks) for fault in self.errors],
         }
         if request_id:
-            found["request_id"] = request_id
-        return found | self.more
+            members["request_id"] = request_id
+        return members | self.more
 
     def response(self, request_id: str = "") -> Response:
         headers = dict(self.headers)
@@ -136,34 +136,34 @@ def place_of(parts: Iterable[Any]) -> str:
 def _validation(error: RequestValidationError, fields: Sequence[str]) -> Problem:
     faults = []
     for item in error.errors():
-        where, *rest = item["loc"] or ("body",)
-        place = place_of(rest if where == "body" else (where, *rest))
+        where, *path = item["loc"] or ("body",)
+        place = place_of(path if where == "body" else (where, *path))
         code, hint = Code.BAD_REQUEST, ""
         reason = str(item["msg"]).removeprefix("Value error, ")
         if item["type"] == "extra_forbidden":
-            code, reason = Code.UNKNOWN_FIELD, f"there is no field {rest[-1] if rest else place} here"
-            if len(rest) == 1 and fields:
-                hint = _meant(str(rest[0]), fields) or f"The fields here are {listed(fields)}."
+            code, reason = Code.UNKNOWN_FIELD, f"there is no field {path[-1] if path else place} here"
+            if len(path) == 1 and fields:
+                hint = _nearest(str(path[0]), fields) or f"The fields here are {listed(fields)}."
         elif item["type"] == "json_invalid":
             place, reason = "", f"the body is not JSON: {item.get('ctx', {}).get('error', reason)}"
         faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
     return problem_of_faults(faults) if len({f.code for f in faults}) == 1 else _mixed(faults)
 
 
-def _meant(word: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(word, known, n=1)
+def _nearest(word: str, names: Sequence[str]) -> str:
+    close = difflib.get_close_matches(word, names, n=1)
     return f"Did you mean {close[0]}?" if close else ""
 
 
-def problem_of_parameters(unknown: Sequence[str], known: Sequence[str]) -> Problem:
+def problem_of_parameters(unknown: Sequence[str], names: Sequence[str]) -> Problem:
     """Return the refusal of the parameters in an address that its route does not take."""
-    taken = f"It takes {listed(known)}." if known else "It takes none."
+    way = f"It takes {listed(names)}." if names else "It takes none."
     faults = [
         Fault(
             code=Code.UNKNOWN_FIELD,
             reason=f"this address has no parameter {name[:100]}",
             place=place_of(("query", name[:100])),
-            hint=_meant(name, known) or taken,
+            hint=_nearest(name, names) or way,
         )
         for name in unknown
     ]
@@ -248,8 +248,8 @@ def answer_to(request: Request, error: Exception) -> Response:
     if problem.status >= 500:
         unexpected = problem.code is Code.INTERNAL
         level = logging.ERROR if unexpected else logging.WARNING
-        said = _without_tokens(str(error) or repr(error))
-        _log.log(level, "%s %s: %s", request.method, request.url.path, said, exc_info=error if unexpected else None)
+        words = _without_tokens(str(error) or repr(error))
+        _log.log(level, "%s %s: %s", request.method, request.url.path, words, exc_info=error if unexpected else None)
     return problem.response(request_id_of(request))
 
 

@@ -16,7 +16,7 @@ import typing
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import Any, Generic, TypeVar, Union, cast
+from typing import Any, Generic, NamedTuple, TypeVar, Union, cast
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -56,8 +56,8 @@ def shapes(kind: Any) -> tuple[Any, ...]:
 def _declared(function: Callable[..., Any]) -> Any:
     returned = typing.get_type_hints(function).get("return")
     ways = typing.get_args(returned) if typing.get_origin(returned) is Union else (returned,)
-    found = tuple(typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply)
-    return Union[found] if found else None  # noqa: UP007 -- the members are known when it runs only
+    shapes_declared = tuple(typing.get_args(way)[0] for way in ways if typing.get_origin(way) is JsonReply)
+    return Union[shapes_declared] if shapes_declared else None  # noqa: UP007 -- the members are known when it runs only
 
 
 def unconverted(arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -75,8 +75,8 @@ def _describe(route: APIRoute) -> None:
 
 @lru_cache(maxsize=1024)
 def _schema(kind: Any) -> dict[str, Any]:
-    found, _ = msgspec.json.schema_components(shapes(kind), ref_template=_REFERENCE)
-    return found[0] if len(found) == 1 else {"anyOf": list(found)}
+    schemas, _ = msgspec.json.schema_components(shapes(kind), ref_template=_REFERENCE)
+    return schemas[0] if len(schemas) == 1 else {"anyOf": list(schemas)}
 
 
 def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
@@ -85,22 +85,22 @@ def add_schemas(document: dict[str, Any], routes: Iterable[Any]) -> None:
     Raises:
         ValueError: the body of a request has the name of another type of an answer.
     """
-    found = [response_type(route.endpoint) for route in routes if isinstance(route, APIRoute)]
-    kinds = [one for kind in found if kind is not None for one in shapes(kind)]
+    declared = [response_type(route.endpoint) for route in routes if isinstance(route, APIRoute)]
+    kinds = [kind_of_part for kind in declared if kind is not None for kind_of_part in shapes(kind)]
     _, components = msgspec.json.schema_components(kinds, ref_template=_REFERENCE)
     components = without_indentation(components)
-    known = document.setdefault("components", {}).setdefault("schemas", {})
-    twice = sorted(name for name in components if name in known and not _same(known[name], components[name]))
+    present = document.setdefault("components", {}).setdefault("schemas", {})
+    twice = sorted(name for name in components if name in present and not _same(present[name], components[name]))
     if twice:
         raise ValueError(f"a body and an answer have one name in the OpenAPI document: {', '.join(twice)}")
-    document["components"]["schemas"] = components | known
+    document["components"]["schemas"] = components | present
     describe(components, kinds)
 
 
-def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+def _same(schema: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether two schemas say the same; pydantic and msgspec list the values of an enum in different orders."""
-    values = set(one.get("enum", ()))
-    return one == other or (bool(values) and values == set(other.get("enum", ())))
+    values = set(schema.get("enum", ()))
+    return schema == other or (bool(values) and values == set(other.get("enum", ())))
 
 
 class Application(FastAPI):
@@ -108,13 +108,13 @@ class Application(FastAPI):
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI document; made once."""
-        made = self.openapi_schema is not None
-        if not made:  # at the first reading: a hub that is asked for work alone makes no schema
+        is_made = self.openapi_schema is not None
+        if not is_made:  # at the first reading: a hub that is asked for work alone makes no schema
             for route in self.routes:
                 if isinstance(route, APIRoute):
                     _describe(route)
         document = super().openapi()
-        if not made:
+        if not is_made:
             add_schemas(document, self.routes)
         return document
 
@@ -162,6 +162,14 @@ async def asked_once(request: Request) -> tuple[str, str] | None:
     return None if key is None else (key, body_hash(await request.body()))
 
 
+class _Repeated(NamedTuple):
+    """The answer that a key had; None for one that holds a secret."""
+
+    until_s: float
+    fingerprint: str
+    response: Response | None
+
+
 class Repeats:
     """Answers of creating requests by (token or session, route, key)."""
 
@@ -169,8 +177,8 @@ class Repeats:
         self._monotonic_s = monotonic_s
         # A lock lives as long as a request holds or awaits it.
         self._making: WeakValueDictionary[tuple[str, str, str], asyncio.Lock] = WeakValueDictionary()
-        self._kept: OrderedDict[tuple[str, str, str], tuple[float, str, Response | None]] = OrderedDict()
-        self._kept_bytes = 0
+        self._responses: OrderedDict[tuple[str, str, str], _Repeated] = OrderedDict()
+        self._response_bytes = 0
 
     async def once(self, request: Request, make: Callable[[], Awaitable[_Answer]], *, secret: str = "") -> _Answer:
         """Return the answer of `make`, or the one that the same request of the same caller had before.
@@ -195,32 +203,32 @@ class Repeats:
         self, where: tuple[str, str, str], fingerprint: str, make: Callable[[], Awaitable[_Answer]], secret: str
     ) -> _Answer:
         self._drop_old()
-        known = self._kept.get(where)
-        if known is not None:
-            if known[1] != fingerprint:
+        earlier = self._responses.get(where)
+        if earlier is not None:
+            if earlier.fingerprint != fingerprint:
                 raise Problem(Code.IDEMPOTENCY_MISMATCH, f"the key {where[2]} was used here with another body")
-            if known[2] is None:
+            if earlier.response is None:
                 reason = f"this key has made {secret} already; it was shown then and cannot be shown again"
                 raise Problem(Code.CONFLICT, reason, hint="Ask again with a new key, and revoke what you do not have.")
-            return cast("_Answer", known[2])  # one route answers by one type
+            return cast("_Answer", earlier.response)  # one route answers by one type
         response = await make()
-        kept = None if secret else response
-        self._kept[where] = (self._monotonic_s() + _KEPT_S, fingerprint, kept)
-        self._kept_bytes += _bytes_of(kept)
+        repeated = None if secret else response
+        self._responses[where] = _Repeated(self._monotonic_s() + _KEPT_S, fingerprint, repeated)
+        self._response_bytes += _bytes_of(repeated)
         return response
 
     def _drop_old(self) -> None:
-        now = self._monotonic_s()
-        while self._kept:
-            where, (until, _, kept) = next(iter(self._kept.items()))
-            if until > now and len(self._kept) < _KEPT_MAX and self._kept_bytes <= _KEPT_BYTES_MAX:
+        now_s = self._monotonic_s()
+        while self._responses:
+            where, oldest = next(iter(self._responses.items()))
+            if oldest.until_s > now_s and len(self._responses) < _KEPT_MAX and self._response_bytes <= _KEPT_BYTES_MAX:
                 return
-            del self._kept[where]
-            self._kept_bytes -= _bytes_of(kept)
+            del self._responses[where]
+            self._response_bytes -= _bytes_of(oldest.response)
 
 
-def _bytes_of(kept: Response | None) -> int:
-    return len(kept.body) if kept is not None else 0
+def _bytes_of(response: Response | None) -> int:
+    return len(response.body) if response is not None else 0
 
 
 def cursor_text(first: int, second: int | str) -> str:
@@ -239,8 +247,8 @@ def cursor_of(text: str | None, second: Callable[[str], Shape]) -> tuple[int, Sh
     try:
         place = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
         # PostgreSQL takes no text with a zero byte.
-        before, _, behind = place.partition(":") if place.isprintable() else ("", "", "")
-        return stored_number(before), second(behind)
+        number, _, behind = place.partition(":") if place.isprintable() else ("", "", "")
+        return stored_number(number), second(behind)
     except ValueError as error:
         raise Problem(Code.BAD_REQUEST, "cursor is not one that this hub gave") from error
 
@@ -249,9 +257,9 @@ def stored_number(text: str) -> int:
     """Return a number as stores have it.
 
     Raises:
-        ValueError: it is none, or has more than 64 bits.
+        ValueError: it is not a number, or has more than 64 bits.
     """
-    found = int(text)
-    if not 0 <= found < 2**63:
+    number = int(text)
+    if not 0 <= number < 2**63:
         raise ValueError(f"{text[:40]} is no number of a store")
-    return found
+    return number

@@ -67,8 +67,8 @@ class Shield:
             return
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         scope = self._seen_from_outside(scope, headers)
-        given = [value for name, value in headers if name == b"x-request-id"]
-        request_id = given[0].decode() if given and _REQUEST_ID.fullmatch(given[0]) else secrets.token_hex(8)
+        ids = [value for name, value in headers if name == b"x-request-id"]
+        request_id = ids[0].decode() if ids and _REQUEST_ID.fullmatch(ids[0]) else secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
         sealed = [value for name, value in headers if name == RELAY]
         problem = self._judge_passed(scope, headers, sealed) if sealed else self._judge(scope, headers)
@@ -110,13 +110,13 @@ class Shield:
     ) -> Problem | None:
         """Take over the judgement of another hub of this shard; a seal that no hub made is refused."""
         method = scope.get("method", "GET")
-        what = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
-        passed = self._seals.unseal(sealed[0].decode("latin-1"), what) if self._seals and len(sealed) == 1 else None
+        content = essence(method, target_of(scope["raw_path"], scope["query_string"]), headers)
+        relayed = self._seals.unseal(sealed[0].decode("latin-1"), content) if self._seals and len(sealed) == 1 else None
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-        if passed is None or (scope["type"] == "http" and hosts != [passed.host]):
+        if relayed is None or (scope["type"] == "http" and hosts != [relayed.host]):
             return Problem(Code.FORBIDDEN, "this was not passed on by a hub of this shard")
-        scope["client"], scope["scheme"] = (passed.client, 0), passed.scheme
-        scope["state"]["relayed"] = passed
+        scope["client"], scope["scheme"] = (relayed.client, 0), relayed.scheme
+        scope["state"]["relayed"] = relayed
         return None
 
     def _judge(self, scope: MutableMapping[str, Any], headers: list[tuple[bytes, bytes]]) -> Problem | None:
@@ -124,10 +124,10 @@ class Shield:
         if len(hosts) == 1 and _is_former_address(scope, hosts[0], headers):
             return None
         if len(hosts) != 1 or not self._reach.allows_host(hosts[0], scope["scheme"]):
-            shown = _printable(hosts[0]) if hosts else "no host"
+            host = _printable(hosts[0]) if hosts else "no host"
             if len(hosts) == 1 and scope["scheme"] == "http" and self._reach.allows_host(hosts[0], "https"):
-                return Problem(Code.BAD_HOST, f"{shown} is an address by https, and this came by http", hint=_PROXY)
-            return Problem(Code.BAD_HOST, f"{shown} is not an address of this hub")
+                return Problem(Code.BAD_HOST, f"{host} is an address by https, and this came by http", hint=_PROXY)
+            return Problem(Code.BAD_HOST, f"{host} is not an address of this hub")
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
         if len(origins) > 1 or (origins and not self._reach.allows_origin(origins[0])):
             return Problem(Code.BAD_ORIGIN, f"a page of {_printable(origins[0])} may not use this hub")
@@ -204,11 +204,11 @@ class CutShort:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun = False
+        has_begun = False
 
         async def watched(message: Message) -> None:
-            nonlocal begun
-            begun = True
+            nonlocal has_begun
+            has_begun = True
             await send(message)
 
         try:
@@ -217,7 +217,7 @@ class CutShort:
             if not self._ending():
                 raise
             # If an answer has begun, the end of the connection shows that it is incomplete.
-            if not begun:
+            if not has_begun:
                 problem = Problem(
                     Code.OVERLOADED,
                     "the hub stopped before this was done; it may have happened",
@@ -254,12 +254,12 @@ class Reach:
     def allows_host(self, value: str, scheme: str) -> bool:
         """Tell whether a Host header that came over `http` or `https` is allowed."""
         host = _host(value, scheme)
-        return host in self.hosts or any(host in opened.hosts for opened in self._opened.values())
+        return host in self.hosts or any(host in part.hosts for part in self._opened.values())
 
     def allows_origin(self, value: str) -> bool:
         """Tell whether an Origin header is allowed; `null` is not."""
         origin = _origin(value)
-        return origin in self.origins or any(origin in opened.origins for opened in self._opened.values())
+        return origin in self.origins or any(origin in part.origins for part in self._opened.values())
 
     def trusts(self, peer: str) -> bool:
         """Tell whether the X-Forwarded-* headers of this peer are believed."""
@@ -292,9 +292,9 @@ def reach_of(urls: Sequence[str], proxies: Sequence[str] = ()) -> Reach:
             names.add("localhost")
         port = parts.port or _DEFAULT_PORTS[parts.scheme]
         for name in names:
-            shown = f"[{name}]" if ":" in name else name
-            hosts.add(f"{shown}:{port}")
-            origins.add(f"{parts.scheme}://{shown}:{port}")
+            host = f"[{name}]" if ":" in name else name
+            hosts.add(f"{host}:{port}")
+            origins.add(f"{parts.scheme}://{host}:{port}")
     networks = tuple(ipaddress.ip_network(item, strict=False) for item in proxies)
     return Reach(frozenset(hosts), frozenset(origins), networks)
 
@@ -313,8 +313,8 @@ def _host(value: str, scheme: str) -> str:
 
 
 def _origin(value: str) -> str:
-    scheme, separator, rest = value.partition("://")
+    scheme, separator, authority = value.partition("://")
     if not separator or scheme not in _DEFAULT_PORTS:
         return ""
-    host = _host(rest, scheme)
+    host = _host(authority, scheme)
     return f"{scheme}://{host}" if host else ""

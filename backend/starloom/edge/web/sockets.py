@@ -31,24 +31,24 @@ class Gone(Exception):
 class Socket:
     """An accepted websocket as a stream of text messages; `hold` is the server's extension `HOLD`, if it has it."""
 
-    __slots__ = ("_ended", "_hold", "_receive", "_send", "closed")
+    __slots__ = ("_hold", "_on_ended", "_receive", "_send", "closed")
 
     def __init__(self, receive: Receive, send: Send, hold: Hold | None = None) -> None:
         self._receive = receive
         self._send = send
         self._hold = hold
-        self._ended: Ended | None = None
+        self._on_ended: Ended | None = None
         self.closed = False
 
-    async def hand_over(self, taker: Taker, ended: Ended) -> None:
-        """Have each message given to `taker`, and the reason to `ended` when the peer is gone; neither may raise.
+    async def hand_over(self, taker: Taker, on_ended: Ended) -> None:
+        """Have each message given to `taker`, and the reason to `on_ended` when the peer is gone; neither may raise.
 
         Returns at once if the server holds the socket from then on, and otherwise when the socket has ended.
         """
-        self._ended = ended
+        self._on_ended = on_ended
         if self._hold is not None:
             hold, self._hold = self._hold, None
-            hold(taker, self._gone)
+            hold(taker, self._note_gone)
             return
         try:
             while not self.closed:
@@ -56,13 +56,13 @@ class Socket:
                 if full is not None:
                     await full
         except Gone as gone:
-            self._gone(str(gone))
+            self._note_gone(str(gone))
 
-    def _gone(self, reason: str) -> None:
+    def _note_gone(self, reason: str) -> None:
         self.closed = True
-        ended, self._ended = self._ended, None
-        if ended is not None:
-            ended(reason or "the connection ended")
+        on_ended, self._on_ended = self._on_ended, None
+        if on_ended is not None:
+            on_ended(reason or "the connection ended")
 
     async def read(self) -> str | bytes:
         """Return the next message.
@@ -121,8 +121,8 @@ class Socket:
             _log.debug("the socket was gone before it could be closed: %s", error)
 
 
-class Proving:
-    """The sockets that prove now who they are: bounded in number, and a flood of them keeps no newcomer out.
+class UnprovedSockets:
+    """The sockets that have not yet proved who they are: bounded in number, and a flood of them keeps no newcomer out.
 
     Above the bound the oldest of the address that has the most gives way. An honest peer proves itself within a round
     trip, so it is cut off only if as many others as the bound allows came in that time.
@@ -133,7 +133,7 @@ class Proving:
         self._count = 0
 
     @asynccontextmanager
-    async def begun(self, address: str, within_s: float, most: int) -> AsyncIterator[None]:
+    async def place(self, address: str, within_s: float, most: int) -> AsyncIterator[None]:
         """Hold a place for as long as the block takes.
 
         Raises:
@@ -141,7 +141,7 @@ class Proving:
         """
         async with asyncio.timeout(within_s) as timeout:
             if self._count >= most:
-                crowd = max(self._by_address, key=lambda held: len(self._by_address[held]))
+                crowd = max(self._by_address, key=lambda of_address: len(self._by_address[of_address]))
                 oldest = next(iter(self._by_address[crowd]))
                 if not oldest.expired():
                     oldest.reschedule(asyncio.get_running_loop().time())
@@ -154,9 +154,9 @@ class Proving:
                 self._leave(address, timeout)
 
     def _leave(self, address: str, timeout: asyncio.Timeout) -> None:
-        held = self._by_address.get(address, {})
-        if timeout in held:
-            del held[timeout]
+        places = self._by_address.get(address, {})
+        if timeout in places:
+            del places[timeout]
             self._count -= 1
-        if not held:
+        if not places:
             self._by_address.pop(address, None)

@@ -45,7 +45,7 @@ class EngineInbox:
         self._queue: deque[Entry] = deque()
         self._filled = asyncio.Event()
         self._taken = 0
-        self._room: deque[tuple[int, asyncio.Future[None]]] = deque()
+        self._waiting_for_room: deque[tuple[int, asyncio.Future[None]]] = deque()
         self.refusing: Obstacle | None = None
         self.behind: Obstacle | None = None
         self.closed = False
@@ -64,41 +64,41 @@ class EngineInbox:
         if len(self._queue) >= QUEUE_MOST and not isinstance(item, _ALWAYS):
             raise Overloaded(f"{len(self._queue)} inputs are waiting", 1)
         future: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
-        self._put(item, future)
+        self._append(item, future)
         return await future
 
     def post(self, item: AnyInput) -> None:
         """Queue an input without an answer."""
-        self._put(item, None)
+        self._append(item, None)
 
     def room(self) -> asyncio.Future[None] | None:
         """Return when all that waits now will have been taken (see `ports.Inbox`)."""
         if len(self._queue) < CROWDED:
             return None
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._room.append((self._taken + len(self._queue), future))
+        self._waiting_for_room.append((self._taken + len(self._queue), future))
         return future
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         """Renew leases at once, from memory."""
-        renew, heard = self._leases.alive(device, running, sent_ms)
-        for item in heard:
+        renew, returned = self._leases.alive(device, running, sent_ms)
+        for item in returned:
             self.post(item)
         return renew
 
-    def when_proved(self, device: str, then: Callable[[], object]) -> None:
-        """Call `then` once the shard is proved to be ours after this call (see `ports.Inbox`)."""
-        self._owning.when_proved(device, then)
+    def when_proved(self, device: str, on_proved: Callable[[], object]) -> None:
+        """Call `on_proved` once the shard is proved to be ours after this call (see `ports.Inbox`)."""
+        self._owning.when_proved(device, on_proved)
 
     def close(self) -> list[Entry]:
         """Accept no more inputs and return those still queued; they will not be stepped here."""
         self.closed = True
-        left = list(self._queue)
+        queued = list(self._queue)
         self._queue.clear()
-        self._note_taken(len(left))
-        return left
+        self._note_taken(len(queued))
+        return queued
 
-    def _put(self, item: AnyInput, future: asyncio.Future[Reply] | None) -> None:
+    def _append(self, item: AnyInput, future: asyncio.Future[Reply] | None) -> None:
         self._queue.append((item, future))
         self._filled.set()
 
@@ -126,8 +126,8 @@ class EngineInbox:
 
     def _note_taken(self, count: int) -> None:
         self._taken += count
-        while self._room and self._room[0][0] <= self._taken:
-            future = self._room.popleft()[1]
+        while self._waiting_for_room and self._waiting_for_room[0][0] <= self._taken:
+            future = self._waiting_for_room.popleft()[1]
             if not future.done():
                 future.set_result(None)
 
@@ -151,10 +151,10 @@ class Lag:
         self._inbox = inbox
 
     def failed(self, error: Unavailable) -> None:
-        """Note that the history could not be written; `moved` clears it."""
+        """Note that the history could not be written; `note_written` clears it."""
         self._inbox.behind = obstacle_of(error, "the history does not answer")
 
-    def moved(self) -> None:
+    def note_written(self) -> None:
         """Note that the history was written: it answers, however far behind it is."""
         self._inbox.behind = self._too_much()
 
@@ -171,10 +171,10 @@ class Lag:
         lag_ms = self._store.lag_ms(self._clock.now_ms())
         if lag_ms <= LAG_MOST_MS:
             return None
-        known = self._inbox.behind
+        earlier = self._inbox.behind
         return (
-            known
-            if known is not None and known.code is not Code.OVERLOADED
+            earlier
+            if earlier is not None and earlier.code is not Code.OVERLOADED
             else Obstacle(f"the history is {lag_ms} ms behind")
         )
 

@@ -31,7 +31,7 @@ class Leases:
         self._sweep_ms = max(ttl_ms // 15, 20)
         self._expiry: dict[Key, int] = {}
         self._reported_expired: dict[Key, None] = {}
-        self._heard: dict[str, int] = {}
+        self._heard_ms: dict[str, int] = {}
         self._reported_unnamed: dict[Key, None] = {}
         self._swept_ms = clock.now_ms()
         self._let_pass = False
@@ -51,17 +51,17 @@ class Leases:
         """Give every open lease a full span: this owner has just started and heard no device yet."""
         self._expiry.clear()
         self._reported_expired.clear()
-        self._heard.clear()
+        self._heard_ms.clear()
         self._reported_unnamed.clear()
         self._swept_ms = self._clock.now_ms()
 
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> tuple[Renew, list[TimerFired]]:
         """Renew the leases that this device still has; return the answer, and an input for each that had run out."""
-        self._heard[device] = now = self._clock.now_ms()
+        self._heard_ms[device] = now = self._clock.now_ms()
         due = now + self._span_ms
         granted: list[LeaseRef] = []
         gone: list[LeaseRef] = []
-        heard: list[TimerFired] = []
+        returned: list[TimerFired] = []
         for at in running:
             if not self._holds(device, at):
                 gone.append(at)
@@ -71,8 +71,8 @@ class Leases:
             granted.append(at)
             if key in self._reported_expired:
                 del self._reported_expired[key]
-                heard.append(self._back(at))
-        return Renew(granted=granted, gone=gone, sent_ms=sent_ms), heard
+                returned.append(self._timer_fired(self._timer(at, "heard")))
+        return Renew(granted=granted, gone=gone, sent_ms=sent_ms), returned
 
     def _holds(self, device: str, at: LeaseRef) -> bool:
         constellation = self.shard.constellations.get(at.constellation) if self.shard else None
@@ -81,23 +81,20 @@ class Leases:
             return False
         return attempt.end is None and attempt.device == device and attempt.incarnation == at.incarnation
 
-    def _back(self, at: LeaseRef) -> TimerFired:
-        return self._fired(self._timer(at, "heard"))
-
     def _timer(self, at: LeaseRef, kind: str) -> ArmTimer:
         assert self.shard is not None  # noqa: S101 - the lease was found in it
         constellation = self.shard.constellations[at.constellation]
         return task_timer(constellation, at.task, kind, constellation.tasks[at.task], self._clock.now_ms())
 
-    def _fired(self, due: ArmTimer) -> TimerFired:
+    def _timer_fired(self, timer: ArmTimer) -> TimerFired:
         return TimerFired(
-            id=self._next_id(due.kind),
+            id=self._next_id(timer.kind),
             by=ENGINE,
-            constellation=due.constellation,
-            entity=due.entity,
-            kind=due.kind,
-            attempt=due.attempt,
-            round=due.round,
+            constellation=timer.constellation,
+            entity=timer.entity,
+            kind=timer.kind,
+            attempt=timer.attempt,
+            round=timer.round,
         )
 
     def _next_id(self, kind: str) -> str:
@@ -116,27 +113,27 @@ class Leases:
         if stood_still:
             # The loop stood still, so no `alive` or result could have been heard meanwhile.
             self._expiry = {key: due + lag for key, due in self._expiry.items()}
-        kept: dict[Key, int] = {}
+        expiry: dict[Key, int] = {}
         out: list[LeaseExpired | TimerFired] = []
-        missed: dict[Key, None] = {}
+        unnamed: dict[Key, None] = {}
         for key, at, device, heartbeat_ms in self._open():
-            due = kept[key] = self._expiry.get(key, now + self._span_ms)
+            due = expiry[key] = self._expiry.get(key, now + self._span_ms)
             named_ms = due - self._span_ms
-            if self._heard.get(device, 0) > named_ms and now - named_ms >= heartbeat_ms:
-                missed[key] = None
+            if self._heard_ms.get(device, 0) > named_ms and now - named_ms >= heartbeat_ms:
+                unnamed[key] = None
                 if key not in self._reported_unnamed:
-                    out.append(self._fired(self._timer(at, timeouts.UNNAMED)))
+                    out.append(self._timer_fired(self._timer(at, timeouts.UNNAMED)))
             if due <= now and key not in self._reported_expired:
                 self._reported_expired[key] = None
-                silent = now - self._heard.get(device, 0) >= self._span_ms
+                silent = now - self._heard_ms.get(device, 0) >= self._span_ms
                 out.append(LeaseExpired(id=self._next_id("expired"), by=ENGINE, at=at, silent=silent))
-        self._expiry = kept
-        self._reported_expired = {key: None for key in self._reported_expired if key in kept}
-        self._reported_unnamed = missed
+        self._expiry = expiry
+        self._reported_expired = {key: None for key in self._reported_expired if key in expiry}
+        self._reported_unnamed = unnamed
         # Results that arrived meanwhile are read before the next sweep; a loop that is always late waits only once.
         self._let_pass = stood_still and not self._let_pass
         if self.shard is not None and not self._let_pass:
-            out.extend(self._fired(due) for due in timeouts.passed(self.shard, now))
+            out.extend(self._timer_fired(due) for due in timeouts.passed(self.shard, now))
         return out
 
     def _open(self) -> Iterator[tuple[Key, LeaseRef, str, int]]:

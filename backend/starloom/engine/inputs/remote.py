@@ -45,23 +45,23 @@ async def take_remote(remote: InboxPort, inbox: Inbox, clock: Clock, bring: Brin
     while True:
         try:
             async for delivery, raw in remote.take():
-                task = asyncio.get_running_loop().create_task(_one(remote, inbox, delivery, raw, bring, leaving))
+                task = asyncio.get_running_loop().create_task(_deliver(remote, inbox, delivery, raw, bring, leaving))
                 pending.add(task)
                 task.add_done_callback(pending.discard)
-                task.add_done_callback(_told)
+                task.add_done_callback(_log_fault)
         except Unavailable as error:
             log.warning("event=inbox_unavailable reason=%s", error)
         await clock.wait(RETRY_MS)
 
 
-def _told(task: asyncio.Task[None]) -> None:
+def _log_fault(task: asyncio.Task[None]) -> None:
     """Log a fault that nobody expects: the delivery stays unsettled, and whoever asked hears of the end of its wait."""
     error = None if task.cancelled() else task.exception()
     if error is not None:
         log.error("event=input_failed", exc_info=error)
 
 
-async def _one(
+async def _deliver(
     remote: InboxPort, inbox: Inbox, delivery: str, raw: bytes, bring: Bring, leaving: Callable[[], bool]
 ) -> None:
     try:
@@ -129,5 +129,5 @@ class RemoteInbox:
     def alive(self, device: str, running: Sequence[LeaseRef], sent_ms: int) -> Renew:
         raise TypeError(f"device {device} is not connected here ({len(running)} attempts at {sent_ms})")
 
-    def when_proved(self, device: str, then: Callable[[], object]) -> None:
-        raise TypeError(f"device {device} is not connected here, so nothing can be said to it by {then}")
+    def when_proved(self, device: str, on_proved: Callable[[], object]) -> None:
+        raise TypeError(f"device {device} is not connected here, so nothing can be said to it by {on_proved}")

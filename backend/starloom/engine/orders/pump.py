@@ -90,7 +90,7 @@ class Pump:
         leases: Leases,
         timers: Timers,
         values: ValueStore,
-        giving: SecretDelivery,
+        secret_delivery: SecretDelivery,
     ) -> None:
         self._sender = sender
         self._live = live
@@ -98,7 +98,7 @@ class Pump:
         self._leases = leases
         self._timers = timers
         self._values = values
-        self._giving = giving
+        self._secret_delivery = secret_delivery
         self._tasks: set[asyncio.Task[None]] = set()
         self.shard: Shard | None = None
 
@@ -156,19 +156,19 @@ class Pump:
         """Store inputs too big for a frame as artifacts first, and add the values of secrets last."""
         if big:
             try:
-                inputs = await self._moved(inputs)
+                inputs = await self._with_artifacts(inputs)
             except Exception as error:  # of any store; an attempt whose dispatch never leaves would wait for good
                 log.warning("event=inputs_not_kept task=%s", order.at.task, exc_info=error)
-                self._giving.give_back(order, f"the hub could not keep what this task reads: {error}", None)
+                self._secret_delivery.give_back(order, f"the hub could not keep what this task reads: {error}", None)
                 return
             if still_wanted(self.shard, order) is None:
                 return
-        secrets = await self._giving.values(order, lambda: self.shard) if order.secrets else {}
+        secrets = await self._secret_delivery.values(order, lambda: self.shard) if order.secrets else {}
         if secrets is not None:
             self._send(order, inputs, secrets, big=big)
 
-    async def _moved(self, inputs: list[DispatchInput]) -> list[DispatchInput]:
-        moved = []
+    async def _with_artifacts(self, inputs: list[DispatchInput]) -> list[DispatchInput]:
+        dispatched = []
         for item in inputs:
             parts = []
             for part in item.parts:
@@ -177,8 +177,8 @@ class Pump:
                     parts.append(InputPart(artifact=digest, output=part.output))
                 else:
                     parts.append(part)
-            moved.append(DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts))
-        return moved
+            dispatched.append(DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts))
+        return dispatched
 
     def _send(
         self, order: SendDispatch, inputs: list[DispatchInput], values: dict[str, str], *, big: bool = False
@@ -187,10 +187,10 @@ class Pump:
         secrets: dict[str, str] = {}
         if values or '"each"' in args:
             item = parse(order.item) if order.item is not None else None
-            named, secrets = with_handles(parse(args), values)
-            args = canonical(_fill(named, item))
+            with_names, secrets = with_handles(parse(args), values)
+            args = canonical(_fill(with_names, item))
             big = big or _size(args, inputs) > DISPATCH_VALUES_BYTES_MAX
-        asked_by, asked_words = self._asked(order)
+        asked_by, asked_words = self._asker_words(order)
         frame = Dispatch(
             args=args,
             asked_by=asked_by,
@@ -210,11 +210,11 @@ class Pump:
         # Escaping at most doubles what is canonical text already, so no other order is written for its size alone.
         if big and (size := frame_bytes(frame)) > DISPATCH_BYTES_MAX:
             detail = f"its arguments are filled to {size:,} bytes, and an order has at most {DISPATCH_BYTES_MAX:,}"
-            self._giving.end(order, Outcome.ERROR, Code.TOO_LARGE, detail)
+            self._secret_delivery.end(order, Outcome.ERROR, Code.TOO_LARGE, detail)
         elif self._sender.send(order.device, [frame]):
             self._leases.begin(order.at)
 
-    def _asked(self, order: SendDispatch) -> tuple[str, str]:
+    def _asker_words(self, order: SendDispatch) -> tuple[str, str]:
         """Return who asked and in which words, for a device whose page shows them to its person; else nothing."""
         device = self.shard.fleet.devices.get(order.device) if self.shard else None
         if self.shard is None or device is None or device.os != TAB_OS:
@@ -236,15 +236,15 @@ class Pump:
         if source.text is not None:
             return InputPart(value=source.text, output=source.output)
         attempt = constellation.attempts[f"{source.task}/{source.attempt}"]
-        known = attempt.facts.get(source.output)
-        if known is not None:
-            return InputPart(value=known)
+        fact = attempt.facts.get(source.output)
+        if fact is not None:
+            return InputPart(value=fact)
         if attempt.artifact is not None:
             return InputPart(artifact=attempt.artifact, output=source.output)
         text = attempt.value if attempt.value is not None else "null"
         if shrink and source.output:
-            found = point(parse(text), source.output)
-            return InputPart(value="null" if found is MISSING else canonical(found))
+            value = point(parse(text), source.output)
+            return InputPart(value="null" if value is MISSING else canonical(value))
         return InputPart(value=text, output=source.output)
 
 
@@ -260,8 +260,8 @@ def _bytes(text: str) -> int:
 def _fill(value: Any, item: Any) -> Any:
     if isinstance(value, dict):
         if value.keys() == {"each"}:
-            found = point(item, value["each"])
-            return None if found is MISSING else found
+            field = point(item, value["each"])
+            return None if field is MISSING else field
         return {key: _fill(part, item) for key, part in value.items()}
     if isinstance(value, list):
         return [_fill(part, item) for part in value]
@@ -339,22 +339,22 @@ class Acknowledgements:
 
     def note(self, pos: int, items: Iterable[AnyInput]) -> bool:
         """Note the reports of a commit at `pos`; True if there were any."""
-        heard: dict[str, int] = {}
+        newest: dict[str, int] = {}
         for item in items:
             if isinstance(item, REPORTS):
-                heard[item.device] = max(heard.get(item.device, 0), item.frame.report)
+                newest[item.device] = max(newest.get(item.device, 0), item.frame.report)
                 if item.device in self._held:
                     self._held[item.device].discard(item.frame.report)
-        for device, number in heard.items():
+        for device, number in newest.items():
             waiting = self._waiting.setdefault(device, deque())
             highest = number
             if self._held.get(device) == set():
                 # Reports stepped meanwhile are acknowledged together with the held ones.
                 del self._held[device]
-                highest = max([number, *(before for _pos, before in waiting)])
+                highest = max([number, *(earlier for _pos, earlier in waiting)])
                 waiting.clear()
             waiting.append((pos, highest))
-        return bool(heard)
+        return bool(newest)
 
     def forget(self) -> None:
         """Drop all unacknowledged reports: another owner decides whether they stay in the history."""
@@ -365,10 +365,10 @@ class Acknowledgements:
         sent = False
         for device in [name for name, waiting in self._waiting.items() if waiting and name not in self._held]:
             waiting = self._waiting[device]
-            before = durable = self._durable.get(device, 0)
+            durable_before = durable = self._durable.get(device, 0)
             while waiting and waiting[0][0] <= watermark:
                 durable = max(durable, waiting.popleft()[1])
-            if durable == before and waiting:
+            if durable == durable_before and waiting:
                 continue
             self._durable[device] = durable
             received = max([durable, *(number for _pos, number in waiting)])

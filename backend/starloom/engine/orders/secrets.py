@@ -74,28 +74,28 @@ class DispatchedSecrets:
 
     def result(self, frame: ResultFrame) -> ResultFrame:
         """Return a result without the values that its attempt was given."""
-        found = self._of(frame.at)
-        if found is None:
+        scrubber = self._of(frame.at)
+        if scrubber is None:
             return frame
         return replace(
             frame,
-            detail=found.text(frame.detail),
-            facts=_clean_facts(frame.facts, found),
-            tail=found.text(frame.tail),
-            value=None if frame.value is None else canonical(found.value(parse(frame.value))),
+            detail=scrubber.text(frame.detail),
+            facts=_clean_facts(frame.facts, scrubber),
+            tail=scrubber.text(frame.tail),
+            value=None if frame.value is None else canonical(scrubber.value(parse(frame.value))),
         )
 
     def facts(self, frame: FactsFrame) -> FactsFrame:
-        found = self._of(frame.at)
-        return frame if found is None else replace(frame, facts=_clean_facts(frame.facts, found))
+        scrubber = self._of(frame.at)
+        return frame if scrubber is None else replace(frame, facts=_clean_facts(frame.facts, scrubber))
 
     def log_chunk(self, frame: LogChunk) -> LogChunk:
-        found = self._of(frame.at)
-        return frame if found is None else replace(frame, text=found.text(frame.text))
+        scrubber = self._of(frame.at)
+        return frame if scrubber is None else replace(frame, text=scrubber.text(frame.text))
 
     def progress(self, frame: Progress) -> Progress:
-        found = self._of(frame.at)
-        return frame if found is None else replace(frame, note=found.text(frame.note))
+        scrubber = self._of(frame.at)
+        return frame if scrubber is None else replace(frame, note=scrubber.text(frame.note))
 
     def _of(self, at: LeaseRef) -> Scrubber | None:
         return self.by_lease.get(_place(at)) if self.by_lease else None
@@ -105,44 +105,44 @@ def _place(at: LeaseRef) -> _Place:
     return at.constellation, at.task, at.attempt, at.incarnation
 
 
-def _clean_facts(facts: dict[str, str], found: Scrubber) -> dict[str, str]:
-    return {pointer: canonical(found.value(parse(text))) for pointer, text in facts.items()}
+def _clean_facts(facts: dict[str, str], scrubber: Scrubber) -> dict[str, str]:
+    return {pointer: canonical(scrubber.value(parse(text))) for pointer, text in facts.items()}
 
 
 class SecretDelivery:
     """Collects the secrets of a dispatch, and reports to the engine those that cannot leave."""
 
-    def __init__(self, source: SecretSource, given: DispatchedSecrets, inbox: Inbox, clock: Clock) -> None:
+    def __init__(self, source: SecretSource, dispatched: DispatchedSecrets, inbox: Inbox, clock: Clock) -> None:
         self._source = source
-        self._given = given
+        self._dispatched = dispatched
         self._inbox = inbox
         self._clock = clock
         self._count = 0
 
-    async def values(self, order: SendDispatch, held: Callable[[], Shard | None]) -> dict[str, str] | None:
+    async def values(self, order: SendDispatch, present_shard: Callable[[], Shard | None]) -> dict[str, str] | None:
         """Return the values by name; None if the order is void, or was given back because a value is unavailable.
 
-        `held` returns the present shard: it may change, or be replaced, while the store is asked.
+        `present_shard` returns the present shard: it may change, or be replaced, while the store is asked.
         """
-        while (shard := still_wanted(held(), order)) is not None:
-            found: dict[str, str] = {}
+        while (shard := still_wanted(present_shard(), order)) is not None:
+            values: dict[str, str] = {}
             try:
                 for name in order.secrets:
                     record = shard.access.secrets.get(name)
                     value = None if record is None else await self._source.read(record)
-                    if value is None and _record_of(held(), name) != record:
+                    if value is None and _record_of(present_shard(), name) != record:
                         break  # it was replaced or removed meanwhile: try again
                     if value is None:
                         detail = f"the secret {name} {'was removed' if record is None else 'cannot be opened'}"
                         code = None if record is None else Code.SECRET_UNREADABLE
                         self.give_back(order, f"{detail}; set it again: starloom secret set {name}", code)
                         return None
-                    found[name] = value
+                    values[name] = value
                 else:
-                    if still_wanted(held(), order) is None:
+                    if still_wanted(present_shard(), order) is None:
                         return None
-                    self._given.note(order.at, list(found.values()))
-                    return found
+                    self._dispatched.note(order.at, list(values.values()))
+                    return values
             except Unavailable as error:
                 log.warning("event=secret_unavailable task=%s reason=%s", order.at.task, error)
                 await self._clock.wait(RETRY_MS)
@@ -168,7 +168,7 @@ class SecretDelivery:
             at = LeaseRef(
                 attempt=int(number), constellation=constellation.name, incarnation=attempt.incarnation, task=task
             )
-            self._given.note(at, [value for value in values if value is not None])
+            self._dispatched.note(at, [value for value in values if value is not None])
 
     def give_back(self, order: SendDispatch, detail: str, code: Code | None) -> None:
         """Report that the attempt never began: the task waits again, or fails with a hint for a person."""

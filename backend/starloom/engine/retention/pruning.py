@@ -96,7 +96,7 @@ class Retention:
         size_bytes = (await self._store.history_size()).bytes
         async with self._turn:
             shard = self._shard()
-            chosen = leaving(
+            marked = leaving(
                 items,
                 self._limits,
                 away=away_since(shard),
@@ -106,7 +106,7 @@ class Retention:
                 size_bytes=size_bytes,
             )
             whys: dict[str, list[EndedConstellation]] = {}
-            for item, why in chosen:
+            for item, why in marked:
                 whys.setdefault(why, []).append(item)
             for why, some in whys.items():
                 await self._in_one_transaction(some, why)
@@ -120,17 +120,17 @@ class Retention:
 
     async def _in_one_transaction(self, items: Sequence[EndedConstellation], why: str) -> bool:
         """End the history of these and remove a bounded number of commits; tell whether more are left to remove."""
-        done = await self._store.prune(items, self._clock.now_ms(), why)
-        if done.constellations or done.commits:
-            self.commits += done.commits
-            self.constellations += len(done.constellations)
+        removed = await self._store.prune(items, self._clock.now_ms(), why)
+        if removed.constellations or removed.commits:
+            self.commits += removed.commits
+            self.constellations += len(removed.constellations)
             log.info(
                 "event=pruned why=%s constellations=%d commits=%d bytes=%d",
                 why,
-                len(done.constellations),
-                done.commits,
-                done.bytes,
+                len(removed.constellations),
+                removed.commits,
+                removed.bytes,
             )
-        if done.constellations and self._pruned is not None:
-            self._pruned(done.constellations)
-        return done.more
+        if removed.constellations and self._pruned is not None:
+            self._pruned(removed.constellations)
+        return removed.more

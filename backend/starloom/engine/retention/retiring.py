@@ -43,11 +43,11 @@ class Finished:
 
     def note(self, shard: Shard, streams: Iterable[str], pos: int, at_ms: int) -> None:
         """Note streams written or loaded at a position: those of finished constellations are quiet from now on."""
-        live, held, quiet = shard.live, shard.constellations, self._quiet
+        live, constellations, quiet = shard.live, shard.constellations, self._quiet
         for stream in streams:
             if stream in live:
                 quiet.pop(stream, None)
-            elif stream in held:
+            elif stream in constellations:
                 quiet.pop(stream, None)
                 quiet[stream] = (pos, at_ms)
 
@@ -69,7 +69,7 @@ class Finished:
         keeping = self._keeping
         count = len(self._quiet)
         tasks = sum(len(shard.constellations[name].tasks) for name in self._quiet)
-        found: list[str] = []
+        leaving: list[str] = []
         for name, (pos, at_ms) in self._quiet.items():
             quiet_ms = now_ms - at_ms
             too_many = count > keeping.constellations_most or tasks > keeping.tasks_most
@@ -78,12 +78,12 @@ class Finished:
             constellation = shard.constellations[name]
             if pos > safe_pos or not may_retire(shard, constellation):
                 continue
-            found.append(name)
+            leaving.append(name)
             count -= 1
             tasks -= len(constellation.tasks)
-            if len(found) == AT_ONCE_MOST:
+            if len(leaving) == AT_ONCE_MOST:
                 break
-        return found
+        return leaving
 
 
 THREAD_ABOVE_ENTITIES = 2_000
@@ -130,8 +130,10 @@ class Retiring:
 
     def retaken(self, shard: Shard, live: dict[str, int]) -> None:
         """Note that the shard was taken again: streams in Redis that memory lacks leave with the next ones."""
-        held = shard.constellations
-        self._leaving = {name: seq for name, seq in live.items() if name not in held and name not in (ACCESS, FLEET)}
+        held_here = shard.constellations
+        self._leaving = {
+            name: seq for name, seq in live.items() if name not in held_here and name not in (ACCESS, FLEET)
+        }
         self._in_doubt.clear()
 
     def in_redis(self) -> list[str]:
@@ -172,13 +174,13 @@ class Retiring:
             Unavailable, Refused, Damaged: as `CommitPort.recall`.
         """
         # No constellation has a NUL in its name, and PostgreSQL answers a question about one by an error.
-        away = [name for name in names if name not in shard.constellations and "\0" not in name]
+        absent = [name for name in names if name not in shard.constellations and "\0" not in name]
         try:
-            found = await self._store.recall(away)
+            recalled = await self._store.recall(absent)
         except (Unavailable, Damaged):
-            self._in_doubt.update(dict.fromkeys(away[: max(0, DOUBTS_MOST - len(self._in_doubt))]))
+            self._in_doubt.update(dict.fromkeys(absent[: max(0, DOUBTS_MOST - len(self._in_doubt))]))
             raise
-        for name, (seq, raws) in found.items():
+        for name, (seq, raws) in recalled.items():
             large = len(raws) > THREAD_ABOVE_ENTITIES
             load(shard, name, seq, await asyncio.to_thread(decode_entities, raws) if large else decode_entities(raws))
             self._leaving.pop(name, None)
@@ -201,7 +203,7 @@ class Retiring:
         for name in list(self._in_doubt):
             if name not in shard.constellations:
                 try:
-                    found = await self._store.recall([name])
+                    recalled = await self._store.recall([name])
                 except Unavailable as error:
                     log.warning("event=recall_in_doubt reason=%s", error)
                     del self._in_doubt[name]
@@ -210,8 +212,8 @@ class Retiring:
                 except Damaged as error:
                     # A stream with a gap is not made live.
                     log.warning("event=recall_damaged constellation=%s reason=%s", name, error)
-                    found = {}
-                self._leaving.update({stream: seq for stream, (seq, _raws) in found.items()})
+                    recalled = {}
+                self._leaving.update({stream: seq for stream, (seq, _raws) in recalled.items()})
             del self._in_doubt[name]
 
     async def bring_for(self, shard: Shard, batch: list[Entry], pos: int) -> list[Entry]:
@@ -230,21 +232,21 @@ class Retiring:
         """
         log.warning("event=recall_failed reason=%s", error)
         code = error.code if isinstance(error, Unavailable) else Code.STORE_UNAVAILABLE
-        lost = Fault(code=code, reason=f"what it is about could not be read: {error}", hint=CODES[code].hint)
-        rest: list[Entry] = []
+        fault = Fault(code=code, reason=f"what it is about could not be read: {error}", hint=CODES[code].hint)
+        steppable: list[Entry] = []
         for item, future in batch:
             if not missing(shard, (item,)):
-                rest.append((item, future))
+                steppable.append((item, future))
             elif future is not None:
                 if not future.done():
-                    future.set_result(Reply(faults=[lost]))
+                    future.set_result(Reply(faults=[fault]))
             elif isinstance(item, REPORTS) and not isinstance(error, Damaged):
                 self._acks.hold(item.device, item.frame.report)
                 if len(self._waiting) < WAITING_MOST:
                     self._waiting[item.device, item.frame.report] = item
             else:
-                rest.append((item, future))
-        return rest
+                steppable.append((item, future))
+        return steppable
 
     def take_waiting(self) -> list[AnyInput]:
         """Return and clear the waiting reports, which are to be stepped again."""

@@ -46,7 +46,7 @@ SOCKETS_LEAST = 500
 """Below this a hub of a household or a small team could run short; the usual hard limit allows thousands."""
 
 
-_MENDED: dict[tuple[int, ...], tuple[tuple[int, str], ...]] = {
+_FAULTS_BY_BRANCH: dict[tuple[int, ...], tuple[tuple[int, str], ...]] = {
     branch: (
         (patch, "a long cookie takes it quadratic time (CVE-2024-7592; the hub reads cookies itself)"),
         (patch, "a crafted archive takes it quadratic time (CVE-2024-6232; the agent bounds heads of archives)"),
@@ -65,15 +65,15 @@ class Finding:
 
     subject: str
     good: bool
-    told: str
+    words: str
     fix: str = ""
 
     def line(self) -> str:
         fix = f"\n    the way out: {self.fix}" if self.fix and not self.good else ""
-        return f"{'ok  ' if self.good else 'FAIL'}  {self.subject}: {self.told}{fix}"
+        return f"{'ok  ' if self.good else 'FAIL'}  {self.subject}: {self.words}{fix}"
 
     def document(self) -> dict[str, Any]:
-        return {"subject": self.subject, "good": self.good, "told": self.told, "fix": self.fix}
+        return {"subject": self.subject, "good": self.good, "told": self.words, "fix": self.fix}
 
 
 def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[Finding]:
@@ -84,7 +84,7 @@ def examine(hub: str | None, home: Path | None, *, whole: bool = False) -> list[
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
         findings.extend(
-            Finding("settings", False, fault, "Mend the named variable or line.") for fault in invalid.faults
+            Finding("settings", False, fault, "Correct the named variable or line.") for fault in invalid.faults
         )
         settings = None
     if settings is not None:
@@ -113,18 +113,18 @@ def model_of_the_hub(hub: str | None) -> ModelState | None:
 
 def _python() -> Finding:
     version = ".".join(str(part) for part in sys.version_info[:3])
-    known = known_faults(sys.version_info[:3])
-    if known:
+    faults = known_faults(sys.version_info[:3])
+    if faults:
         # A remark and no failure: Starloom guards itself, and a distribution may have mended it under the same number.
-        patch = max(patch for patch, _ in _MENDED[sys.version_info[:2]])
-        version += f", whose standard library has known faults: {'; '.join(known)}. "
+        patch = max(patch for patch, _ in _FAULTS_BY_BRANCH[sys.version_info[:2]])
+        version += f", whose standard library has known faults: {'; '.join(faults)}. "
         version += f"{sys.version_info[0]}.{sys.version_info[1]}.{patch} is the first without them"
     return Finding("Python", sys.version_info >= (3, 11), version, "Install Python 3.11 or newer.")
 
 
 def known_faults(version: tuple[int, int, int]) -> list[str]:
     """Return the faults of the standard library of a Python that touch Starloom."""
-    return [told for patch, told in _MENDED.get(version[:2], ()) if version[2] < patch]
+    return [fault for patch, fault in _FAULTS_BY_BRANCH.get(version[:2], ()) if version[2] < patch]
 
 
 def _home(settings: Settings) -> Finding:
@@ -142,16 +142,16 @@ def _disk(settings: Settings) -> Finding:
     while not place.exists():
         place = place.parent
     free = shutil.disk_usage(place).free
-    told = f"{size_words(free)} free at {place}"
-    return Finding("disk", free >= DISK_LOW_BYTES, told, "Free some space; history and artifacts need it.")
+    words = f"{size_words(free)} free at {place}"
+    return Finding("disk", free >= DISK_LOW_BYTES, words, "Free some space; history and artifacts need it.")
 
 
 def _open_files() -> Finding:
     """Report how many devices and pages a hub could hold at once, by the limit of open files for a process."""
     sockets = requests_most(descriptors_allowed()) * REQUEST_DESCRIPTORS
-    told = f"enough for {sockets:,} devices and pages at once"
+    words = f"enough for {sockets:,} devices and pages at once"
     fix = f"For more raise the hard limit: LimitNOFILE={DESCRIPTORS_MOST} in the hub's unit, or `ulimit -Hn` as root."
-    return Finding("open files", sockets >= SOCKETS_LEAST, told, fix)
+    return Finding("open files", sockets >= SOCKETS_LEAST, words, fix)
 
 
 def _history(settings: Settings, within_s: float | None) -> Finding:
@@ -160,36 +160,36 @@ def _history(settings: Settings, within_s: float | None) -> Finding:
         return Finding("history", True, "none yet; `starloom up` makes it")
     database = open_database(settings.database_url or f"sqlite:///{file}", read_only=True)
     try:
-        schema, whole, held = asyncio.run(_looked_at(database, within_s))
+        schema, all_pages, size = asyncio.run(_state_of(database, within_s))
     except Corrupt as error:
         return Finding("history", False, str(error), CODES[error.code].hint)
     except Unavailable as error:
         return Finding("history", False, str(error), "Do as it says, or see docs/backup.md.")
-    told = f"schema {schema or 'none'}" + ", brought up to date at the next start" * (schema != newest_revision())
-    if held is not None:
-        told += f"; {_size_of_history(held)}; {_retention(settings)}"
-    if not whole:
-        told += f"; its pages were checked for {within_s:g} s, `starloom doctor --whole` checks all of them"
-    return Finding("history", True, told)
+    words = f"schema {schema or 'none'}" + ", brought up to date at the next start" * (schema != newest_revision())
+    if size is not None:
+        words += f"; {_size_of_history(size)}; {_retention(settings)}"
+    if not all_pages:
+        words += f"; its pages were checked for {within_s:g} s, `starloom doctor --whole` checks all of them"
+    return Finding("history", True, words)
 
 
-async def _looked_at(database: Database, within_s: float | None) -> tuple[str | None, bool, HistorySize | None]:
+async def _state_of(database: Database, within_s: float | None) -> tuple[str | None, bool, HistorySize | None]:
     """Return the schema, whether every page was checked, and the size of a history of this version."""
     try:
-        whole = await database.check(within_s)
+        all_pages = await database.check(within_s)
         schema = await database.read(schema_of)
-        return schema, whole, await database.read(read_history_size) if schema == newest_revision() else None
+        return schema, all_pages, await database.read(read_history_size) if schema == newest_revision() else None
     finally:
         await database.close()
 
 
-def _size_of_history(held: HistorySize) -> str:
-    told = f"{size_words(held.bytes)} in {held.constellations} constellations"
-    if held.oldest_ms:
-        told += f" since {_date(held.oldest_ms)}"
-    if held.pruned_ms:
-        told += f", {held.pruned} more pruned until {_date(held.pruned_ms)}"
-    return told
+def _size_of_history(size: HistorySize) -> str:
+    words = f"{size_words(size.bytes)} in {size.constellations} constellations"
+    if size.oldest_ms:
+        words += f" since {_date(size.oldest_ms)}"
+    if size.pruned_ms:
+        words += f", {size.pruned} more pruned until {_date(size.pruned_ms)}"
+    return words
 
 
 def _date(at_ms: int) -> str:
@@ -234,57 +234,57 @@ def _model(settings: Settings, of_the_hub: ModelState | None = None) -> Finding:
     The hub may have been started with variables that this terminal does not have.
     """
     if of_the_hub is not None and (of_the_hub["set"] or "fault" in of_the_hub):
-        return _of_the_hub(of_the_hub)
+        return _model_of_hub(of_the_hub)
     try:
         variables = in_force(settings.llm_variables, settings.model_folder)
     except ModelFault as error:
         return Finding("model", False, error.fault.reason, error.fault.hint or "")
     if not variables.get("STARLOOM_LLM_URL"):
         return _none_set(settings)
-    found = _set_model(variables)
+    finding = _set_model(variables)
     if of_the_hub is not None:
-        return replace(found, good=False, told=f"the hub uses none; set here: {found.told}", fix=RESTART)
-    return found
+        return replace(finding, good=False, words=f"the hub uses none; set here: {finding.words}", fix=RESTART)
+    return finding
 
 
-def _of_the_hub(found: ModelState) -> Finding:
+def _model_of_hub(state: ModelState) -> Finding:
     """Report the model of each role and tier by what the hub says, and why it could not be asked."""
-    fault = found.get("fault")
-    if not found["set"]:
+    fault = state.get("fault")
+    if not state["set"]:
         return (
             Finding("model", False, fault["reason"], fault["hint"]) if fault else Finding("model", True, "none is set")
         )
-    planner = f"{found['model']} at {found['host']}"
-    others = {row["role"]: f"{row['model']} at {row['host']}" for row in found.get("others", ())}
+    planner = f"{state['model']} at {state['host']}"
+    others = {row["role"]: f"{row['model']} at {row['host']}" for row in state.get("others", ())}
     worker, small = others.pop(ModelRole.WORKER, planner), others.pop(ModelRole.SMALL, "")
-    told = f"the hub uses {planner}; goals: {f'{small} first, then {worker}' if small else worker}"
-    told += "".join(f"; {role}: {named}" for role, named in others.items())
+    words = f"the hub uses {planner}; goals: {f'{small} first, then {worker}' if small else worker}"
+    words += "".join(f"; {role}: {model}" for role, model in others.items())
     if fault:
-        return Finding("model", False, f"{told}. It cannot be asked: {fault['reason']}", fault["hint"])
-    return Finding("model", True, f"{told} (`starloom doctor model` says what it can be used for)")
+        return Finding("model", False, f"{words}. It cannot be asked: {fault['reason']}", fault["hint"])
+    return Finding("model", True, f"{words} (`starloom doctor model` says what it can be used for)")
 
 
 def _none_set(settings: Settings) -> Finding:
-    found = model_servers.look()
-    if not found:
+    servers = model_servers.look()
+    if not servers:
         return Finding("model", True, "none is set; recipes, rows and `starloom brief` need none")
-    told = "none is set; " + "; ".join(server.told for server in found)
-    lines = next((server.lines() for server in found if server.models), [])
+    words = "none is set; " + "; ".join(server.words for server in servers)
+    lines = next((server.lines() for server in servers if server.models), [])
     if lines:
-        told += f"\n    to use it, in {settings.home / FILE_NAME}: " + "".join(f"\n      {line}" for line in lines)
-    return Finding("model", True, told)
+        words += f"\n    to use it, in {settings.home / FILE_NAME}: " + "".join(f"\n      {line}" for line in lines)
+    return Finding("model", True, words)
 
 
 def _set_model(variables: Mapping[str, str]) -> Finding:
-    told = f"{variables.get('STARLOOM_LLM_MODEL') or 'no model named'} at {variables['STARLOOM_LLM_URL']}"
+    words = f"{variables.get('STARLOOM_LLM_MODEL') or 'no model named'} at {variables['STARLOOM_LLM_URL']}"
     try:
         others = others_from(variables)
     except ModelFault as error:
-        return Finding("model", False, f"{told}: {error.fault.reason}", error.fault.hint or "")
-    told += "".join(f"; {role}: {other.model} at {other.host}" for role, other in others.items())
+        return Finding("model", False, f"{words}: {error.fault.reason}", error.fault.hint or "")
+    words += "".join(f"; {role}: {endpoint.model} at {endpoint.host}" for role, endpoint in others.items())
     if (fault := unusable(variables, None)) is not None:
-        return Finding("model", False, f"{told}. It cannot be asked: {fault.reason}", fault.hint or "")
-    return Finding("model", True, f"{told} (`starloom doctor model` says what it can be used for)")
+        return Finding("model", False, f"{words}. It cannot be asked: {fault.reason}", fault.hint or "")
+    return Finding("model", True, f"{words} (`starloom doctor model` says what it can be used for)")
 
 
 def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:
@@ -293,8 +293,8 @@ def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:
     except Problem as problem:
         findings = [Finding("hub", False, problem.reason, problem.hint)]
         if settings is not None and not ports.is_free(settings.host, settings.port):
-            told = f"{settings.port} is used by {ports.owner(settings.port)}, which is no hub that could be found"
-            findings.append(Finding("port", False, told, "Stop it, or set STARLOOM_PORT."))
+            words = f"{settings.port} is used by {ports.owner(settings.port)}, which is no hub that could be found"
+            findings.append(Finding("port", False, words, "Stop it, or set STARLOOM_PORT."))
         return findings
     client = Client(address)
     try:
@@ -306,21 +306,21 @@ def _hub(hub: str | None, settings: Settings | None) -> list[Finding]:
 def _ask(client: Client, address: HubAddress) -> list[Finding]:
     findings = []
     try:
-        status, said = client.outside("/readyz")
-        told = f"{address.url} (from {address.source})"
+        status, answer = client.outside("/readyz")
+        words = f"{address.url} (from {address.source})"
         if status != 200:
-            told += f" is not ready: {_waits(said)}"
-        findings.append(Finding("hub", status == 200, told, "See logs/hub.log in the data folder."))
+            words += f" is not ready: {_waits(answer)}"
+        findings.append(Finding("hub", status == 200, words, "See logs/hub.log in the data folder."))
         findings.append(_wheels(client))
         devices = client.get(get_devices())["items"]
     except Problem as problem:
         findings.append(Finding("hub", False, str(problem), problem.hint))
         return findings
-    here = [item["name"] for item in devices if item["link"] == "online"]
-    away = [item["name"] for item in devices if item["link"] != "online" and not item.get("revoked")]
-    told = f"{len(here)} online" + (f", away: {', '.join(away)}" if away else "")
-    findings.append(Finding("devices", bool(here), told, "Add one: starloom enroll; or start its agent."))
-    findings.extend(_tunnels(address, away))
+    online = [item["name"] for item in devices if item["link"] == "online"]
+    offline = [item["name"] for item in devices if item["link"] != "online" and not item.get("revoked")]
+    words = f"{len(online)} online" + (f", away: {', '.join(offline)}" if offline else "")
+    findings.append(Finding("devices", bool(online), words, "Add one: starloom enroll; or start its agent."))
+    findings.extend(_tunnels(address, offline))
     findings.extend(_former_port(address, devices))
     findings.extend(_refused_agents(devices))
     lacking = [f"{item['name']}: {item['profile']}" for item in devices if item["link"] == "online"]
@@ -332,12 +332,12 @@ def _ask(client: Client, address: HubAddress) -> list[Finding]:
     return findings
 
 
-def _tunnels(address: HubAddress, away: Sequence[str]) -> Iterator[Finding]:
+def _tunnels(address: HubAddress, offline: Sequence[str]) -> Iterator[Finding]:
     """Report the kept tunnels that are down, and the agents behind open ones, of devices that are away."""
     home = home_of(address)
-    for name, (told, way) in tunnels.troubles(home).items() if home is not None else ():
-        if name in away:
-            yield Finding("tunnel", False, f"{name}: {told}", way)
+    for name, (fault, way) in tunnels.troubles(home).items() if home is not None else ():
+        if name in offline:
+            yield Finding("tunnel", False, f"{name}: {fault}", way)
 
 
 def _refused_agents(devices: Sequence[DeviceRow]) -> Iterator[Finding]:
@@ -356,23 +356,25 @@ def _former_port(address: HubAddress, devices: Sequence[DeviceRow]) -> Iterator[
     """Report the devices that may look for the hub at the port that it had before."""
     home = home_of(address)
     former = former_port(home, urlsplit(address.url).port or 0) if home is not None else None
-    told = former.told(devices) if former is not None else None
-    if told is not None:
-        yield Finding("port", False, *told)
+    fault_and_way = former.warning(devices) if former is not None else None
+    if fault_and_way is not None:
+        yield Finding("port", False, *fault_and_way)
 
 
-def _waits(said: object) -> object:
+def _waits(answer: object) -> object:
     """Return the part that a hub waits for while it is not ready; the answer of another server has none."""
-    if not isinstance(said, dict):
-        return said
-    waits = said.get("waits_for")
-    return "; ".join(map(str, waits)) if isinstance(waits, list) else said.get("reason")
+    if not isinstance(answer, dict):
+        return answer
+    waits = answer.get("waits_for")
+    return "; ".join(map(str, waits)) if isinstance(waits, list) else answer.get("reason")
 
 
 def _wheels(client: Client) -> Finding:
     """Report whether another machine can join: the hub must have the agent that a join line installs."""
-    status, said = client.outside("/agent/wheels.json")
+    status, answer = client.outside("/agent/wheels.json")
     if status == HTTPStatus.OK:
-        return Finding("agent to hand out", True, ", ".join(f"{item['name']} {item['version']}" for item in said))
-    told = said if isinstance(said, dict) else {}
-    return Finding("agent to hand out", False, str(told.get("reason") or f"HTTP {status}"), str(told.get("hint") or ""))
+        return Finding("agent to hand out", True, ", ".join(f"{item['name']} {item['version']}" for item in answer))
+    problem = answer if isinstance(answer, dict) else {}
+    return Finding(
+        "agent to hand out", False, str(problem.get("reason") or f"HTTP {status}"), str(problem.get("hint") or "")
+    )

@@ -29,7 +29,7 @@ class ModelServer:
     models: tuple[str, ...]
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         loaded = few(self.models, 4) or "no model is loaded there yet"
         return f"a server answers at {self.url} ({self.name}'s port): {loaded}"
 
@@ -42,14 +42,14 @@ class ModelServer:
 
 def look(ports: Mapping[str, int] = USUAL, transport: httpx.BaseTransport | None = None) -> list[ModelServer]:
     """Return the servers that answer on these ports of the loopback address."""
-    found = []
+    servers = []
     with httpx.Client(timeout=ANSWER_S, trust_env=False, follow_redirects=False, transport=transport) as http:
         for name, port in ports.items():
             url = f"http://127.0.0.1:{port}/v1"
             models = _models(http, url)
             if models is not None:
-                found.append(ModelServer(name, url, models))
-    return found
+                servers.append(ModelServer(name, url, models))
+    return servers
 
 
 def _models(http: httpx.Client, url: str) -> tuple[str, ...] | None:

@@ -23,6 +23,7 @@ from starloom.planner.model.transport.connecting import connect, price_of, price
 from starloom.planner.model.trials import ANSWER_TOKENS, CALLS_MOST, Outcome, all_trials, expected_bytes, uses
 from starloom.process.settings import FILE_NAME, Settings, SettingsInvalid, load
 from starloom_protocol.api.models import ModelState
+from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import Code
 
 STAGES: Final = {
@@ -63,9 +64,9 @@ class Used:
             "seconds": round(self.seconds, 1),
         }
 
-    def since(self, before: Used) -> Used:
+    def since(self, earlier: Used) -> Used:
         """Return what came after an earlier state."""
-        return Used(*(getattr(self, name) - getattr(before, name) for name in self.__dataclass_fields__))
+        return Used(*(getattr(self, name) - getattr(earlier, name) for name in self.__dataclass_fields__))
 
 
 @dataclass
@@ -96,29 +97,29 @@ class Report:
             return []
         used = self.used
         money = f"{used.micros / MICROS:.4f} dollars" if self.price_known else "at a price that is not known here"
-        told = (
-            f"Together: {used.calls} calls, {used.input_tokens:,} tokens read ({used.cached_tokens:,} of them kept "
-            f"from before) and {used.output_tokens:,} written, {money}, "
+        total = (
+            f"Together: {used.calls} calls, {used.input_tokens:,} tokens read ({used.cached_tokens:,} of them from "
+            f"the cache) and {used.output_tokens:,} written, {money}, "
             f"{used.seconds / used.calls:.1f} s a call."
         )
-        return ["It can be used for", *(f"  {use}" for use in self.uses), told]
+        return ["It can be used for", *(f"  {use}" for use in self.uses), total]
 
 
-class _Counted:
+class _CountedModel:
     """A model whose calls are counted and timed, and refused beyond the most of a trial."""
 
-    def __init__(self, model: Model, used: Used) -> None:
+    def __init__(self, model: Model, cost: Used) -> None:
         self._model = model
-        self._used = used
+        self._cost = cost
         self._answered = False
         self.broken: ModelFault | None = None
-        """Why its endpoint gives no reply: it is away, or has never given one, so that asking on tells nothing."""
+        """Why its endpoint gives no reply: it is away or has never given one. No question follows."""
 
     async def ask(self, instructions: str, turns: Sequence[Turn], stage: Stage = Stage.PLANNING) -> Reply:
-        if self._used.calls >= CALLS_MOST:
+        if self._cost.calls >= CALLS_MOST:
             raise ModelFault(Code.MODEL_BUDGET, f"the trial has made its {CALLS_MOST} calls")
-        self._used.calls += 1
-        started = time.monotonic()
+        self._cost.calls += 1
+        began_s = time.monotonic()
         try:
             reply = await self._model.ask(instructions, turns, stage)
         except ToolsRefused:
@@ -128,12 +129,12 @@ class _Counted:
                 self.broken = fault
             raise
         finally:
-            self._used.seconds += time.monotonic() - started
+            self._cost.seconds += time.monotonic() - began_s
         self._answered = True
-        self._used.input_tokens += reply.input_tokens
-        self._used.cached_tokens += reply.cached_tokens
-        self._used.output_tokens += reply.output_tokens
-        self._used.micros += reply.micros
+        self._cost.input_tokens += reply.input_tokens
+        self._cost.cached_tokens += reply.cached_tokens
+        self._cost.output_tokens += reply.output_tokens
+        self._cost.micros += reply.micros
         return reply
 
 
@@ -148,7 +149,7 @@ def examine_model(
     try:
         settings = load({"home": home} if home is not None else {}).settings
     except SettingsInvalid as invalid:
-        return _report_of(Finding("settings", False, str(invalid), "Mend the named variable or line."), show)
+        return _report_of(Finding("settings", False, str(invalid), "Correct the named variable or line."), show)
     try:
         endpoints = endpoints_of(settings)
         if not endpoints:
@@ -158,7 +159,7 @@ def examine_model(
         models = {endpoint: connect(endpoint) for endpoint in set(endpoints.values())}
     except ModelFault as error:
         return _report_of(Finding("model", False, error.fault.reason, error.fault.hint or ""), show)
-    return asyncio.run(_tried(endpoints, models, show))
+    return asyncio.run(_run(endpoints, models, show))
 
 
 def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
@@ -167,17 +168,17 @@ def endpoints_of(settings: Settings) -> dict[Stage, Endpoint]:
     Raises:
         ModelFault: the settings of one are wrong.
     """
-    told = in_force(settings.llm_variables, settings.model_folder)
-    roles = [role for role in STAGES if role is not ModelRole.SMALL or role in tiers_from(told)]
-    found = {STAGES[role]: endpoint_from(told, role) for role in roles}
-    found[Stage.CHOOSING] = found[Stage.JUDGING]
-    return {stage: endpoint for stage, endpoint in found.items() if endpoint is not None}
+    values = in_force(settings.llm_variables, settings.model_folder)
+    roles = [role for role in STAGES if role is not ModelRole.SMALL or role in tiers_from(values)]
+    endpoints = {STAGES[role]: endpoint_from(values, role) for role in roles}
+    endpoints[Stage.CHOOSING] = endpoints[Stage.JUDGING]
+    return {stage: endpoint for stage, endpoint in endpoints.items() if endpoint is not None}
 
 
 def _none_set(hub: ModelState | None) -> Finding:
     if hub is not None and hub["set"]:
-        told = f"none is set in this terminal; the hub uses {hub['model']} at {hub['host']}"
-        return Finding("model", False, told, f"{_SAME_PLACE}.")
+        words = f"none is set in this terminal; the hub uses {hub['model']} at {hub['host']}"
+        return Finding("model", False, words, f"{_SAME_PLACE}.")
     fix = "Set STARLOOM_LLM_URL and STARLOOM_LLM_MODEL, or Settings > Model (docs/models.md)."
     return Finding("model", False, "none is set", fix)
 
@@ -187,8 +188,8 @@ def of_another_hub(hub: ModelState | None, planner: Endpoint) -> list[str]:
     if hub is None or (hub["set"] and (hub["model"], hub["host"]) == (planner.model, planner.host)):
         return []
     its = f"uses {hub['model']} at {hub['host']}" if hub["set"] else "has no model"
-    told = f"The hub {its}; this terminal's settings name {planner.model} at {planner.host}, which is tried now"
-    return [f"{told}. {_SAME_PLACE}."]
+    words = f"The hub {its}; this terminal's settings name {planner.model} at {planner.host}, which is tried now"
+    return [f"{words}. {_SAME_PLACE}."]
 
 
 def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
@@ -201,53 +202,53 @@ def announced(endpoints: Mapping[Stage, Endpoint]) -> list[str]:
     count = sum(len(sizes[stage]) for stage in endpoints)
     lines = [f"This asks {count} questions about three imaginary devices. Nothing about yours leaves this machine."]
     for endpoint in dict.fromkeys(endpoints.values()):
-        stages = [stage for stage, other in endpoints.items() if other == endpoint]
+        stages = [stage for stage, used in endpoints.items() if used == endpoint]
         prompts = [size // BYTES_A_TOKEN for stage in stages for size in sizes[stage]]
-        written = ANSWER_TOKENS * len(prompts)
+        output = ANSWER_TOKENS * len(prompts)
         roles = ", ".join(role for role, stage in STAGES.items() if stage in stages)
         lines.append(
-            f"{endpoint.model} at {endpoint.host} ({roles}): about {sum(prompts) + written:,} tokens in {len(prompts)} "
-            f"calls, {price_words(endpoint, sum(prompts), written)}"
+            f"{endpoint.model} at {endpoint.host} ({roles}): about {sum(prompts) + output:,} tokens in {len(prompts)} "
+            f"calls, {price_words(endpoint, sum(prompts), output)}"
         )
     lines.append(f"Answers with faults are asked for again, {CALLS_MOST} calls at most. The hub's budget counts none.")
     return lines
 
 
-async def _tried(
+async def _run(
     endpoints: Mapping[Stage, Endpoint], models: Mapping[Endpoint, Model], show: Callable[[str], None]
 ) -> Report:
     report = Report()
-    counted = {endpoint: _Counted(model, report.used) for endpoint, model in models.items()}
+    trial_models = {endpoint: _CountedModel(model, report.used) for endpoint, model in models.items()}
     outcomes: list[Outcome] = []
     for stage, trial in all_trials():
         if stage not in endpoints:
             continue
-        model = counted[endpoints[stage]]
-        before = Used(**vars(report.used))
+        model = trial_models[endpoints[stage]]
+        earlier = Used(**vars(report.used))
         if model.broken is not None:
             continue
         outcome = await trial(model)
         outcomes.append(outcome)
-        cost = report.used.since(before)
+        cost = report.used.since(earlier)
         report.costs.append(cost)
         several = len(models) > 1
-        named = f"{outcome.name} ({endpoints[stage].model})" if several else outcome.name
-        _add(report, replace(_finding(outcome, cost, model.broken), subject=named), show)
-    gone = [endpoint for endpoint, model in counted.items() if model.broken is not None]
-    tried = [item for item in outcomes if endpoints[item.stage] not in gone]
-    report.uses = list(uses(tried).values())
+        subject = f"{outcome.name} ({endpoints[stage].model})" if several else outcome.name
+        _add(report, replace(_finding(outcome, cost, model.broken), subject=subject), show)
+    broken = [endpoint for endpoint, model in trial_models.items() if model.broken is not None]
+    complete = [item for item in outcomes if endpoints[item.stage] not in broken]
+    report.uses = list(uses(complete).values())
     report.price_known = all(price_of(endpoint, 1000, 1000) is not None for endpoint in models)
     return report
 
 
 def _finding(outcome: Outcome, cost: Used, broken: ModelFault | None) -> Finding:
-    spent = f"{cost.calls} call{'s' * (cost.calls != 1)}, {cost.input_tokens + cost.output_tokens:,} tokens"
+    spent = f"{counted(cost.calls, 'call')}, {cost.input_tokens + cost.output_tokens:,} tokens"
     spent += f", {cost.seconds:.1f} s"
-    told = f"as expected ({spent})" if outcome.passed else f"{outcome.missing} ({spent})"
+    words = f"as expected ({spent})" if outcome.passed else f"{outcome.missing} ({spent})"
     if broken is None:
-        return Finding(outcome.name, outcome.passed, told, _FIX)
-    told = f"{broken.fault.reason} ({spent}). This says nothing about the model; no other question was asked"
-    return Finding(outcome.name, False, told, broken.fault.hint or "")
+        return Finding(outcome.name, outcome.passed, words, _FIX)
+    words = f"{broken.fault.reason} ({spent}). This says nothing about the model; no other question was asked"
+    return Finding(outcome.name, False, words, broken.fault.hint or "")
 
 
 def _report_of(finding: Finding, show: Callable[[str], None]) -> Report:

@@ -51,10 +51,10 @@ def _answers(url: str) -> Finding:
     try:
         response = httpx.get(f"{url}/healthz", timeout=TRY_S, trust_env=False, follow_redirects=False)
     except httpx.ConnectError as error:
-        return Finding(subject, False, f"{url} cannot be connected to: {_said(error)}", _connect_fix(error))
+        return Finding(subject, False, f"{url} cannot be connected to: {_error_words(error)}", _connect_fix(error))
     except httpx.HTTPError as error:
         fix = "Does the proxy run, and does it lead to the hub's port?"
-        return Finding(subject, False, f"{url} does not answer: {_said(error)}", fix)
+        return Finding(subject, False, f"{url} does not answer: {_error_words(error)}", fix)
     code = _code(response)
     if code == "bad_host":
         fix = "Have the proxy pass the Host on (nginx: proxy_set_header Host $host), and set STARLOOM_PUBLIC_URL to it."
@@ -66,8 +66,8 @@ def _answers(url: str) -> Finding:
         where = response.headers.get("location", "")
         return Finding(subject, False, f"{url} sends to {where}", "Set STARLOOM_PUBLIC_URL to the address it ends at.")
     if response.status_code != 200:
-        told = f"{url} is answered with status {response.status_code}, which is not this hub's"
-        return Finding(subject, False, told, "Does the name lead to this machine?")
+        words = f"{url} is answered with status {response.status_code}, which is not this hub's"
+        return Finding(subject, False, words, "Does the name lead to this machine?")
     return Finding(subject, True, f"{url} answers (seen from this machine; a firewall may still stand outside)")
 
 
@@ -84,11 +84,11 @@ def _sockets(url: str) -> Finding:
         with connect(target, open_timeout=TRY_S, close_timeout=1.0, proxy=None, compression=None):
             return Finding("outside sockets", True, f"{SOCKET} opens: agents and the live page get through")
     except InvalidStatus as refusal:
-        told = f"{target} is answered with status {refusal.response.status_code} instead of a socket"
+        words = f"{target} is answered with status {refusal.response.status_code} instead of a socket"
     except (OSError, TimeoutError, InvalidHandshake, InvalidURI) as error:
-        told = f"{target} does not open: {_said(error)}"
+        words = f"{target} does not open: {_error_words(error)}"
     fix = "Have the proxy pass upgrades on (nginx: proxy_http_version 1.1, Upgrade and Connection; see docs/reach.md)."
-    return Finding("outside sockets", False, told, fix)
+    return Finding("outside sockets", False, words, fix)
 
 
 def _connect_fix(error: Exception) -> str:
@@ -98,17 +98,17 @@ def _connect_fix(error: Exception) -> str:
             return "Its certificate is not trusted here: has it run out, or is it for another name?"
         cause = cause.__cause__ or cause.__context__
     if "Name or service" in str(error) or "nodename" in str(error):
-        return "The name is not known: add it to the DNS, or mend STARLOOM_PUBLIC_URL."
+        return "The name is not known: add it to the DNS, or correct STARLOOM_PUBLIC_URL."
     return "Does the proxy or tunnel run, and is its port open?"
 
 
 def _code(response: httpx.Response) -> str:
     try:
-        found = json.loads(response.text)
+        problem = json.loads(response.text)
     except ValueError:
         return ""
-    return str(found.get("code", "")) if isinstance(found, dict) else ""
+    return str(problem.get("code", "")) if isinstance(problem, dict) else ""
 
 
-def _said(error: Exception) -> str:
+def _error_words(error: Exception) -> str:
     return str(error) or type(error).__name__

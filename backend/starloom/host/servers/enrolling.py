@@ -78,7 +78,9 @@ class Enrolled:
     answer: str
 
 
-async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], None], stop: asyncio.Event) -> Enrolled:
+async def enroll(
+    client: Client, enrollment: ServerEnrollment, say: Callable[[str], None], stop: asyncio.Event
+) -> Enrolled:
     """Add the server; without a service to keep the tunnel hold it until `stop`, after the device is ready.
 
     Raises:
@@ -87,39 +89,41 @@ async def enroll(client: Client, wanted: ServerEnrollment, say: Callable[[str], 
     hub = _hub_of(client)
     ssh.find_program()
     await asyncio.to_thread(client.require_agent_wheels)
-    await asyncio.to_thread(_judge_name, client, wanted.label)
-    with _step(say, f"look at {wanted.target.destination}"):
-        server = await look(wanted.target, wanted.remote_home, wanted.remote_port or hub.port, wanted.folders)
+    await asyncio.to_thread(_judge_name, client, enrollment.label)
+    with _step(say, f"look at {enrollment.target.destination}"):
+        server = await look(
+            enrollment.target, enrollment.remote_home, enrollment.remote_port or hub.port, enrollment.folders
+        )
         if await _is_revoked(client, server):
-            server = await _let_leave(wanted, server, say)
-    judge(wanted, server)
-    record = _record(wanted, server, hub, wanted.label or server.name)
+            server = await _let_leave(enrollment, server, say)
+    judge(enrollment, server)
+    record = _record(enrollment, server, hub, enrollment.label or server.name)
     with _step(say, "open the tunnel"):
         tunnel = tunnels.Tunnel(record)
         tunnel.start()
         await _or_stop(tunnel, tunnel.until_up())
     try:
         with _step(say, f"install the agent in {server.home}"):
-            device = await _install(client, wanted, server, record, hub)
-        if wanted.kept_in is None:
-            ready = await _ready(client, device, kept=False, say=say)
-            say(f"{ready.name} is ready. Its tunnel lives as long as this command; Ctrl-C ends it.")
+            device = await _install(client, enrollment, server, record, hub)
+        if enrollment.kept_in is None:
+            enrolled = await _await_ready(client, device, is_kept=False, say=say)
+            say(f"{enrolled.name} is ready. Its tunnel lives as long as this command; Ctrl-C ends it.")
             await stop.wait()
-            return ready
+            return enrolled
     finally:
         await tunnel.stop()
-    if others := [label for label in device["labels"] if label != SERVER_LABEL]:
-        say(f"  it has the labels of the device that had this name: {', '.join(others)}")
+    if labels := [label for label in device["labels"] if label != SERVER_LABEL]:
+        say(f"  it has the labels of the device that had this name: {', '.join(labels)}")
     if device["name"] != record.device:
         say(f"  a device is or was called {record.device} already, so this one is called {device['name']}")
-    named = msgspec.structs.replace(record, device=device["name"], device_id=device["id"])
-    await asyncio.to_thread(tunnels.keep, wanted.kept_in, named)
-    return await _ready(client, device, kept=True, say=say, kept_in=wanted.kept_in)
+    record_of_device = msgspec.structs.replace(record, device=device["name"], device_id=device["id"])
+    await asyncio.to_thread(tunnels.keep, enrollment.kept_in, record_of_device)
+    return await _await_ready(client, device, is_kept=True, say=say, kept_in=enrollment.kept_in)
 
 
-async def _or_stop(tunnel: tunnels.Tunnel, waited: Any) -> None:
+async def _or_stop(tunnel: tunnels.Tunnel, wait: Any) -> None:
     try:
-        await waited
+        await wait
     except BaseException:
         await tunnel.stop()
         raise
@@ -143,20 +147,20 @@ def _hub_of(client: Client) -> _Hub:
     if address.own is None:
         return _Hub(address.url, host, port)
     # The Host that the hub sees is its own; on the way there is its certificate for tunnels.
-    shown = f"[{host}]" if ":" in host else host
-    own = address.own
-    return _Hub(f"https://{shown}:{port}", host, port, str(own.tunnel_socket), own.tunnel_pin)
+    host_words = f"[{host}]" if ":" in host else host
+    own_host = address.own
+    return _Hub(f"https://{host_words}:{port}", host, port, str(own_host.tunnel_socket), own_host.tunnel_pin)
 
 
-def _record(wanted: ServerEnrollment, server: remote.Server, hub: _Hub, name: str) -> tunnels.Record:
-    target = wanted.target
+def _record(enrollment: ServerEnrollment, server: remote.Server, hub: _Hub, name: str) -> tunnels.Record:
+    target = enrollment.target
     return tunnels.Record(
         destination=target.destination,
         port=target.port,
         identity=target.identity and str(Path(target.identity).expanduser().absolute()),
         config=target.config and str(Path(target.config).expanduser().absolute()),
         options=list(target.options),
-        remote_port=wanted.remote_port or server.port,
+        remote_port=enrollment.remote_port or server.port,
         hub_host=hub.host,
         hub_port=hub.port,
         hub_socket=hub.socket,
@@ -188,27 +192,27 @@ async def _is_revoked(client: Client, server: remote.Server) -> bool:
     if not server.joined or not server.joined_device:
         return False
     try:
-        found = await asyncio.to_thread(lambda: client.get(get_device(server.joined_device)))
+        device = await asyncio.to_thread(lambda: client.get(get_device(server.joined_device)))
     except Problem as problem:
         if problem.code != Code.UNKNOWN_DEVICE:
             raise
         return False  # it has joined another hub
-    return found["revoked"]
+    return device["revoked"]
 
 
-async def _let_leave(wanted: ServerEnrollment, server: remote.Server, say: Callable[[str], None]) -> remote.Server:
+async def _let_leave(enrollment: ServerEnrollment, server: remote.Server, say: Callable[[str], None]) -> remote.Server:
     """Let a revoked agent leave, whose key is never accepted again, and return the server without it.
 
     Raises:
         Problem: it cannot leave.
     """
     say(f"  its agent joined as {server.joined_as}, which was revoked: it leaves, and joins as a new device")
-    code, out, err = await run_there(wanted.target, remote.agent(server.home, "leave"), LEAVE_S)
+    code, out, err = await run_there(enrollment.target, remote.agent(server.home, "leave"), LEAVE_S)
     if code != 0:
         raise ssh.refused(
-            wanted.target,
+            enrollment.target,
             f"its agent joined as {server.joined_as}, which was revoked, and cannot leave: {ssh.last_line(out or err)}",
-            f"Let it leave there: {_leave_line(wanted.target, server)}",
+            f"Let it leave there: {_leave_line(enrollment.target, server)}",
         )
     return msgspec.structs.replace(server, joined="", joined_as="", joined_device="")
 
@@ -239,26 +243,26 @@ async def look(target: ssh.Target, home: str, port: int, folders: Sequence[str] 
     try:
         return msgspec.json.decode(lines[-1] if lines else "", type=remote.Server)
     except msgspec.DecodeError as error:
-        said = ssh.last_line(err) or ssh.last_line(out) or f"exit code {code}"
+        fault = ssh.last_line(err) or ssh.last_line(out) or f"exit code {code}"
         raise ssh.refused(
-            target, f"its shell did not run a plain sh text: {said}", f"Does `sh -s` work there? {target.typed}"
+            target, f"its shell did not run a plain sh text: {fault}", f"Does `sh -s` work there? {target.typed}"
         ) from error
 
 
-def judge(wanted: ServerEnrollment, server: remote.Server) -> None:
+def judge(enrollment: ServerEnrollment, server: remote.Server) -> None:
     """Check the server before anything is changed.
 
     Raises:
         Problem: with the way out.
     """
-    target = wanted.target
+    target = enrollment.target
     if server.joined:
         raise ssh.refused(
             target,
             f"its agent in {server.home} has joined {server.joined} already, as {server.joined_as}",
             f"Use it, or let it leave first: {_leave_line(target, server)}; or another folder: --remote-home DIR.",
         )
-    if wanted.folders and wanted.profile is Profile.OBSERVE:
+    if enrollment.folders and enrollment.profile is Profile.OBSERVE:
         raise ssh.refused(target, "the profile observe has no folders", "Add --profile files, or leave out --folder.")
     if server.no_folders:
         raise ssh.refused(
@@ -286,7 +290,7 @@ def judge(wanted: ServerEnrollment, server: remote.Server) -> None:
 
 
 async def _install(
-    client: Client, wanted: ServerEnrollment, server: remote.Server, record: tunnels.Record, hub: _Hub
+    client: Client, enrollment: ServerEnrollment, server: remote.Server, record: tunnels.Record, hub: _Hub
 ) -> DeviceDetail:
     """Join with a code made for this one server, start the agent there, and return its device.
 
@@ -300,42 +304,42 @@ async def _install(
         "preapproved": True,
         "installs": True,
     }
-    made = await asyncio.to_thread(lambda: client.create(post_enrollments(), body))
+    code_row = await asyncio.to_thread(lambda: client.create(post_enrollments(), body))
     joining = remote.Joining(
         hub=hub.url,
         pin=hub.pin,
-        code=made["code"],
+        code=code_row["code"],
         via=f"127.0.0.1:{record.remote_port}",
         home=server.home,
         name=record.device,
-        profile=wanted.profile,
-        folders=wanted.folders,
+        profile=enrollment.profile,
+        folders=enrollment.folders,
     )
-    target = wanted.target
+    target = enrollment.target
     try:
         code, out, err = await run_there(target, remote.join(join_script(), joining), INSTALL_S)
-        found = await asyncio.to_thread(lambda: client.get(get_enrollment(made["id"])))
-        device = found["device"]
+        joined = await asyncio.to_thread(lambda: client.get(get_enrollment(code_row["id"])))
+        device = joined["device"]
         if code != 0 or not device:
             raise ssh.refused(target, *install_fault(err or out))
-        await _start(wanted, server)
+        await _start(enrollment, server)
         return await asyncio.to_thread(lambda: client.get(get_device(device)))
     except Problem as problem:
-        hint = f"{problem.hint} {await _take_back(client, target, server, record, made['id'])}".strip()
+        hint = f"{problem.hint} {await _take_back(client, target, server, record, code_row['id'])}".strip()
         raise replace(problem, hint=hint, document={**problem.document, "hint": hint}) from problem
 
 
-async def _start(wanted: ServerEnrollment, server: remote.Server) -> None:
+async def _start(enrollment: ServerEnrollment, server: remote.Server) -> None:
     """Start the agent there, with the computer where its service manager can.
 
     Raises:
         Problem: it does not start.
     """
-    target = wanted.target
+    target = enrollment.target
     code, out, err = await run_there(
-        target, remote.agent(server.home, "install-service" if wanted.service else "start"), START_S
+        target, remote.agent(server.home, "install-service" if enrollment.service else "start"), START_S
     )
-    if code != 0 and wanted.service:
+    if code != 0 and enrollment.service:
         # No service manager for this user there: the tunnel starts the agent whenever it comes up.
         code, out, err = await run_there(target, remote.agent(server.home, "start"), START_S)
     if code != 0:
@@ -352,18 +356,18 @@ async def _take_back(
     """
     name = shlex.quote(record.device)
     try:
-        found = await asyncio.to_thread(lambda: client.get(get_enrollment(enrollment)))
-        if found["state"] == "open":
+        row = await asyncio.to_thread(lambda: client.get(get_enrollment(enrollment)))
+        if row["state"] == "open":
             reason = {"reason": "the server could not be added by ssh"}
             await asyncio.to_thread(lambda: client.post(post_enrollment_deny(enrollment), reason))
-        identity = found["device"]
+        identity = row["device"]
         if not identity:
             return ""
-        left = await _has_left(target, server)
+        has_left = await _has_left(target, server)
         device = await asyncio.to_thread(lambda: client.get(get_device(identity)))
         name = shlex.quote(device["name"])
         if not device["revoked"]:
-            left = False
+            has_left = False
             reason = {"reason": "its agent did not start"}
             await asyncio.to_thread(lambda: client.post(post_device_action(identity, "revoke"), reason))
     except Problem as problem:
@@ -371,7 +375,7 @@ async def _take_back(
             f"If {name} is listed by `starloom devices`, it is still a device of this hub, which could not take it "
             f"back ({problem}); type: starloom device revoke {name}. Then type the same line again."
         )
-    how = "has left again" if left else "was revoked, and its agent leaves with the next try"
+    how = "has left again" if has_left else "was revoked, and its agent leaves with the next try"
     return f"The device {name} {how}; what was installed there is used again by the same line again."
 
 
@@ -408,13 +412,13 @@ _INSTALL_FAULTS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def install_fault(said: str) -> tuple[str, str]:
+def install_fault(output: str) -> tuple[str, str]:
     """Return the fault of a failed installation of the agent, and its remedy."""
     # join.py ends with the command that failed; the output of that command comes before.
-    before = [line for line in said.splitlines() if not line.startswith("join.py: this did not work")]
-    last = ssh.last_line("\n".join(before) or said).removeprefix("join.py: ").removeprefix("starloom-agent: ")
+    lines = [line for line in output.splitlines() if not line.startswith("join.py: this did not work")]
+    last = ssh.last_line("\n".join(lines) or output).removeprefix("join.py: ").removeprefix("starloom-agent: ")
     for pattern, sentence, way in _INSTALL_FAULTS:
-        if re.search(pattern, said):
+        if re.search(pattern, output):
             return f"{sentence} ({last})", way
     return f"the agent could not be installed: {last}", "Run it again; what was made there is used again."
 
@@ -438,19 +442,19 @@ def _judge_tunnel(kept_in: Path | None, device: DeviceDetail) -> None:
     Raises:
         Problem: it does not come up, with what the service knows of it.
     """
-    found = tunnels.condition_of(kept_in, device["id"]) if kept_in is not None else None
-    if found is None or found.state != "down" or found.starts < FAULTS_TOLD_AT:
+    condition = tunnels.condition_of(kept_in, device["id"]) if kept_in is not None else None
+    if condition is None or condition.state != "down" or condition.starts < FAULTS_TOLD_AT:
         return
     name = shlex.quote(device["name"])
     raise usage(
-        f"{device['name']} has joined, but the service cannot open its tunnel: {found.fault}",
-        f"{found.hint} The service goes on trying, with the PATH and the ssh settings that it was started with. "
+        f"{device['name']} has joined, but the service cannot open its tunnel: {condition.fault}",
+        f"{condition.hint} The service goes on trying, with the PATH and the ssh settings that it was started with. "
         f"To take the device away again: starloom device revoke {name}",
     )
 
 
-async def _ready(
-    client: Client, device: DeviceDetail, *, kept: bool, say: Callable[[str], None], kept_in: Path | None = None
+async def _await_ready(
+    client: Client, device: DeviceDetail, *, is_kept: bool, say: Callable[[str], None], kept_in: Path | None = None
 ) -> Enrolled:
     """Wait until the device is online, and let it carry out a task of a second.
 
@@ -477,12 +481,12 @@ async def _ready(
             "tasks": [{"id": "look", "tool": "system.info", "device": {"id": identity}}],
         }
         body = {"labels": {"test": "device"}, "plan": plan}
-        made = await asyncio.to_thread(lambda: client.create(post_constellations(), body, wait_s=TEST_S))
-    if made["state"] != ConstellationState.SUCCEEDED:
-        raise usage(f"{name} is online, but its test task is {made['state']}", f"See: starloom why {made['id']}")
-    sentence = made["answer"]["sentence"] if "answer" in made else ""
+        test = await asyncio.to_thread(lambda: client.create(post_constellations(), body, wait_s=TEST_S))
+    if test["state"] != ConstellationState.SUCCEEDED:
+        raise usage(f"{name} is online, but its test task is {test['state']}", f"See: starloom why {test['id']}")
+    sentence = test["answer"]["sentence"] if "answer" in test else ""
     able = [tool for tool in device["tools"] if not tool["unavailable"]]
-    return Enrolled(identity, name, len(able), kept, sentence)
+    return Enrolled(identity, name, len(able), is_kept, sentence)
 
 
 @contextmanager

@@ -123,12 +123,12 @@ class Joining:
     pin: str = ""
 
 
-def join(script: str, wanted: Joining) -> str:
+def join(script: str, joining: Joining) -> str:
     """Return the text that runs `join.py` there; the code travels in a variable, not in a command line."""
-    arguments = [wanted.hub, "-", "--via", wanted.via, "--home", wanted.home, "--name", wanted.name]
-    arguments += ["--pin", wanted.pin] if wanted.pin else []
-    arguments += ["--no-start", "--profile", wanted.profile, *wanted.folders]
-    code = f"STARLOOM_JOIN_CODE={shlex.quote(wanted.code)}\nexport STARLOOM_JOIN_CODE\n"
+    arguments = [joining.hub, "-", "--via", joining.via, "--home", joining.home, "--name", joining.name]
+    arguments += ["--pin", joining.pin] if joining.pin else []
+    arguments += ["--no-start", "--profile", joining.profile, *joining.folders]
+    code = f"STARLOOM_JOIN_CODE={shlex.quote(joining.code)}\nexport STARLOOM_JOIN_CODE\n"
     return _FIND + code + _python(script, arguments)
 
 
@@ -146,11 +146,11 @@ def revive(home: str) -> str:
 
     It ends with `STOPPED_THERE` where the owner has stopped the agent, and with `LEFT_THERE` where it has left.
     """
-    here = shlex.quote(home)
+    quoted_home = shlex.quote(home)
     return (
-        f"[ -e {here}/hub.json ] || exit {LEFT_THERE}\n"
-        f"[ ! -e {here}/{_STOPPED_MARK} ] || exit {STOPPED_THERE}\n"
-        f"! grep -qs {shlex.quote(_STOPPED_WORDS)} {here}/run/status.json || exit {STOPPED_THERE}\n"
+        f"[ -e {quoted_home}/hub.json ] || exit {LEFT_THERE}\n"
+        f"[ ! -e {quoted_home}/{_STOPPED_MARK} ] || exit {STOPPED_THERE}\n"
+        f"! grep -qs {shlex.quote(_STOPPED_WORDS)} {quoted_home}/run/status.json || exit {STOPPED_THERE}\n"
         f"{_agent(home, ['start'])} </dev/null 2>&1\n"
     )
 
@@ -161,6 +161,6 @@ def hold(home: str) -> list[str]:
     An agent that its owner has stopped stays stopped. It ends when its standard input does, so nothing is left there
     when the tunnel is cut.
     """
-    start, here = _agent(home, ["start"]), shlex.quote(home)
-    unless = f"[ ! -e {here}/hub.json ] || [ -e {here}/{_STOPPED_MARK} ]"
+    start, quoted_home = _agent(home, ["start"]), shlex.quote(home)
+    unless = f"[ ! -e {quoted_home}/hub.json ] || [ -e {quoted_home}/{_STOPPED_MARK} ]"
     return ["sh", "-c", f"{unless} || {start} >/dev/null 2>&1 </dev/null; echo {UP}; exec cat"]

@@ -1,4 +1,4 @@
-"""Starts the agent of a server again that has died behind an open tunnel, and keeps the condition of that agent.
+"""Restarts the agent of a server when it has died behind an open tunnel, and keeps the condition of that agent.
 
 Decides by the hub's list of devices and by the server's own marks; an agent that its owner has stopped, or that has
 left, is never started. Opens no tunnel and keeps no record.
@@ -43,7 +43,7 @@ Run = Callable[[ssh.Target, str, float], Awaitable[tuple[int, str, str]]]
 
 
 @dataclass(frozen=True)
-class Seen:
+class DeviceSeen:
     """A device as the hub sees it: its present name, and whether it is online."""
 
     name: str
@@ -61,8 +61,8 @@ class Absence:
     _online_since_s: float | None = None
     _due_s: float = 0.0
 
-    def due(self, now_s: float, *, online: bool) -> bool:
-        """Take a look at the device, and return whether its agent is to be started now."""
+    def observe(self, now_s: float, *, online: bool) -> bool:
+        """Note whether the device is online, and return whether its agent is to be started now."""
         if online:
             self._away_since_s = None
             self.by_owner = False
@@ -77,7 +77,7 @@ class Absence:
             self._due_s = max(self._due_s, now_s + ABSENT_S)
         return not self.by_owner and self.tries < TRIES_MOST and now_s >= self._due_s
 
-    def tried(self, now_s: float) -> None:
+    def note_try(self, now_s: float) -> None:
         """Note a try that has ended, and set the time of the next."""
         self.tries += 1
         self._due_s = now_s + min(PAUSE_FIRST_S * 2.0 ** (self.tries - 1), PAUSE_MOST_S)
@@ -97,13 +97,13 @@ class Watch:
     absence: Absence = field(default_factory=Absence)
     _trying: asyncio.Task[None] | None = None
 
-    def look(self, seen: Seen, now_s: float | None = None) -> None:
+    def look(self, device: DeviceSeen, now_s: float | None = None) -> None:
         """Take what the hub sees; starts the agent in the background when it is time."""
         if self._trying is not None and not self._trying.done():
             return
-        if self.absence.due(time.monotonic() if now_s is None else now_s, online=seen.online):
-            self._trying = asyncio.create_task(self._try(), name=f"revive {seen.name}")
-        elif seen.online:
+        if self.absence.observe(time.monotonic() if now_s is None else now_s, online=device.online):
+            self._trying = asyncio.create_task(self._try(), name=f"revive {device.name}")
+        elif device.online:
             self._tell(ONLINE)
         elif self.state in ("", ONLINE):
             self._tell(AWAY, "the agent there does not answer", self.typed("start"))
@@ -130,7 +130,7 @@ class Watch:
             code, out, err = await self.run(self.target, remote.revive(self.home), TRY_WITHIN_S)
         except Problem as problem:
             code, out, err = ssh.OWN_FAULT, "", problem.reason
-        self.absence.tried(time.monotonic())
+        self.absence.note_try(time.monotonic())
         if code == remote.STOPPED_THERE:
             self.absence.by_owner = True
             self._tell(STOPPED, "the owner of the server has stopped the agent there", self.typed("start"))
@@ -138,13 +138,13 @@ class Watch:
             self.absence.by_owner = True
             self._tell(LEFT, "the agent there has left its hub", "starloom enroll --ssh " + self.target.destination)
         else:
-            said = (ssh.last_line(out) or ssh.last_line(err))[:_SAID_CHARS_MOST]
-            if code == 0 and RUNS_ALREADY in said:
-                self._tell(UNCONNECTED, said, self.typed("status"))
+            line = (ssh.last_line(out) or ssh.last_line(err))[:_SAID_CHARS_MOST]
+            if code == 0 and RUNS_ALREADY in line:
+                self._tell(UNCONNECTED, line, self.typed("status"))
                 return
-            told = f"try {number} of {TRIES_MOST} to start the agent there: {said or f'exit code {code}'}"
+            fault = f"try {number} of {TRIES_MOST} to start the agent there: {line or f'exit code {code}'}"
             over = number >= TRIES_MOST
-            self._tell(GIVEN_UP if over else STARTED if code == 0 else AWAY, told, self.typed("start"))
+            self._tell(GIVEN_UP if over else STARTED if code == 0 else AWAY, fault, self.typed("start"))
 
     def _tell(self, state: str, fault: str = "", way: str = "") -> None:
         if (state, fault, way) != (self.state, self.fault, self.way):

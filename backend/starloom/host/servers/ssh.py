@@ -47,18 +47,18 @@ class Target:
 
     def __post_init__(self) -> None:
         if not self.destination or self.destination.startswith("-") or re.search(r"\s", self.destination):
-            raise _refused(
+            raise _problem(
                 f"{quoted(self.destination)} is not user@host or a name of ~/.ssh/config", "Write --ssh user@host."
             )
 
     @property
     def flags(self) -> list[str]:
-        found = ["-F", self.config] if self.config else []
-        found += ["-p", str(self.port)] if self.port else []
-        found += ["-i", self.identity] if self.identity else []
+        flags = ["-F", self.config] if self.config else []
+        flags += ["-p", str(self.port)] if self.port else []
+        flags += ["-i", self.identity] if self.identity else []
         for option in self.options:
-            found += ["-o", option]
-        return found
+            flags += ["-o", option]
+        return flags
 
     @property
     def typed(self) -> str:
@@ -88,14 +88,14 @@ def find_program() -> str:
     Raises:
         Problem: there is none.
     """
-    found = shutil.which("ssh")
-    if found is None:
-        raise _refused(
+    program = shutil.which("ssh")
+    if program is None:
+        raise _problem(
             "this computer has no ssh program",
             "Install OpenSSH's client (Debian, Ubuntu: apt-get install openssh-client), or paste the line of "
             "`starloom enroll` on the server.",
         )
-    return found
+    return program
 
 
 def argv(target: Target, command: Sequence[str], forward: Forward | None = None) -> list[str]:
@@ -164,12 +164,12 @@ _FAULTS: tuple[tuple[str, str, str], ...] = (
 )
 
 
-def fault_of(target: Target, said: str) -> tuple[str, str]:
-    """Return the meaning of a fault of `ssh` itself, and the remedy; `said` is its stderr."""
+def fault_of(target: Target, stderr: str) -> tuple[str, str]:
+    """Return the meaning of a fault of `ssh` itself, by its stderr, and the remedy."""
     host = target.destination.rpartition("@")[2]
-    last = last_line(said)
+    last = last_line(stderr)
     for pattern, sentence, way in _FAULTS:
-        if re.search(pattern, said):
+        if re.search(pattern, stderr):
             return sentence, way.format(
                 copy=shlex.join(["ssh-copy-id", *target.flags, target.destination]),
                 host=host,
@@ -179,25 +179,25 @@ def fault_of(target: Target, said: str) -> tuple[str, str]:
     return f"ssh ended: {last or 'it said nothing'}", f"Try it by hand: {target.typed}"
 
 
-def last_line(said: str) -> str:
+def last_line(text: str) -> str:
     """Return the last line that is not a warning or a banner's frame."""
-    lines = [line.strip() for line in said.splitlines() if line.strip(" @\r\n")]
+    lines = [line.strip() for line in text.splitlines() if line.strip(" @\r\n")]
     return next((line for line in reversed(lines) if not line.startswith("Warning:")), "")
 
 
-def problem_of(target: Target, said: str) -> Problem:
+def problem_of(target: Target, stderr: str) -> Problem:
     """Return a fault of `ssh` itself as a problem."""
-    reason, hint = fault_of(target, said)
-    return _refused(f"{target.destination}: {reason}", hint)
+    reason, hint = fault_of(target, stderr)
+    return _problem(f"{target.destination}: {reason}", hint)
 
 
-def _refused(reason: str, hint: str) -> Problem:
+def _problem(reason: str, hint: str) -> Problem:
     return here("ssh", "The server was not added", reason, hint, Exit.FAILED)
 
 
 def refused(target: Target, reason: str, hint: str) -> Problem:
     """Return a lack of the other side as a problem."""
-    return _refused(f"{target.destination}: {reason}", hint)
+    return _problem(f"{target.destination}: {reason}", hint)
 
 
 async def run_there(target: Target, text: str, within_s: float) -> tuple[int, str, str]:
@@ -223,7 +223,7 @@ async def run_there(target: Target, text: str, within_s: float) -> tuple[int, st
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    said = err.decode(errors="replace")
+    stderr = err.decode(errors="replace")
     if process.returncode == OWN_FAULT:
-        raise problem_of(target, said)
-    return process.returncode or 0, out.decode(errors="replace"), said
+        raise problem_of(target, stderr)
+    return process.returncode or 0, out.decode(errors="replace"), stderr

@@ -110,13 +110,13 @@ class Tunnel:
         """
         waiting = [asyncio.create_task(event.wait()) for event in (self.up, self.faulted)]
         try:
-            done, _ = await asyncio.wait(waiting, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
+            ended, _ = await asyncio.wait(waiting, timeout=within_s, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()
         if self.up.is_set():
             return
-        if not done:
+        if not ended:
             raise ssh.refused(
                 self.record.target, f"no tunnel within {within_s:g} s", f"Try: {self.record.target.typed}"
             )
@@ -141,12 +141,12 @@ class Tunnel:
     async def _fault_of_one(self) -> tuple[str, str]:
         """Run ssh until it ends; return why it did, or why it could not begin, and the remedy."""
         try:
-            said = await self._once()
+            stderr = await self._once()
         except Problem as problem:
             return problem.reason, problem.hint
         except OSError as error:
             return f"ssh could not be started: {error}", f"Try it by hand: {self.record.target.typed}"
-        return ssh.fault_of(self.record.target, said)
+        return ssh.fault_of(self.record.target, stderr)
 
     async def _once(self) -> str:
         """Run ssh until it ends; return what it wrote to stderr."""
@@ -184,10 +184,10 @@ class Tunnel:
 
 
 async def _tail(stream: asyncio.StreamReader | None) -> str:
-    kept = b""
+    end = b""
     while stream is not None and (part := await stream.read(4096)):
-        kept = (kept + part)[-_SAID_BYTES:]
-    return kept.decode(errors="replace")
+        end = (end + part)[-_SAID_BYTES:]
+    return end.decode(errors="replace")
 
 
 def path_of(home: Path, key: str) -> Path:
@@ -223,22 +223,22 @@ def _write(path: Path, document: object) -> None:
 def forget(home: Path, key: str) -> bool:
     """Stop keeping a tunnel; False if there was none."""
     path = path_of(home, key)
-    known = path.exists()
+    is_kept = path.exists()
     path.unlink(missing_ok=True)
-    return known
+    return is_kept
 
 
 def records(home: Path) -> dict[str, Record | str]:
     """Return the kept tunnels by key; a text instead of one says why its file cannot be read."""
-    found: dict[str, Record | str] = {}
+    kept: dict[str, Record | str] = {}
     for path in sorted((home / FOLDER).glob("*.json")):
         try:
-            found[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
+            kept[path.stem] = msgspec.json.decode(path.read_bytes(), type=Record)
         except FileNotFoundError:
             continue
         except (OSError, msgspec.DecodeError) as error:
-            found[path.stem] = f"{path} cannot be read: {error}"
-    return found
+            kept[path.stem] = f"{path} cannot be read: {error}"
+    return kept
 
 
 class Condition(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,7 +265,7 @@ def conditions(home: Path) -> dict[str, Condition]:
         return {}
 
 
-Look = Callable[[str], Awaitable[reviving.Seen | None]]
+Look = Callable[[str], Awaitable[reviving.DeviceSeen | None]]
 """Asks the hub for a device by id or name; None where it does not answer, or where the device may not work."""
 
 
@@ -279,29 +279,29 @@ class HubLook:
         self._say = say
         self._client: Client | None = None
         self._address: HubAddress | None = None
-        self._refused: HubAddress | None = None
+        self._refused_address: HubAddress | None = None
 
-    async def __call__(self, device: str) -> reviving.Seen | None:
+    async def __call__(self, device: str) -> reviving.DeviceSeen | None:
         return await asyncio.to_thread(self._ask, device)
 
-    def _ask(self, device: str) -> reviving.Seen | None:
+    def _ask(self, device: str) -> reviving.DeviceSeen | None:
         try:
             address = read_local(self._home)
             if address != self._address:
                 self.close()
                 self._client, self._address = (Client(address) if address is not None else None), address
-            if self._client is None or address == self._refused:
+            if self._client is None or address == self._refused_address:
                 return None
-            found = self._client.get(get_device(device))
+            row = self._client.get(get_device(device))
         except Problem as problem:
             # The hub is away or does not know the device; its own doors tell that.
             if problem.code == Code.BAD_TOKEN:
-                self._refused = address
+                self._refused_address = address
                 self._say(
                     f"the hub refuses the token in {self._home / LOCAL_FILE}; agents behind tunnels are not watched"
                 )
             return None
-        return None if found["revoked"] else reviving.Seen(found["name"], found["link"] == "online")
+        return None if row["revoked"] else reviving.DeviceSeen(row["name"], row["link"] == "online")
 
     def close(self) -> None:
         """End the connection to the hub."""
@@ -312,14 +312,14 @@ class HubLook:
 
 def troubles(home: Path) -> dict[str, tuple[str, str]]:
     """Return the fault of each tunnel that is down or has no agent behind it, and its remedy, by the device's name."""
-    kept, found = records(home), {}
-    for key, now in conditions(home).items():
-        if now.fault and now.agent != reviving.ONLINE:
-            record = kept.get(key)
-            name = now.name or (record.device if isinstance(record, Record) else key)
-            state = f"its tunnel is {now.state}" + (f", its agent {now.agent}" if now.agent else "")
-            found[name] = (f"{state}: {now.fault}", now.hint)
-    return found
+    tunnels, faults = records(home), {}
+    for key, condition in conditions(home).items():
+        if condition.fault and condition.agent != reviving.ONLINE:
+            record = tunnels.get(key)
+            name = condition.name or (record.device if isinstance(record, Record) else key)
+            state = f"its tunnel is {condition.state}" + (f", its agent {condition.agent}" if condition.agent else "")
+            faults[name] = (f"{state}: {condition.fault}", condition.hint)
+    return faults
 
 
 class Keeper:
@@ -340,7 +340,7 @@ class Keeper:
         self._tunnels: dict[str, Tunnel] = {}
         self._watches: dict[str, reviving.Watch] = {}
         self._names: dict[str, str] = {}
-        self._told: dict[str, str] = {}
+        self._last_said: dict[str, str] = {}
         self._hub_socket = ""
         self._is_written = True
 
@@ -370,15 +370,15 @@ class Keeper:
             await self._watches.pop(name).stop()
         for name, tunnel in list(self._tunnels.items()):
             record = tunnel.record
-            if not self._is_up(name) or (seen := await look(record.device_id or record.device)) is None:
+            if not self._is_up(name) or (device := await look(record.device_id or record.device)) is None:
                 continue
-            if self._names.get(name) != seen.name:
-                self._names[name] = seen.name
+            if self._names.get(name) != device.name:
+                self._names[name] = device.name
                 self._changed()
             if self._is_up(name):
                 if name not in self._watches:
                     self._watches[name] = reviving.Watch(record.target, record.home, run_there, self._changed)
-                self._watches[name].look(seen)
+                self._watches[name].look(device)
 
     def _is_up(self, name: str) -> bool:
         return name in self._tunnels and self._tunnels[name].up.is_set()
@@ -393,31 +393,31 @@ class Keeper:
         local = read_local(self._home)
         if local is not None and local.own is not None:
             self._hub_socket = str(local.own.tunnel_socket)
-        found = {name: self._led_here(record) for name, record in records(self._home).items()}
+        kept = {name: self._led_here(record) for name, record in records(self._home).items()}
         for name, tunnel in list(self._tunnels.items()):
-            if found.get(name) != tunnel.record:
+            if kept.get(name) != tunnel.record:
                 await self._tunnels.pop(name).stop()
                 if (watch := self._watches.pop(name, None)) is not None:
                     await watch.stop()
                 self._names.pop(name, None)
                 self._changed()
-        for name, record in found.items():
+        for name, record in kept.items():
             if isinstance(record, str):
                 self._tell(name, record)
             elif name not in self._tunnels:
-                self._tunnels[name] = made = Tunnel(record, self._changed)
-                made.start()
+                self._tunnels[name] = Tunnel(record, self._changed)
+                self._tunnels[name].start()
                 self._changed()
         if not self._is_written:
             self._changed()
 
     def _changed(self) -> None:
-        told = {}
+        conditions = {}
         for name, tunnel in self._tunnels.items():
             state = "up" if tunnel.up.is_set() else "down" if tunnel.fault else "connecting"
             present = self._names.get(name, tunnel.record.device)
             watch = self._watches.get(name) if state == "up" else None
-            told[name] = Condition(
+            conditions[name] = Condition(
                 state=state,
                 since_s=int(tunnel.since_s),
                 starts=tunnel.starts,
@@ -430,10 +430,10 @@ class Keeper:
                 self._tell(name, f"the tunnel to {present} is {state}{': ' + tunnel.fault if tunnel.fault else ''}")
             if watch and watch.state != reviving.ONLINE and watch.absence.tries:
                 self._tell(f"agent {name}", f"the agent of {present} is {watch.state}: {watch.fault}")
-            elif watch and f"agent {name}" in self._told:
+            elif watch and f"agent {name}" in self._last_said:
                 self._tell(f"agent {name}", f"the agent of {present} is online")
         try:
-            _write(self._home / STATE_FILE, told)
+            _write(self._home / STATE_FILE, conditions)
         except OSError as error:
             # A full disk must end no tunnel; the state is written at the next look.
             self._is_written = False
@@ -442,6 +442,6 @@ class Keeper:
             self._is_written = True
 
     def _tell(self, name: str, text: str) -> None:
-        if self._told.get(name) != text:
-            self._told[name] = text
+        if self._last_said.get(name) != text:
+            self._last_said[name] = text
             self._say(text)

@@ -54,9 +54,9 @@ class AnswerJobs:
 
     async def carry_out(self, job: WorkerJob) -> None:
         """Have the answer of a constellation written, and report it; its words are drawn as they come."""
-        seen = await read_ended(job)
+        plan = await read_ended(job)
         async with sketched(self._sketches, job, self._models.now_ms) as hear:
-            words = await self._written(job, seen, hear)
+            words = await self._words(job, plan, hear)
         item = AnswerWorded(
             cites=list(words.cites),
             reason=words.reason[:500],
@@ -70,19 +70,19 @@ class AnswerJobs:
         """Return the outcome of a job that an unexpected error ended: no words."""
         return AnswerWorded(reason=reason, **job.signed)
 
-    async def _written(self, job: WorkerJob, seen: EndedPlan, hear: Hear) -> Words:
+    async def _words(self, job: WorkerJob, plan: EndedPlan, hear: Hear) -> Words:
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.WRITER)
         except ModelFault as error:
             return Words(reason=error.fault.reason)
         if owned is None:
             return Words(reason="no model is set")
-        sharing = narrower(owned.sharing, seen.head.sharing)
+        sharing = narrower(owned.sharing, plan.head.sharing)
         if sharing is Sharing.NAMES:
             return Words(reason="no result is shared with a model, so it has nothing to tell")
-        results = [await result_seen(self._models, seen, task, sharing) for task in seen.tasks()]
+        results = [await result_seen(self._models, plan, task, sharing) for task in plan.tasks()]
         model = self._models.for_job(owned, job, hear=hear)
-        return await AnswerTalk(model, seen.head.request, scrubbed(seen.sentence), results).write()
+        return await AnswerTalk(model, plan.head.request, scrubbed(plan.sentence), results).write()
 
 
 async def read_ended(job: WorkerJob) -> EndedPlan:
@@ -94,27 +94,27 @@ async def read_ended(job: WorkerJob) -> EndedPlan:
     return EndedPlan(await job.entities(), await job.fleet())
 
 
-async def result_seen(models: ModelJobs, seen: EndedPlan, task: str, sharing: Sharing) -> ResultSeen:
+async def result_seen(models: ModelJobs, plan: EndedPlan, task: str, sharing: Sharing) -> ResultSeen:
     """Return a result of an ended task as a model is shown it, with the value that its cites are held against."""
-    attempt = seen.attempt(task)
+    attempt = plan.attempt(task)
     card = card_of(
-        seen.specs[task],
-        seen.records[task],
+        plan.specs[task],
+        plan.records[task],
         attempt,
-        device=seen.device_name(attempt),
+        device=plan.device_name(attempt),
         now_ms=round(models.now_s() * 1000),
         sharing=sharing,
-        telling=task in seen.telling,
+        telling=task in plan.telling,
     )
-    if task in seen.own_words:
+    if task in plan.own_words:
         card = dataclasses.replace(card, own_words=True)
-    own = seen.records[task].marked if seen.specs[task].tool in HUB_TOOLS else None
-    value = parse(own) if own is not None else await _value_of(attempt, models.artifacts)
-    title = seen.titles.get(task, "")
-    owed = task in seen.owed
+    marked = plan.records[task].marked if plan.specs[task].tool in HUB_TOOLS else None
+    value = parse(marked) if marked is not None else await _value_of(attempt, models.artifacts)
+    title = plan.titles.get(task, "")
+    is_owed = task in plan.owed
     if card.head is None:
-        return ResultSeen(card, MISSING, title, value, owed)
-    return ResultSeen(card, value, title, owed=owed)
+        return ResultSeen(card, MISSING, title, value, is_owed)
+    return ResultSeen(card, value, title, owed=is_owed)
 
 
 async def _value_of(attempt: Attempt | None, artifacts: HubArtifacts) -> Any:
@@ -179,8 +179,8 @@ class EndedPlan:
         self._jobs = {key.removeprefix("job/"): item for key, item in records.items() if isinstance(item, Job)}
         self._attempts = {key: item for key, item in records.items() if isinstance(item, Attempt)}
         self._findings = [item for item in records.values() if isinstance(item, Finding)]
-        told = records.get("answer")
-        self.sentence = told.sentence if isinstance(told, Answer) else ""
+        answer = records.get("answer")
+        self.sentence = answer.sentence if isinstance(answer, Answer) else ""
         self._fleet = fleet
         self.titles = {task: result.title for result in head.results for task in self._below(result.source)}
 
@@ -200,7 +200,7 @@ class EndedPlan:
         if not is_claim(self.specs, spec):
             return []
         inputs = {item.source for item in self.specs[spec.group or ""].inputs}
-        inputs |= {one.task for one in self._findings if one.by != spec.group}
+        inputs |= {finding.task for finding in self._findings if finding.by != spec.group}
         return [
             name
             for name, other in self.specs.items()
@@ -220,9 +220,9 @@ class EndedPlan:
 
     def as_if(self, task: str, state: TaskState) -> EndedPlan:
         """Return this plan with one task in another state."""
-        other = copy(self)
-        other.records = {**self.records, task: replace(self.records[task], state=state)}
-        return other
+        copied = copy(self)
+        copied.records = {**self.records, task: replace(self.records[task], state=state)}
+        return copied
 
     def attempt(self, task: str) -> Attempt | None:
         return self._attempts.get(f"attempt/{task}/{self.records[task].attempt}")
@@ -237,9 +237,9 @@ class EndedPlan:
         if source not in self._groups:
             return [source]
         inside = {source}
-        found: list[str] = []
+        tasks: list[str] = []
         for task, spec in self.specs.items():
             if spec.group in inside:
                 inside.add(task)
-                found.append(task)
-        return found
+                tasks.append(task)
+        return tasks

@@ -29,15 +29,15 @@ class JudgeJobs:
 
     async def carry_out(self, job: WorkerJob) -> None:
         """Have a result judged, and report the verdict."""
-        seen = await read_ended(job)
-        asked = seen.job(job.job)
-        if asked is None:
+        plan = await read_ended(job)
+        record = plan.job(job.job)
+        if record is None:
             raise NotOurs(f"there is no judgement {job.job}")
-        made = await self._judged(job, seen, asked.tasks[0])
+        judgement = await self._judged(job, plan, record.tasks[0])
         item = VerdictGiven(
-            because=made.because[:BECAUSE_CHARS_MOST],
-            cites=list(made.cites),
-            holds=made.holds,
+            because=judgement.because[:BECAUSE_CHARS_MOST],
+            cites=list(judgement.cites),
+            holds=judgement.holds,
             **job.signed,
         )
         await job.post(item)
@@ -46,10 +46,10 @@ class JudgeJobs:
         """Return the outcome of a judgement that an unexpected error ended: no verdict."""
         return VerdictGiven(because=reason, **job.signed)
 
-    async def _judged(self, job: WorkerJob, seen: EndedPlan, judged: str) -> Judgement:
+    async def _judged(self, job: WorkerJob, plan: EndedPlan, judged: str) -> Judgement:
         task = judged_task(judged)
-        spec = seen.specs.get(task)
-        judge = spec.judge if spec is not None else seen.head.policy.judge
+        spec = plan.specs.get(task)
+        judge = spec.judge if spec is not None else plan.head.policy.judge
         if judge is None:
             return Judgement(because="the plan has no question to a judge")
         try:
@@ -58,22 +58,22 @@ class JudgeJobs:
             return Judgement(because=error.fault.reason)
         if owned is None:
             return Judgement(because="no model is set")
-        sharing = narrower(owned.sharing, seen.head.sharing)
+        sharing = narrower(owned.sharing, plan.head.sharing)
         if sharing is Sharing.NAMES:
             return Judgement(because="no result is shared with a model, so it has nothing to judge")
         model = self._models.for_job(owned, job)
-        asked = seen.head.request or seen.head.name
+        request = plan.head.request or plan.head.name
         if spec is not None and spec.person is not None and spec.shows is not None:
-            made = seen.made_by(spec.shows.source)
-            branches = [await result_seen(self._models, seen, name, sharing) for name in made]
-            return await ChoiceTalk(model, asked, judge.question, branches).choose()
-        shown = [task, *seen.evidence_of(task)] if spec is not None else seen.tasks()
-        results = [await self._seen(seen, name, sharing, under=name == task) for name in shown]
-        return await JudgeTalk(model, asked, judge.question, results).judge()
+            sources = plan.made_by(spec.shows.source)
+            branches = [await result_seen(self._models, plan, name, sharing) for name in sources]
+            return await ChoiceTalk(model, request, judge.question, branches).choose()
+        tasks = [task, *plan.evidence_of(task)] if spec is not None else plan.tasks()
+        results = [await self._result(plan, name, sharing, is_judged=name == task) for name in tasks]
+        return await JudgeTalk(model, request, judge.question, results).judge()
 
-    async def _seen(self, seen: EndedPlan, task: str, sharing: Sharing, *, under: bool) -> ResultSeen:
-        """Return a result as a judge is shown it; one `under` judgement is shown although its task is not done."""
-        if not under:
-            return await result_seen(self._models, seen, task, sharing)
-        found = await result_seen(self._models, seen.as_if(task, TaskState.SUCCEEDED), task, sharing)
-        return replace(found, card=replace(found.card, state="to be judged"))
+    async def _result(self, plan: EndedPlan, task: str, sharing: Sharing, *, is_judged: bool) -> ResultSeen:
+        """Return a result as a judge is shown it; one that `is_judged` now is shown although its task is not done."""
+        if not is_judged:
+            return await result_seen(self._models, plan, task, sharing)
+        result = await result_seen(self._models, plan.as_if(task, TaskState.SUCCEEDED), task, sharing)
+        return replace(result, card=replace(result.card, state="to be judged"))

@@ -43,7 +43,7 @@ Planned = LoweredPlan | Looked | Words | Asked | Withdrawn | Fault
 
 
 @dataclass(frozen=True)
-class _Made:
+class _Outcome:
     """The outcome of planning, with the conversation if a model planned."""
 
     planned: Planned
@@ -66,10 +66,12 @@ def fleet_of(entities: Mapping[str, bytes]) -> FleetSnapshot:
     return FleetSnapshot.of(devices, offers)
 
 
-def looks_of(looked: Looked, job: WorkerJob) -> LooksProposed:
+def looks_of(round_of_looks: Looked, job: WorkerJob) -> LooksProposed:
     """Return the proposal of a round of looks by a worker's job."""
-    calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in looked.calls]
-    return LooksProposed(calls=calls, reads=looked.reads, shown=list(looked.shown), why=looked.why, **job.signed)
+    calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in round_of_looks.calls]
+    return LooksProposed(
+        calls=calls, reads=round_of_looks.reads, shown=list(round_of_looks.shown), why=round_of_looks.why, **job.signed
+    )
 
 
 def plan_of(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
@@ -79,10 +81,10 @@ def plan_of(head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
     if name is None:
         # A hash is that of a preview, which has told of a trial; the core runs no plan with another one.
         shown_to = head.author if head.plan_hash is not None else ""
-        found = match_all(head.request, catalogue, fleet, params=params, shown_to=shown_to)
-        if found.outcome is not Match.EXACT:
-            return refused(found, fleet)
-        name, params = found.candidates[0].recipe, dict(found.candidates[0].params)
+        matches = match_all(head.request, catalogue, fleet, params=params, shown_to=shown_to)
+        if matches.outcome is not Match.EXACT:
+            return refused(matches, fleet)
+        name, params = matches.candidates[0].recipe, dict(matches.candidates[0].params)
     recipe = catalogue.get(name)
     if recipe is None:
         return _fault(Code.UNKNOWN_RECIPE, f"there is no recipe {name}", "recipe")
@@ -98,12 +100,12 @@ def _together(faults: list[Fault]) -> Fault:
     """Merge faults into one: a constellation keeps a single fault, and no reason may be left out."""
     if len(faults) == 1:
         return faults[0]
-    told = "; ".join(f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults)
-    return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=told)
+    reasons = "; ".join(f"{fault.place}: {fault.reason}" if fault.place else fault.reason for fault in faults)
+    return Fault(code=faults[0].code, hint=faults[0].hint, place=faults[0].place, reason=reasons)
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Request:
     """A request that no recipe matches exactly, with the records of its constellation, the fleet and the recipes."""
 
     head: Head
@@ -111,10 +113,10 @@ class _Asked:
     fleet: FleetSnapshot
     catalogue: Catalogue
 
-    def meant(self) -> list[tuple[Recipe, Candidate]]:
+    def near_recipes(self) -> list[tuple[Recipe, Candidate]]:
         """Return the recipes that nearly match the request, as an offer to a model."""
-        found = match_all(self.head.request, self.catalogue, self.fleet, params=parse(self.head.params))
-        return offered(found, self.catalogue)
+        matches = match_all(self.head.request, self.catalogue, self.fleet, params=parse(self.head.params))
+        return offered(matches, self.catalogue)
 
 
 class PlanJobs:
@@ -129,12 +131,12 @@ class PlanJobs:
     ) -> None:
         self._models = models or ModelJobs({})
         self._sketches = sketches
-        self._given = catalogue
+        self._own_catalogue = catalogue
 
     @cached_property
     def _catalogue(self) -> Catalogue:
         # Read for the first plan: it is an eighth of a worker's start, and the hub has read it already.
-        return self._given or load_catalogue()
+        return self._own_catalogue or load_catalogue()
 
     async def carry_out(self, job: WorkerJob) -> None:
         """Plan a claimed job and propose the outcome; the refusal of a plan by the engine becomes its fault."""
@@ -146,64 +148,64 @@ class PlanJobs:
         view = replace(fleet_of(fleet), asked_by=who(head.author))
         planned = await asyncio.to_thread(self._decide, head, view, catalogue)
         if not (isinstance(planned, Fault) and planned.code in _FOR_A_MODEL):
-            await self._propose(job, _Made(planned))
+            await self._propose(job, _Outcome(planned))
             return
-        asked = _Asked(head, entities, view, catalogue)
+        request = _Request(head, entities, view, catalogue)
         async with sketched(self._sketches, job, self._models.now_ms) as hear:
-            made = await self._by_model(job, asked, hear)
-            await self._propose(job, made or _Made(planned))
+            outcome = await self._by_model(job, request, hear)
+            await self._propose(job, outcome or _Outcome(planned))
 
     def broken(self, job: WorkerJob, reason: str) -> PlanProposed:
         """Return the outcome of a job that an unexpected error ended."""
         return PlanProposed(fault=_fault(Code.INTERNAL, reason, "request"), **job.signed)
 
-    async def _propose(self, job: WorkerJob, made: _Made) -> None:
+    async def _propose(self, job: WorkerJob, outcome: _Outcome) -> None:
         """Propose the outcome; the faults that the engine finds are mended by the model, if one planned."""
         while True:
-            answer = await job.post(_proposal(job, made))
-            if not answer.faults or not isinstance(made.planned, LoweredPlan | Looked | Words):
+            answer = await job.post(_proposal(job, outcome))
+            if not answer.faults or not isinstance(outcome.planned, LoweredPlan | Looked | Words):
                 return
-            if made.talk is not None:
-                made = _Made(await made.talk.mend(answer.faults), made.talk)
+            if outcome.talk is not None:
+                outcome = _Outcome(await outcome.talk.mend(answer.faults), outcome.talk)
             else:
-                made = _Made(_together(answer.faults))
-            if isinstance(made.planned, Fault):
-                _log.warning("the plan for %s was refused: %s", job.constellation, made.planned.reason)
+                outcome = _Outcome(_together(answer.faults))
+            if isinstance(outcome.planned, Fault):
+                _log.warning("the plan for %s was refused: %s", job.constellation, outcome.planned.reason)
 
-    async def _by_model(self, job: WorkerJob, asked: _Asked, hear: Hear) -> _Made | None:
+    async def _by_model(self, job: WorkerJob, request: _Request, hear: Hear) -> _Outcome | None:
         """Ask the owner's model for a plan where no recipe matches exactly; None if no model is set."""
         try:
             owned = await asyncio.to_thread(self._models.owned)
         except ModelFault as error:
-            return _Made(error.fault)
+            return _Outcome(error.fault)
         if owned is None:
             return None
-        head, entities = asked.head, asked.entities
+        head, entities = request.head, request.entities
         sharing = narrower(owned.sharing, head.sharing)
         talk = Conversation(
             self._models.for_job(owned, job, hear=hear),
             head.request,
             parse(head.params),
-            asked.fleet,
-            near=await asyncio.to_thread(asked.meant),
+            request.fleet,
+            near=await asyncio.to_thread(request.near_recipes),
             asked=questions_in(entities),
-            recipes=asked.catalogue.all(),
+            recipes=request.catalogue.all(),
             before=await earlier_requests(job.reads, head.author, head.request, (head.created_ms, head.id)),
             today=date_words(datetime.fromtimestamp(self._models.now_s()).astimezone()),
-            rounds=rounds_in(entities, asked.fleet, sharing, self._models.now_ms()),
+            rounds=rounds_in(entities, request.fleet, sharing, self._models.now_ms()),
             sharing=sharing,
-            ground=await self._ground(job, asked, sharing),
+            ground=await self._ground(job, request, sharing),
         )
-        return _Made(await talk.plan(), talk)
+        return _Outcome(await talk.plan(), talk)
 
-    async def _ground(self, job: WorkerJob, asked: _Asked, sharing: Sharing) -> Ground | None:
+    async def _ground(self, job: WorkerJob, request: _Request, sharing: Sharing) -> Ground | None:
         """Return the results of the looks, on which an answer without a plan may rest; None if there are none."""
-        if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in asked.entities):
+        if sharing is Sharing.NAMES or not any(key.startswith("task/") for key in request.entities):
             return None
-        seen = EndedPlan(asked.entities, await job.fleet())
-        looks = [task for task in seen.tasks() if seen.specs[task].look]
-        results = [await result_seen(self._models, seen, task, sharing) for task in looks]
-        return Ground(asked.head.request, "", {result.card.task: result for result in results})
+        plan = EndedPlan(request.entities, await job.fleet())
+        look_tasks = [task for task in plan.tasks() if plan.specs[task].look]
+        results = [await result_seen(self._models, plan, task, sharing) for task in look_tasks]
+        return Ground(request.head.request, "", {result.card.task: result for result in results})
 
     def _decide(self, head: Head, fleet: FleetSnapshot, catalogue: Catalogue) -> Planned:
         try:
@@ -214,13 +216,13 @@ class PlanJobs:
             return _fault(Code.INTERNAL, reason, "request")
 
 
-def _proposal(job: WorkerJob, made: _Made) -> PlanProposed | LooksProposed:
-    planned = made.planned
+def _proposal(job: WorkerJob, outcome: _Outcome) -> PlanProposed | LooksProposed:
+    planned = outcome.planned
     if isinstance(planned, Looked):
         return looks_of(planned, job)
     words = planned if isinstance(planned, Words) else Words()
     return PlanProposed(
-        by_model=made.talk is not None,
+        by_model=outcome.talk is not None,
         cites=list(words.cites),
         fault=planned.fault if isinstance(planned, Withdrawn) else planned if isinstance(planned, Fault) else None,
         plan=planned if isinstance(planned, LoweredPlan) else None,

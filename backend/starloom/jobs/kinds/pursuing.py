@@ -39,8 +39,8 @@ class GoalJobs:
 
     async def carry_out(self, job: WorkerJob) -> None:
         """Have the next turn of a goal made, and report it."""
-        read, turns = await self._turn(job)
-        await job.post(_proposal(job, read, turns))
+        turn, turns = await self._turn(job)
+        await job.post(_proposal(job, turn, turns))
 
     def broken(self, job: WorkerJob, reason: str) -> GoalProposed:
         """Return the outcome of a turn that an unexpected error ended; such turns in a row are a stall."""
@@ -61,37 +61,37 @@ class GoalJobs:
             hint = CODES[Code.MODEL_NOT_SET].hint
             return Fault(code=Code.MODEL_NOT_SET, hint=hint, reason="a goal needs a model, and no model is set"), -1
         view = await asyncio.to_thread(fleet_of, fleet)
-        seen = seen_in(entities, job.job, view, now_ms=round(self._models.now_s() * 1000), sharing=owned.sharing)
-        if seen.sharing is Sharing.NAMES:
+        goal = seen_in(entities, job.job, view, now_ms=round(self._models.now_s() * 1000), sharing=owned.sharing)
+        if goal.sharing is Sharing.NAMES:
             reason = "no result is shared with a model, so it cannot pursue a goal"
             return Fault(code=Code.FORBIDDEN, hint="Share cards of results, or write tasks.", reason=reason), -1
-        read = await GoalTalk(self._models.for_job(owned, job, tier=tier), seen, view).answer()
-        return read, seen_turns(seen.run)
+        turn = await GoalTalk(self._models.for_job(owned, job, tier=tier), goal, view).answer()
+        return turn, seen_turns(goal.run)
 
 
-def _proposal(job: WorkerJob, read: Turned, turns: int) -> GoalProposed:
-    told: dict[str, Any] = {"kind": "nothing"}
-    if isinstance(read, Stepped):
-        calls = [LookCall(args=canonical(one.args), device=one.device, tool=one.tool) for one in read.calls[:50]]
-        told = {"calls": calls, "cites": read.cites[:40], "kind": "step", "note": read.note}
-        told |= {"each_of": read.each_of, "finds": list(read.finds[:10])}
-    elif isinstance(read, Reached):
-        told = {"cites": read.cites[:40], "kind": "answer", "note": read.note, "value": canonical(read.value)}
-        told["finds"] = list(read.finds[:10])
-    elif isinstance(read, HandedOver):
-        told = {"kind": "hand_over", "note": read.because, "to": read.to}
-    elif isinstance(read, GaveUp):
-        told = {"kind": "give_up", "note": read.because}
+def _proposal(job: WorkerJob, turn: Turned, turns: int) -> GoalProposed:
+    fields: dict[str, Any] = {"kind": "nothing"}
+    if isinstance(turn, Stepped):
+        calls = [LookCall(args=canonical(call.args), device=call.device, tool=call.tool) for call in turn.calls[:50]]
+        fields = {"calls": calls, "cites": turn.cites[:40], "kind": "step", "note": turn.note}
+        fields |= {"each_of": turn.each_of, "finds": list(turn.finds[:10])}
+    elif isinstance(turn, Reached):
+        fields = {"cites": turn.cites[:40], "kind": "answer", "note": turn.note, "value": canonical(turn.value)}
+        fields["finds"] = list(turn.finds[:10])
+    elif isinstance(turn, HandedOver):
+        fields = {"kind": "hand_over", "note": turn.because, "to": turn.to}
+    elif isinstance(turn, GaveUp):
+        fields = {"kind": "give_up", "note": turn.because}
     else:
-        told["fault"] = read
-    return GoalProposed(turns=turns, **told, **job.signed)
+        fields["fault"] = turn
+    return GoalProposed(turns=turns, **fields, **job.signed)
 
 
 def tier_in(entities: Mapping[str, bytes], job: str) -> str:
     """Return the tier that makes the turns of a goal, empty where it has one only."""
     raw = entities.get(f"job/{job}")
-    found = decode_entity(f"job/{job}", raw) if raw is not None else None
-    return run_of(found).tier if isinstance(found, Job) else ""
+    record = decode_entity(f"job/{job}", raw) if raw is not None else None
+    return run_of(record).tier if isinstance(record, Job) else ""
 
 
 def seen_in(entities: Mapping[str, bytes], job: str, view: FleetSnapshot, *, now_ms: int, sharing: Sharing) -> SeenGoal:
@@ -101,42 +101,44 @@ def seen_in(entities: Mapping[str, bytes], job: str, view: FleetSnapshot, *, now
         NotOurs: there is no such goal.
     """
     records: dict[str, Any] = {key: decode_entity(key, raw) for key, raw in entities.items()}
-    head, found = records.get("head"), records.get(f"job/{job}")
-    spec = records.get(f"spec/{group_of(found)}") if isinstance(found, Job) and found.goal is not None else None
-    if not isinstance(head, Head) or not isinstance(found, Job) or not isinstance(spec, TaskSpec) or spec.goal is None:
+    head, record = records.get("head"), records.get(f"job/{job}")
+    spec = records.get(f"spec/{group_of(record)}") if isinstance(record, Job) and record.goal is not None else None
+    if not isinstance(head, Head) or not isinstance(record, Job) or not isinstance(spec, TaskSpec) or spec.goal is None:
         raise NotOurs(f"there is no goal {job}")
     fleet = _fleet(view)
-    times = 1 + run_of(found).more
+    times = 1 + run_of(record).more
     return SeenGoal(
-        attempts=_kept(records, "attempt", Attempt),
-        devices=[view.records[one].name for one in devices_of(fleet, spec)],
+        attempts=_records_of(records, "attempt", Attempt),
+        devices=[view.records[device].name for device in devices_of(fleet, spec)],
         findings=newest_by_topic(records, apart_from=spec.id),
         now_ms=now_ms,
-        records=_kept(records, "task", TaskRecord),
+        records=_records_of(records, "task", TaskRecord),
         request=head.request,
-        run=run_of(found),
+        run=run_of(record),
         sharing=narrower(sharing, head.sharing),
         spec=spec,
-        specs=_kept(records, "spec", TaskSpec),
-        tokens_left=spec.goal.tokens * times - found.tokens,
+        specs=_records_of(records, "spec", TaskSpec),
+        tokens_left=spec.goal.tokens * times - record.tokens,
         tools=tools_of(fleet, spec),
     )
 
 
 def newest_by_topic(records: Mapping[str, Any], *, apart_from: str) -> list[Finding]:
     """Return the newest finding of each topic that others published and whose result still counts, in order."""
-    found: dict[str, Finding] = {}
-    numbered = [(int(key.removeprefix("finding/")), one) for key, one in records.items() if isinstance(one, Finding)]
-    for _, one in sorted(numbered, key=lambda pair: (pair[1].at_ms, pair[0])):
-        record = records.get(f"task/{one.task}")
+    newest: dict[str, Finding] = {}
+    numbered = [
+        (int(key.removeprefix("finding/")), finding) for key, finding in records.items() if isinstance(finding, Finding)
+    ]
+    for _, finding in sorted(numbered, key=lambda pair: (pair[1].at_ms, pair[0])):
+        record = records.get(f"task/{finding.task}")
         if not isinstance(record, TaskRecord) or record.state is not TaskState.SUCCEEDED:
             continue
-        if record.attempt == one.attempt and one.by != apart_from:
-            found[one.topic] = one
-    return [found[topic] for topic in sorted(found)]
+        if record.attempt == finding.attempt and finding.by != apart_from:
+            newest[finding.topic] = finding
+    return [newest[topic] for topic in sorted(newest)]
 
 
-def _kept(records: Mapping[str, Any], kind: str, of: type) -> dict[str, Any]:
+def _records_of(records: Mapping[str, Any], kind: str, of: type) -> dict[str, Any]:
     start = f"{kind}/"
     return {key.removeprefix(start): item for key, item in records.items() if isinstance(item, of)}
 

@@ -45,31 +45,31 @@ class ReviewJobs:
     async def carry_out(self, job: WorkerJob) -> None:
         """Carry out a claimed review and propose its edit, mended if the engine refuses it; it is drawn meanwhile."""
         async with sketched(self._sketches, job, self._models.now_ms) as hear:
-            await self._reviewed(job, hear)
+            await self._review(job, hear)
 
     def broken(self, job: WorkerJob, reason: str) -> ReviewProposed:
         """Return the outcome of a review that an unexpected error ended: no change."""
         return ReviewProposed(reason=reason, **job.signed)
 
-    async def _reviewed(self, job: WorkerJob, hear: Hear) -> None:
+    async def _review(self, job: WorkerJob, hear: Hear) -> None:
         entities = await job.entities()
         view, now_ms = fleet_of(await job.fleet()), self._models.now_ms()
-        seen = await asyncio.to_thread(seen_by, entities, job.job, view, now_ms=now_ms)
+        plan = await asyncio.to_thread(seen_by, entities, job.job, view, now_ms=now_ms)
         talk: ReviewTalk | None = None
         try:
             owned = await asyncio.to_thread(self._models.owned, ModelRole.REVIEWER)
             if owned is None:
                 review = Review(reason="no model is set")
             else:
-                seen = replace(seen, sharing=narrower(owned.sharing, seen.head.sharing))
-                rounds = rounds_in(entities, view, seen.sharing, now_ms, job.job)
-                talk = ReviewTalk(self._models.for_job(owned, job, hear=hear), seen, view, rounds)
+                plan = replace(plan, sharing=narrower(owned.sharing, plan.head.sharing))
+                rounds = rounds_in(entities, view, plan.sharing, now_ms, job.job)
+                talk = ReviewTalk(self._models.for_job(owned, job, hear=hear), plan, view, rounds)
                 review = await talk.answer()
         except ModelFault as error:
             review = Review(reason=error.fault.reason)
         while True:
             await _until_ended(job, replaced_by(review))
-            answer = await job.post(_proposal(job, seen.head.version, review))
+            answer = await job.post(_proposal(job, plan.head.version, review))
             if not answer.faults or not (review.operations or review.look) or talk is None:
                 return
             review = await talk.mend(answer.faults)
@@ -103,8 +103,8 @@ def _proposal(job: WorkerJob, version: int, review: Review) -> ReviewProposed | 
 
 def replaced_by(review: Review) -> frozenset[str]:
     """Return the tasks and groups whose place others take in an edit."""
-    named = (operation.task for operation in review.operations if isinstance(operation, Supersede) and operation.by)
-    return frozenset(named)
+    replaced = (operation.task for operation in review.operations if isinstance(operation, Supersede) and operation.by)
+    return frozenset(replaced)
 
 
 def _runs_on(entities: Mapping[str, bytes], name: str) -> bool:

@@ -12,7 +12,14 @@ from starloom_protocol.vocabulary import CODES, Code
 
 
 class ModelFault(Exception):
-    """The model gave no usable reply; `fault` is for the person who asked. Never holds a key."""
+    """The model gave no usable reply; `fault` is for the person who asked. Never holds a key.
+
+    The tokens and `micros` are about those of the call until it failed, for its budget; 0 where nothing was sent.
+    """
+
+    input_tokens = 0
+    output_tokens = 0
+    micros = 0
 
     def __init__(self, code: Code, reason: str, hint: str = "") -> None:
         super().__init__(reason)

@@ -151,17 +151,17 @@ class FileBlobs:
                     offset=have,
                 )
             self._check_size(sha256, total, have + len(chunk))
-            whole = have + len(chunk) == total
-            self._write(sha256, partial, owner, total - have, chunk, last=whole)
-            if not whole:
+            is_complete = have + len(chunk) == total
+            self._write(sha256, partial, owner, total - have, chunk, last=is_complete)
+            if not is_complete:
                 return False
             with partial.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != sha256:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if digest != sha256:
                 self._drop(partial)
                 raise BlobRefused(
                     Code.ARTIFACT_CORRUPT,
-                    f"the bytes that arrived have the hash {found}; they were discarded",
+                    f"the bytes that arrived have the hash {digest}; they were discarded",
                     place=f"artifact {sha256}",
                     hint="Send the file again from its beginning; look at the disk if it repeats.",
                 )
@@ -186,18 +186,18 @@ class FileBlobs:
         try:
             return self._path(sha256).open("rb")
         except FileNotFoundError as error:
-            begun = any(self._partial.glob(f"{sha256}*"))
-            reason = "not all bytes of this hash have arrived" if begun else "there are no bytes of this hash"
+            is_partial = any(self._partial.glob(f"{sha256}*"))
+            reason = "not all bytes of this hash have arrived" if is_partial else "there are no bytes of this hash"
             raise BlobRefused(Code.NOT_FOUND, reason, place=f"artifact {sha256}") from error
 
     def older_than(self, before_s: float) -> set[str]:
         """Return the artifacts, complete or begun, last sent or read before a moment (seconds since the epoch)."""
-        found: set[str] = set()
+        names: set[str] = set()
         for file in (*self._complete.glob("*/*"), *self._partial.iterdir()):
             with suppress(FileNotFoundError):
                 if (name := _UPLOAD.fullmatch(file.name)) and file.stat().st_mtime < before_s:
-                    found.add(name[1])
-        return found
+                    names.add(name[1])
+        return names
 
     def collect(self, sha256: str, before_s: float) -> int:
         """Delete an artifact and its unfinished uploads unless they were sent or read since; return the bytes freed.
@@ -227,16 +227,16 @@ class FileBlobs:
         name = self._path(sha256).name
         return self._partial / (f"{name}.{hashlib.sha256(owner.encode()).hexdigest()[:16]}" if owner else name)
 
-    def _check_size(self, sha256: str, total: int, after: int) -> None:
+    def _check_size(self, sha256: str, total: int, size: int) -> None:
         if total > self._artifact_bytes_most:
             raise BlobRefused(
                 Code.TOO_LARGE,
                 f"{total} bytes; an artifact has at most {self._artifact_bytes_most}",
                 place=f"artifact {sha256}",
             )
-        if after > total:
+        if size > total:
             raise BlobRefused(
-                Code.BAD_REQUEST, f"{after} bytes would be more than the {total} announced", place=f"artifact {sha256}"
+                Code.BAD_REQUEST, f"{size} bytes would be more than the {total} announced", place=f"artifact {sha256}"
             )
 
     def _write(self, sha256: str, partial: Path, owner: str, missing: int, chunk: bytes, *, last: bool) -> None:
@@ -260,7 +260,7 @@ class FileBlobs:
                     self._owners.forget(partial.name)
             raise
 
-    def _reserve(self, sha256: str, counted: str, owner: str, missing: int, count: int) -> None:
+    def _reserve(self, sha256: str, name: str, owner: str, missing: int, count: int) -> None:
         """Refuse an upload that will not fit; count the bytes that are written now, under the name of its file."""
         with self._guard:
             if self._used + missing > self._quota_bytes:
@@ -271,7 +271,7 @@ class FileBlobs:
                     place=f"artifact {sha256}",
                     hint="Raise artifacts_bytes_most, or lower artifacts_keep_s so that old ones go sooner.",
                 )
-            payer = self._owners.owner_of(counted, owner)
+            payer = self._owners.owner_of(name, owner)
             if payer and self._owners.used(payer) + missing > self._owner_bytes_most:
                 raise BlobRefused(
                     Code.NO_SPACE,
@@ -280,7 +280,7 @@ class FileBlobs:
                     place=f"artifact {sha256}",
                     hint="Raise artifacts_bytes_each, or lower artifacts_keep_s so that old ones go sooner.",
                 )
-            self._count(counted, owner, count)
+            self._count(name, owner, count)
 
     def _count(self, name: str, owner: str, size: int) -> None:
         self._owners.count(name, owner, size)  # first: a disk without room for its mark leaves both counts as before
@@ -338,7 +338,7 @@ def _disk(sha256: str) -> Iterator[None]:
             Code.NO_SPACE,
             f"the disk of the hub is full ({error.strerror})",
             place=f"artifact {sha256}",
-            hint="Free some space where STARLOOM_HOME lies.",
+            hint="Free some space on the disk of STARLOOM_HOME.",
         ) from error
 
 
@@ -392,8 +392,8 @@ class Owners:
             mark.parent.mkdir(exist_ok=True, mode=0o700)
             mark.touch(mode=0o600)
             self._owner[name] = owner
-        known = self._owner[name]
-        self._used[known] = self._used.get(known, 0) + size
+        payer = self._owner[name]
+        self._used[payer] = self._used.get(payer, 0) + size
 
     def rename(self, name: str, new: str) -> None:
         """Count the bytes of an upload under the name of the artifact that it has become; needs no room on the disk."""

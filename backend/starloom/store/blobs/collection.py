@@ -83,15 +83,15 @@ class Collector:
         candidates = await asyncio.to_thread(self._blobs.older_than, before_s)
         freed = 0
         if candidates:
-            before_s = await self._spare(candidates, before_s)
+            candidates, before_s = await self._collectable(candidates, before_s)
             for sha256 in sorted(candidates):
                 freed += await asyncio.to_thread(self._blobs.collect, sha256, before_s)
         running = await self._named.running()
-        gone = await asyncio.to_thread(
+        expired = await asyncio.to_thread(
             self._logs.expire, now_s - self._keeping.logs_s, self._keeping.logs_bytes, running
         )
-        if freed or gone:
-            _log.info("event=collected artifact_bytes=%d logs_of=%d", freed, gone)
+        if freed or expired:
+            _log.info("event=collected artifact_bytes=%d logs_of=%d", freed, expired)
         return freed
 
     async def with_files(self, constellations: Iterable[str]) -> set[str]:
@@ -100,45 +100,47 @@ class Collector:
         Raises:
             Exception: any error of reading `Named`.
         """
-        found: set[str] = set()
+        existing: set[str] = set()
         for constellation in constellations:
-            told = await self._named.read(constellation)
-            if await asyncio.to_thread(lambda said: any(self._blobs.size(name) for name in self._names(said)), told):
-                found.add(constellation)
-        return found
+            artifacts = await self._named.read(constellation)
+            if await asyncio.to_thread(
+                lambda read: any(self._blobs.size(name) for name in self._names(read)), artifacts
+            ):
+                existing.add(constellation)
+        return existing
 
-    async def _spare(self, candidates: set[str], before_s: float) -> float:
-        """Remove the named candidates; return the moment before which the rest must have been used last.
+    async def _collectable(self, candidates: set[str], before_s: float) -> tuple[set[str], float]:
+        """Return the candidates that no stream names, and the moment before which they must have been used last.
 
         A running attempt names its files only in its result, so files that came since it began stay. Reading takes a
         while, so streams are listed until a list has no new one.
         """
-        seen: set[str] = set()
-        while new := await self._named.streams() - seen:
+        read: set[str] = set()
+        while new := await self._named.streams() - read:
             for stream in sorted(new):
-                told = await self._named.read(stream)
-                candidates -= await asyncio.to_thread(self._names, told)
-                if told.running_since_s is not None:
-                    before_s = min(before_s, told.running_since_s)
-            seen |= new
-        return before_s
+                artifacts = await self._named.read(stream)
+                candidates = candidates - await asyncio.to_thread(self._names, artifacts)
+                if artifacts.running_since_s is not None:
+                    before_s = min(before_s, artifacts.running_since_s)
+            read |= new
+        return candidates, before_s
 
-    def _names(self, told: StreamArtifacts) -> set[str]:
-        found = {match.decode() for raw in told.entities for match in _HASH.findall(raw)}
-        for sha256 in told.values:
+    def _names(self, artifacts: StreamArtifacts) -> set[str]:
+        names = {match.decode() for raw in artifacts.entities for match in _HASH.findall(raw)}
+        for sha256 in artifacts.values:
             try:
                 with self._blobs.open(sha256) as file:
-                    found |= _names_in(file)
+                    names |= _names_in(file)
             except BlobRefused:
                 continue  # its bytes are gone or never arrived
-        return found
+        return names
 
 
 def _names_in(file: BinaryIO) -> set[str]:
     """Return the hashes in a file of any size, including one that crosses two pages."""
-    found: set[str] = set()
+    names: set[str] = set()
     tail = b""
     while piece := file.read(PAGE_BYTES):
-        found.update(match.decode() for match in _HASH.findall(tail + piece))
+        names.update(match.decode() for match in _HASH.findall(tail + piece))
         tail = (tail + piece)[-65:]
-    return found
+    return names

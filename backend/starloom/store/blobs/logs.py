@@ -111,19 +111,19 @@ class AttemptLogs:
         """
         log = self._reading(constellation, task, attempt)
         at = max(0, log.end - limit_bytes) if offset is None else min(max(0, offset), log.end)
-        first, left = at, limit_bytes
+        first, left_bytes = at, limit_bytes
         pieces: list[bytes] = []
         lost: list[tuple[int, int]] = []
         for segment in log.segments:
-            if segment.end <= at or left <= 0:
+            if segment.end <= at or left_bytes <= 0:
                 continue
             if segment.start > at:
                 lost.append((at, segment.start))
                 at = segment.start
-            raw = _bytes(log.folder, segment, at, min(segment.end, at + left))
+            raw = _bytes(log.folder, segment, at, min(segment.end, at + left_bytes))
             pieces.append(raw)
             at += len(raw)
-            left -= len(raw)
+            left_bytes -= len(raw)
             if len(raw) == 0:
                 break
         skipped, text = _whole_characters(b"".join(pieces), at_end=at >= log.end)
@@ -136,21 +136,21 @@ class AttemptLogs:
             text=text.decode("utf-8", "replace"),
         )
 
-    def search(self, constellation: str, task: str, attempt: int, wanted: str, most: int = FOUND_MOST) -> list[LogLine]:
-        """Return the first lines that contain `wanted`, regardless of case; a line does not cross a lost range."""
+    def search(self, constellation: str, task: str, attempt: int, words: str, most: int = FOUND_MOST) -> list[LogLine]:
+        """Return the first lines that contain `words`, regardless of case; a line does not cross a lost range."""
         log = self._reading(constellation, task, attempt)
-        needle = wanted.casefold()
-        found: list[LogLine] = []
+        needle = words.casefold()
+        matches: list[LogLine] = []
         for start, raw in _runs(log):
             at = start
             for line in raw.splitlines(keepends=True):
                 text = line.decode("utf-8", "replace")
                 if needle in text.casefold():
-                    found.append(LogLine(at, text.rstrip("\r\n")[:LINE_BYTES_MOST]))
-                    if len(found) >= most:
-                        return found
+                    matches.append(LogLine(at, text.rstrip("\r\n")[:LINE_BYTES_MOST]))
+                    if len(matches) >= most:
+                        return matches
                 at += len(line)
-        return found
+        return matches
 
     def remove(self, constellation: str) -> None:
         """Delete all logs of a constellation."""
@@ -165,20 +165,20 @@ class AttemptLogs:
         # A copy first: the thread that appends may add a log meanwhile; a log that is left out is read from the disk.
         self._logs = {path: log for path, log in dict(self._logs).items() if not path.is_relative_to(folder)}
 
-    def expire(self, before_s: float, bytes_most: int, kept: Collection[str]) -> int:
+    def expire(self, before_s: float, bytes_most: int, spared: Collection[str]) -> int:
         """Delete the logs of constellations last written before a moment (seconds since the epoch), then the longest
-        quiet until the rest has at most `bytes_most`; those of `kept` stay. Return the number of constellations.
+        quiet until the rest has at most `bytes_most`; those of `spared` stay. Return the number of constellations.
         """
-        found = sorted(filter(None, map(_quiet_since, self._root.iterdir())))
-        total = sum(size for _, size, _ in found)
-        gone = 0
-        for quiet_s, size, name in found:
-            if name in kept or (quiet_s >= before_s and total <= bytes_most):
+        by_age = sorted(filter(None, map(_quiet_since, self._root.iterdir())))
+        total = sum(size for _, size, _ in by_age)
+        removed = 0
+        for quiet_s, size, name in by_age:
+            if name in spared or (quiet_s >= before_s and total <= bytes_most):
                 continue
             self.remove(name)
             total -= size
-            gone += 1
-        return gone
+            removed += 1
+        return removed
 
     def _folder(self, constellation: str, task: str, attempt: int) -> Path:
         return self._root / _safe(constellation) / _safe(task) / str(attempt)
@@ -204,18 +204,18 @@ class AttemptLogs:
             in_head = offset < self._head_bytes
             if in_head or (last.start >= self._head_bytes and last.size < self._segment_bytes):
                 return last
-        made = _Segment(offset, 0)
-        log.segments.append(made)
-        return made
+        segment = _Segment(offset, 0)
+        log.segments.append(segment)
+        return segment
 
     def _drop_oldest(self, log: _Log) -> None:
         in_head = bisect.bisect_left(log.segments, self._head_bytes, key=lambda segment: segment.start)
         first = min(in_head, SEGMENTS_MOST // 2)
         tail = sum(segment.size for segment in log.segments[first:])
         while len(log.segments) - first > 1 and (tail > self._tail_bytes or len(log.segments) > SEGMENTS_MOST):
-            gone = log.segments.pop(first)
-            tail -= gone.size
-            (log.folder / _file(gone.start)).unlink(missing_ok=True)
+            dropped = log.segments.pop(first)
+            tail -= dropped.size
+            (log.folder / _file(dropped.start)).unlink(missing_ok=True)
 
 
 def _quiet_since(folder: Path) -> tuple[float, int, str] | None:

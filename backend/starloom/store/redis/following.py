@@ -14,7 +14,7 @@ from redis.asyncio import Redis
 
 from starloom.store.port import Followed, LogEntry, Unavailable
 from starloom.store.redis import keys
-from starloom.store.redis.link import place_of, reaching
+from starloom.store.redis.link import place_of, reaching, stream_entries
 from starloom.store.redis.reads import PAGE_COMMITS
 from starloom.store.redis.scripts import decode_entry
 from starloom.store.sql import history
@@ -41,8 +41,8 @@ class RedisLog:
             reaching(self._place, "the log"),
             asyncio.timeout(wait_ms / 1000 + REPLY_WITHIN_S),
         ):
-            found: Any = await self._redis.xread({keys.LOG: keys.log_id(after)}, count=PAGE_COMMITS, block=wait_ms)
-        entries = _entries(found)
+            reply: Any = await self._redis.xread({keys.LOG: keys.log_id(after)}, count=PAGE_COMMITS, block=wait_ms)
+        entries = stream_entries(reply)
         if not entries:
             return []
         if keys.log_pos(entries[0][0]) != after + 1:
@@ -53,22 +53,22 @@ class RedisLog:
     async def commit_at(self, pos: int) -> Followed | None:
         async with reaching(self._place, "the log"), asyncio.timeout(REPLY_WITHIN_S):
             at = keys.log_id(pos)
-            found = cast("list[tuple[bytes, dict[bytes, bytes]]]", await self._redis.xrange(keys.LOG, min=at, max=at))
-        if found:
-            return _followed(decode_entry(found[0][1][b"c"]))
+            entries = cast("list[tuple[bytes, dict[bytes, bytes]]]", await self._redis.xrange(keys.LOG, min=at, max=at))
+        if entries:
+            return _followed(decode_entry(entries[0][1][b"c"]))
         past = await self._past(pos - 1, 1) if pos > 0 else []
         return _followed(past[0]) if past and past[0].pos == pos else None
 
     async def holder(self) -> str | None:
         async with reaching(self._place, "who has the shard"), asyncio.timeout(REPLY_WITHIN_S):
-            found = cast("bytes | None", await self._redis.get(keys.OWNER))
-        return None if found is None else found.decode().partition("@")[0]
+            owner = cast("bytes | None", await self._redis.get(keys.OWNER))
+        return None if owner is None else owner.decode().partition("@")[0]
 
     async def _past(self, after: int, limit: int) -> list[LogEntry]:
-        found = await self._database.read(history.read_commits, after, limit)
-        if found and found[0].pos != after + 1:
-            raise Unavailable(f"the log after commit {after} was cut and the history goes on at {found[0].pos}")
-        return found
+        commits = await self._database.read(history.read_commits, after, limit)
+        if commits and commits[0].pos != after + 1:
+            raise Unavailable(f"the log after commit {after} was cut and the history goes on at {commits[0].pos}")
+        return commits
 
     async def announce(self, hub: str, card: bytes, ttl_ms: int) -> None:
         """Publish this hub's address for other hubs; it expires after `ttl_ms`."""
@@ -96,15 +96,6 @@ class RedisLog:
             async for message in channel.listen():
                 if message["type"] == "message":
                     yield message["data"]
-
-
-def _entries(found: Any) -> list[tuple[bytes, dict[bytes, bytes]]]:
-    if not found:
-        return []
-    streams = found.values() if isinstance(found, dict) else [entries for _, entries in found]
-    entries = list(next(iter(streams)))
-    # RESP3 wraps the entries of a stream once more.
-    return list(entries[0]) if entries and isinstance(entries[0], list) else entries
 
 
 def _followed(entry: LogEntry) -> Followed:

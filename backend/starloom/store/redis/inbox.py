@@ -16,7 +16,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from starloom.store.port import Unavailable
 from starloom.store.redis import keys
-from starloom.store.redis.link import place_of, reaching
+from starloom.store.redis.link import place_of, reaching, stream_entries
 from starloom.store.redis.reads import run_script
 from starloom.store.redis.scripts import POST, SETTLE_DELIVERY
 
@@ -38,7 +38,7 @@ class RedisInbox:
         self._redis = redis
         self._place = place_of(url)
         self._most = most
-        self._given: set[bytes] = set()
+        self._delivered: set[bytes] = set()
 
     async def post(self, raw: bytes, *, answer_within_s: float | None) -> bytes | None:
         token = secrets.token_hex(12) if answer_within_s is not None else ""
@@ -49,19 +49,19 @@ class RedisInbox:
         if answer_within_s is None:
             return None
         async with reaching(self._place, "the answer"), asyncio.timeout(answer_within_s + REPLY_WITHIN_S):
-            found = await cast(
+            reply = await cast(
                 "Awaitable[tuple[bytes, bytes] | None]",
                 self._redis.blpop([keys.answer(token)], timeout=max(0.01, answer_within_s)),
             )
-        if found is None:
+        if reply is None:
             raise Unavailable(
                 f"no hub answered within {answer_within_s:g} s; the input stays in the inbox and may still be taken"
             )
-        return found[1]
+        return reply[1]
 
     async def take(self) -> AsyncIterator[tuple[str, bytes]]:
         """Yield deliveries without end; wait for a Redis that is away or was replaced."""
-        given = self._given = set()
+        delivered = self._delivered = set()
         pause = PAUSE_S
         after: bytes | None = b"0"  # first deliveries that an earlier owner left unsettled, then (None) new ones
         now_s = asyncio.get_running_loop().time
@@ -74,7 +74,7 @@ class RedisInbox:
                     looked_s = now_s()
                     await self._ensure_group()
                 async with asyncio.timeout(TAKE_BLOCK_MS / 1000 + REPLY_WITHIN_S):
-                    entries = await self._read(after)
+                    entries = await self._read_entries(after)
             except (RedisError, OSError, TimeoutError):
                 # The reply may be lost with the connection: read the unsettled deliveries again.
                 after = b"0"
@@ -88,9 +88,9 @@ class RedisInbox:
             for entry_id, fields in entries:
                 if after is not None:
                     after = entry_id
-                if entry_id in given or not fields:
+                if entry_id in delivered or not fields:
                     continue
-                given.add(entry_id)
+                delivered.add(entry_id)
                 # An entry of somebody else may lack both, and is refused as any other that cannot be read.
                 token = fields.get(b"a", b"").decode(errors="replace")
                 yield f"{entry_id.decode()}:{token}", fields.get(b"i", b"")
@@ -104,7 +104,7 @@ class RedisInbox:
                 [keys.INBOX, keys.answer(token)],
                 [keys.INBOX_GROUP, entry_id, answer, ANSWER_KEPT_MS, "1" if token else "0"],
             )
-        self._given.discard(entry_id.encode())
+        self._delivered.discard(entry_id.encode())
 
     async def _ensure_group(self) -> None:
         try:
@@ -113,17 +113,12 @@ class RedisInbox:
             if not str(error).startswith("BUSYGROUP"):
                 raise
 
-    async def _read(self, after: bytes | None) -> list[tuple[bytes, dict[bytes, bytes]]]:
-        found: Any = await self._redis.xreadgroup(
+    async def _read_entries(self, after: bytes | None) -> list[tuple[bytes, dict[bytes, bytes]]]:
+        reply: Any = await self._redis.xreadgroup(
             keys.INBOX_GROUP,
             keys.INBOX_CONSUMER,
             {keys.INBOX: b">" if after is None else after},
             count=TAKE_MOST,
             block=TAKE_BLOCK_MS if after is None else None,
         )
-        if not found:
-            return []
-        streams = found.values() if isinstance(found, dict) else [entries for _, entries in found]
-        entries = next(iter(streams))
-        # RESP3 wraps the entries of a stream once more.
-        return list(entries[0]) if entries and isinstance(entries[0], list) else list(entries)
+        return stream_entries(reply)

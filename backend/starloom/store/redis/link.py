@@ -36,7 +36,7 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._waiting: deque[tuple[asyncio.Future[Any], float]] = deque()
         self._watch: asyncio.TimerHandle | None = None
-        self._lost: str | None = None
+        self._lost_because: str | None = None
         self._loop = asyncio.get_running_loop()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -65,12 +65,12 @@ class Link(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        return self._lost is None and self._transport is not None
+        return self._lost_because is None and self._transport is not None
 
     def close(self, why: str = "closed") -> None:
         """Close the connection; every call in flight fails with `Unavailable`. Idempotent."""
-        if self._lost is None:
-            self._lost = why
+        if self._lost_because is None:
+            self._lost_because = why
         if self._transport is not None:
             self._transport.abort()
             self._transport = None
@@ -80,7 +80,7 @@ class Link(asyncio.Protocol):
         while self._waiting:
             future, _ = self._waiting.popleft()
             if not future.done():
-                future.set_exception(Unavailable(self._lost))
+                future.set_exception(Unavailable(self._lost_because))
 
     async def call(self, *args: Arg) -> Any:
         """Send one command and return its reply.
@@ -90,7 +90,7 @@ class Link(asyncio.Protocol):
             Unavailable: there was no reply; whether the command was carried out is unknown.
         """
         if self._transport is None:
-            raise Unavailable(self._lost or "not connected")
+            raise Unavailable(self._lost_because or "not connected")
         future: asyncio.Future[Any] = self._loop.create_future()
         self._waiting.append((future, self._loop.time()))
         packed = hiredis.pack_command(args)  # type: ignore[arg-type]  # the stub means a tuple of any length
@@ -114,11 +114,11 @@ class Link(asyncio.Protocol):
         self._watch = None
         if not self._waiting:
             return
-        due = self._waiting[0][1] + self._reply_within_s
-        if self._loop.time() >= due:
+        due_s = self._waiting[0][1] + self._reply_within_s
+        if self._loop.time() >= due_s:
             self.close(f"Redis did not answer within {self._reply_within_s:g} s")
         else:
-            self._watch = self._loop.call_at(due, self._look)
+            self._watch = self._loop.call_at(due_s, self._look)
 
     async def run(self, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:
         """Run a script by its hash, or by its source if Redis has forgotten it.
@@ -200,3 +200,13 @@ async def reaching(place: str, what: str) -> AsyncIterator[None]:
         if redis_is_full(error):
             raise full(None, f"Redis at {place}") from error
         raise Unavailable(f"Redis at {place} did not give {what}: {error or type(error).__name__}") from error
+
+
+def stream_entries(reply: Any) -> list[tuple[bytes, dict[bytes, bytes]]]:
+    """Return the entries in the reply to a read of one stream; none if it timed out."""
+    if not reply:
+        return []
+    streams = reply.values() if isinstance(reply, dict) else [entries for _, entries in reply]
+    entries = list(next(iter(streams)))
+    # RESP3 wraps the entries of a stream once more.
+    return list(entries[0]) if entries and isinstance(entries[0], list) else entries

@@ -23,6 +23,7 @@ from starloom.store.port import (
     EndedConstellation,
     HistorySize,
     StreamRow,
+    StreamState,
     Tombstone,
     Unavailable,
 )
@@ -56,13 +57,13 @@ class Reads:
         self._place = place_of(url)
         self._database = database
 
-    async def entities(self, stream: str) -> tuple[int, dict[str, bytes]] | None:
+    async def entities(self, stream: str) -> StreamState | None:
         async with reaching(self._place, f"the entities of {stream}"), self._redis.pipeline(transaction=True) as pipe:
             pipe.hget(keys.HEADS, stream)
             pipe.hgetall(keys.entities(stream))
             seq, found = await pipe.execute()
         if seq is not None:
-            return int(seq), {key.decode(): raw for key, raw in found.items()}
+            return StreamState(int(seq), {key.decode(): raw for key, raw in found.items()})
         # Not live: the stream was retired, or does not exist.
         last = await self._database.read(history.read_last_seq, stream)
         if last == 0:
@@ -72,15 +73,15 @@ class Reads:
             await asyncio.to_thread(_check_records, found)
         except UNREADABLE as error:
             raise self._corrupt(stream, error) from error
-        return last, found
+        return StreamState(last, found)
 
     def _corrupt(self, stream: str, error: Exception) -> Corrupt:
-        told = corrupt(self._database.place, f"a record of {stream} cannot be read ({error})")
-        self._database.damage = self._database.damage or str(told)
-        return told
+        fault = corrupt(self._database.place, f"a record of {stream} cannot be read ({error})")
+        self._database.damage = self._database.damage or str(fault)
+        return fault
 
-    async def live_entities(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+    async def live_entities(self, streams: Sequence[str]) -> dict[str, StreamState]:
+        live: dict[str, StreamState] = {}
         for at in range(0, len(streams), STREAMS_AT_ONCE):
             some = streams[at : at + STREAMS_AT_ONCE]
             async with reaching(self._place, "what is live"), self._redis.pipeline(transaction=True) as pipe:
@@ -90,17 +91,17 @@ class Reads:
                 seqs, *records = await pipe.execute()
             for stream, seq, raw in zip(some, seqs, records, strict=True):
                 if seq is not None:
-                    found[stream] = int(seq), {key.decode(): value for key, value in raw.items()}
-        return found
+                    live[stream] = StreamState(int(seq), {key.decode(): value for key, value in raw.items()})
+        return live
 
     async def live_records(self, stream: str, names: Sequence[str]) -> dict[str, bytes]:
         async with reaching(self._place, f"records of {stream}"), self._redis.pipeline(transaction=True) as pipe:
             pipe.hget(keys.HEADS, stream)
             pipe.hmget(keys.entities(stream), list(names))
-            live, found = await pipe.execute()
+            live, records = await pipe.execute()
         if live is None:
             return {}
-        return {name: raw for name, raw in zip(names, found, strict=True) if raw is not None}
+        return {name: raw for name, raw in zip(names, records, strict=True) if raw is not None}
 
     async def headline(self, stream: str) -> tuple[bytes, bytes | None] | None:
         async with reaching(self._place, f"the headline of {stream}"), self._redis.pipeline(transaction=True) as pipe:
@@ -109,11 +110,12 @@ class Reads:
             live, (head, answer) = await pipe.execute()
         if live is not None and head is not None:
             return head, answer
-        found = await self._database.read(history.read_headline, stream)
-        if found is not None:
-            return found
-        read = await self.entities(stream)
-        return None if read is None or "head" not in read[1] else (read[1]["head"], read[1].get("answer"))
+        headline = await self._database.read(history.read_headline, stream)
+        if headline is not None:
+            return headline
+        state = await self.entities(stream)
+        entities = state.entities if state is not None else {}
+        return (entities["head"], entities.get("answer")) if "head" in entities else None
 
     async def entities_at(self, stream: str, seq: int) -> dict[str, bytes]:
         state: dict[str, bytes] = {}
@@ -131,9 +133,9 @@ class Reads:
 
     async def events(self, stream: str, after: int, limit: int) -> list[bytes]:
         for _ in range(TRIES):
-            found = await self._events(stream, after, limit)
-            if found is not None:
-                return found
+            events = await self._events(stream, after, limit)
+            if events is not None:
+                return events
         raise Unavailable(
             f"the events of {stream} after {after} moved from Redis to the history faster than they could be read; "
             "try again"
@@ -156,14 +158,14 @@ class Reads:
     async def failed_work(self, devices: Sequence[str], since_ms: int) -> dict[str, list[str]]:
         return await self._database.read(history.list_failed_work, devices, since_ms)
 
-    async def kept(self, after: int, limit: int) -> list[ChainedCommit]:
-        return await self._database.read(audit.read_kept, after, limit)
+    async def commits_after(self, after: int, limit: int) -> list[ChainedCommit]:
+        return await self._database.read(audit.read_whole_commits, after, limit)
 
     async def prunings(self, after: int, limit: int) -> list[Pruning]:
         return await self._database.read(pruning.read_prunings, after, limit)
 
-    async def gone(self, constellation: str) -> Tombstone | None:
-        return await self._database.read(pruning.read_gone, constellation)
+    async def tombstone(self, constellation: str) -> Tombstone | None:
+        return await self._database.read(pruning.read_tombstone, constellation)
 
     async def pruned_since(self, after: int, limit: int) -> tuple[int, list[str]]:
         return await self._database.read(pruning.read_pruned_since, after, limit)
@@ -180,8 +182,8 @@ class Reads:
     async def owned_since(self, pos: int) -> int:
         return await self._database.read(audit.read_owned_since, pos)
 
-    async def standing(self, pos: int) -> dict[str, int]:
-        return await self._database.read(audit.read_standing, pos)
+    async def live_before(self, pos: int) -> dict[str, int]:
+        return await self._database.read(audit.read_live_before, pos)
 
     async def last_before(self, stream: str, pos: int) -> int:
         return await self._database.read(audit.read_last_before, stream, pos)
@@ -200,10 +202,10 @@ class Reads:
         while True:
             entries = await self._log(pos)
             for entry_id, raw in entries:
-                found = keys.log_pos(entry_id)
-                if found != pos + 1:
+                entry_pos = keys.log_pos(entry_id)
+                if entry_pos != pos + 1:
                     return None
-                pos = found
+                pos = entry_pos
                 for body in decode_entry(raw).events:
                     event = decode_numbered(body)
                     if event.stream != stream or event.seq <= last:
@@ -219,11 +221,11 @@ class Reads:
 
     async def _log(self, after: int) -> list[tuple[bytes, bytes]]:
         async with reaching(self._place, "the log"):
-            found = cast(
+            entries = cast(
                 "list[tuple[bytes, dict[bytes, bytes]]]",
                 await self._redis.xrange(keys.LOG, min=keys.log_id(after + 1), count=PAGE_COMMITS),
             )
-        return [(entry_id, fields[b"c"]) for entry_id, fields in found]
+        return [(entry_id, fields[b"c"]) for entry_id, fields in entries]
 
 
 async def run_script(redis: Redis, script: Script, names: Sequence[str], args: Sequence[Arg]) -> Any:

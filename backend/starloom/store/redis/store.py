@@ -19,7 +19,16 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from starloom.store.faults import full, redis_is_full
-from starloom.store.port import Commit, EndedConstellation, Loaded, Ownership, PrunedPiece, Refused, Unavailable
+from starloom.store.port import (
+    Commit,
+    EndedConstellation,
+    Loaded,
+    Ownership,
+    PrunedPiece,
+    Refused,
+    StreamState,
+    Unavailable,
+)
 from starloom.store.redis import keys, scripts
 from starloom.store.redis.following import RedisLog
 from starloom.store.redis.inbox import RedisInbox
@@ -94,7 +103,7 @@ class RedisStore(Reads):
         self._mark = secrets.token_hex(8)  # the start of this store's link tokens, to recognise its own tries
         self._token = ""
         self._tried_term = 0  # taken by this store, perhaps without a reply
-        self._own: Ownership | None = None
+        self._ownership: Ownership | None = None
         self._sent_pos = 0
         self._doubt: Commit | None = None  # sent, but whether it was applied is not known
         self._projector = Projector(self._project, sleep=sleep)
@@ -104,17 +113,17 @@ class RedisStore(Reads):
         self, owner: str, at_ms: int, keep: Collection[str] = (), *, over: int | None = None, polite: bool = False
     ) -> Ownership:
         async with self._opening:
-            if self._own is not None:
+            if self._ownership is not None:
                 # An owner that takes its shard again may have commits that only its projector holds.
                 if self._projector.runs:
                     await self._projector.drained()
                 await self._projector.stop()
-                self._own = None
+                self._ownership = None
             self._drop_link()
             link = self._link = await self._open_link()
             self._token = self._new_token()
             try:
-                own, self._sent_pos = await take_over(
+                ownership, self._sent_pos = await take_over(
                     link,
                     self._database,
                     owner=f"{owner}@{at_ms}",
@@ -132,9 +141,9 @@ class RedisStore(Reads):
             except BaseException:
                 self._drop_link()
                 raise
-            self._own, self._doubt = own, None
-            self._projector.start(own.watermark)
-            return own
+            self._ownership, self._doubt = ownership, None
+            self._projector.start(ownership.watermark)
+            return ownership
 
     async def renew(self, owner: str, term: int, at_ms: int) -> bool:
         async with reaching(self._place, "the lease of the shard"):
@@ -145,18 +154,18 @@ class RedisStore(Reads):
 
     async def owns(self, term: int) -> bool:
         async with reaching(self._place, "the term of the shard"):
-            found = await self._client.get(keys.TERM)
-        return bool(found is not None and int(found) == term)
+            current = await self._client.get(keys.TERM)
+        return bool(current is not None and int(current) == term)
 
     async def leave(self, *, release: bool) -> None:
         async with self._opening:
-            own, self._own = self._own, None
+            ownership, self._ownership = self._ownership, None
             await self._projector.stop()
             self._doubt = None
             self._drop_link()
-        if own is not None and release:
+        if ownership is not None and release:
             async with reaching(self._place, "the shard back"):
-                await run_script(self._client, scripts.RELEASE, [keys.TERM, keys.OWNER], [own.term])
+                await run_script(self._client, scripts.RELEASE, [keys.TERM, keys.OWNER], [ownership.term])
 
     async def load(self) -> Loaded:
         async with reaching(self._place, "what is live"):
@@ -172,8 +181,8 @@ class RedisStore(Reads):
                 async with self._client.pipeline(transaction=False) as pipe:
                     for stream in some:
                         pipe.hgetall(keys.entities(stream))
-                    found = await pipe.execute()
-                for stream, pairs in zip(some, found, strict=True):
+                    records = await pipe.execute()
+                for stream, pairs in zip(some, records, strict=True):
                     entities[stream] = {key.decode(): raw for key, raw in pairs.items()}
             # The log keeps its last entry even when it is trimmed or rebuilt.
             last = [scripts.decode_entry(raw) for _, raw in await self._log(int(pos or 1) - 1)]
@@ -187,8 +196,8 @@ class RedisStore(Reads):
         )
 
     async def commit(self, commit: Commit) -> None:
-        own = self._own
-        if own is None:
+        ownership = self._ownership
+        if ownership is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         if self._doubt is not None:
             await self.position()
@@ -204,27 +213,27 @@ class RedisStore(Reads):
         return int(pos or 0), int(term or 0), link.run_id
 
     async def retire(self, streams: Sequence[tuple[str, int]]) -> None:
-        own, link = await self._owned_link()
+        ownership, link = await self._owned_link()
         for at in range(0, len(streams) or 1, RETIRE_AT_ONCE):
-            names, args = scripts.retire_call(self._as_owner(own), streams[at : at + RETIRE_AT_ONCE])
+            names, args = scripts.retire_call(self._as_owner(ownership), streams[at : at + RETIRE_AT_ONCE])
             scripts.read_commit_reply(await self._run(link, scripts.RETIRE, names, args))
 
-    async def recall(self, streams: Sequence[str]) -> dict[str, tuple[int, dict[str, bytes]]]:
-        found: dict[str, tuple[int, dict[str, bytes]]] = {}
+    async def recall(self, streams: Sequence[str]) -> dict[str, StreamState]:
+        recalled: dict[str, StreamState] = {}
         for stream, last in (await self._database.read(history.read_last_seqs, streams)).items():
             entities = await fold_stream(self._database, stream, last)
-            own, link = await self._owned_link()
-            names, args = scripts.recall_call(self._as_owner(own), stream, last, entities)
+            ownership, link = await self._owned_link()
+            names, args = scripts.recall_call(self._as_owner(ownership), stream, last, entities)
             scripts.read_commit_reply(await self._run(link, scripts.RECALL, names, args))
-            found[stream] = (last, entities)
-        return found
+            recalled[stream] = StreamState(last, entities)
+        return recalled
 
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
-        own = self._own
-        if own is None:
+        ownership = self._ownership
+        if ownership is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         try:
-            return await self._database.write(pruning.prune, own.term, leaving, at_ms, why)
+            return await self._database.write(pruning.prune, ownership.term, leaving, at_ms, why)
         except Superseded as error:
             meta = await self._database.read(history.read_meta)
             raise Refused("term", found_pos=meta.watermark, found_term=meta.term) from error
@@ -263,17 +272,17 @@ class RedisStore(Reads):
 
     async def _owned_link(self) -> tuple[Ownership, Link]:
         """Return the ownership with a connection to the Redis to which it belongs."""
-        own = self._own
-        if own is None:
+        ownership = self._ownership
+        if ownership is None:
             raise Refused("not_taken", found_pos=0, found_term=0)
         link = await self._live_link()
-        if link.run_id != own.run_id:
+        if link.run_id != ownership.run_id:
             pos, found_term, _ = await self.position()
             raise Refused("replaced", found_pos=pos, found_term=found_term)
-        return own, link
+        return ownership, link
 
-    def _as_owner(self, own: Ownership) -> scripts.Owned:
-        return scripts.Owned(own.term, own.incarnation, self._token)
+    def _as_owner(self, ownership: Ownership) -> scripts.Owned:
+        return scripts.Owned(ownership.term, ownership.incarnation, self._token)
 
     def _settle_doubt(self, pos: int) -> None:
         """Decide a commit whose reply never came: a later link has read `pos`, so it can no longer be applied."""
@@ -290,19 +299,19 @@ class RedisStore(Reads):
             return await link.run(script, names, args)
         except ReplyError as error:
             if redis_is_full(error):
-                raise full(await _folder(link), f"Redis at {self._place}") from error
+                raise full(await _folder_of_log(link), f"Redis at {self._place}") from error
             raise Unavailable(f"Redis at {self._place} refused a script: {error}") from error
 
     async def _outbox(self, sent_pos: int) -> list[tuple[int, bytes]]:
-        found: list[tuple[int, bytes]] = []
+        outbox: list[tuple[int, bytes]] = []
         at = sent_pos
         while True:
             entries = await self._log(at)
             for entry_id, raw in entries:
                 at = keys.log_pos(entry_id)
-                found.extend((at, effect) for effect in scripts.decode_entry(raw).outbox)
+                outbox.extend((at, effect) for effect in scripts.decode_entry(raw).outbox)
             if len(entries) < PAGE_COMMITS:
-                return found
+                return outbox
 
     async def _live_link(self) -> Link:
         """Return the open commit connection, or a new one that voids everything sent on the old one."""
@@ -313,10 +322,10 @@ class RedisStore(Reads):
             if self._link is not None and self._link.is_open:
                 return self._link
             link = await self._open_link()
-            if self._own is not None:
+            if self._ownership is not None:
                 token = self._new_token()
                 try:
-                    await self._run(link, scripts.OPEN, [keys.TERM, keys.LINK, keys.POS], [self._own.term, token])
+                    await self._run(link, scripts.OPEN, [keys.TERM, keys.LINK, keys.POS], [self._ownership.term, token])
                 except BaseException:
                     link.close()
                     raise
@@ -346,10 +355,10 @@ class RedisStore(Reads):
         self._tried_term = term
 
     async def _project(self, batch: Sequence[PastCommit]) -> None:
-        own = self._own
-        if own is None:
+        ownership = self._ownership
+        if ownership is None:
             raise Superseded("the shard is not taken")
-        await self._write(batch, own.term)
+        await self._write(batch, ownership.term)
 
     async def _write(self, batch: Sequence[PastCommit], term: int) -> None:
         """Write a batch; one that was written although its reply was lost is recognised by the watermark.
@@ -368,16 +377,16 @@ class RedisStore(Reads):
             meta = await self._database.read(history.read_meta)
             if meta.term != term or not rows.first <= meta.watermark <= rows.last:
                 raise
-            rest = [commit for commit in batch if commit.pos > meta.watermark]
-            if rest:
-                await self._database.write(history.write_commits, history.rows_of(rest), term)
+            missing = [commit for commit in batch if commit.pos > meta.watermark]
+            if missing:
+                await self._database.write(history.write_commits, history.rows_of(missing), term)
 
 
-async def _folder(link: Link) -> Path | None:
+async def _folder_of_log(link: Link) -> Path | None:
     """Return the folder of Redis's append-only file, if Redis is on this machine and reports it."""
     try:
-        found = await link.call("CONFIG", "GET", "dir")
+        reply = await link.call("CONFIG", "GET", "dir")
     except (ReplyError, Unavailable):
         return None
-    folder = Path(os.fsdecode(found[1])) if isinstance(found, list) and len(found) > 1 else None
+    folder = Path(os.fsdecode(reply[1])) if isinstance(reply, list) and len(reply) > 1 else None
     return folder if folder is not None and folder.is_dir() else None

@@ -42,10 +42,10 @@ class How(msgspec.Struct, frozen=True):
 ANYHOW: Final = How("", "")
 
 
-def how_of(owner: str, over: int | None, polite: bool, tried: int) -> How:
+def how_of(owner: str, over: int | None, polite: bool, tried_term: int) -> How:
     """Return the condition for the arguments of `CommitPort.take`."""
     if over is not None:
-        return How("again", str(over), tried)
+        return How("again", str(over), tried_term)
     return How("free", owner) if polite else ANYHOW
 
 
@@ -79,37 +79,37 @@ async def take_over(
         Damaged: Redis and SQL lack commits of each other.
         Unavailable: either does not answer; the call may be repeated.
     """
-    before = await database.read(history.read_meta)
-    if how.kind == "again" and before.term > max(int(how.known), how.tried):
-        raise Refused("held", found_pos=before.watermark, found_term=before.term)
-    found = await _take_term(link, before, how, owner=owner, owner_ttl_ms=owner_ttl_ms, mark=mark, token=token)
-    began(found.term)
-    if not await database.write(history.take_term, found.term):
+    former = await database.read(history.read_meta)
+    if how.kind == "again" and former.term > max(int(how.known), how.tried):
+        raise Refused("held", found_pos=former.watermark, found_term=former.term)
+    shard_now = await _take_term(link, former, how, owner=owner, owner_ttl_ms=owner_ttl_ms, mark=mark, token=token)
+    began(shard_now.term)
+    if not await database.write(history.take_term, shard_now.term):
         began(0)
-        raise Refused("term", found_pos=found.pos, found_term=found.term)
+        raise Refused("term", found_pos=shard_now.pos, found_term=shard_now.term)
     # Read again: the owner that is being replaced may have projected until the line above excluded it.
     meta = await database.read(history.read_meta)
     incarnation, replaced = meta.incarnation, False
-    if meta.run_id != link.run_id or found.pos < meta.watermark or incarnation == 0:
+    if meta.run_id != link.run_id or shard_now.pos < meta.watermark or incarnation == 0:
         replaced = meta.run_id != ""
-        incarnation = await _raise(database, found, link.run_id)
-    await _project_rest(link, meta.watermark, found, write)
-    sent_pos = found.sent_pos
+        incarnation = await _raise(database, shard_now, link.run_id)
+    await _project_rest(link, meta.watermark, shard_now, write)
+    sent_pos = shard_now.sent_pos
     loaded: tuple[int, dict[str, int]] | None = None
-    if found.pos < meta.watermark:
-        sent_pos, heads = await _rebuild(link, database, found.term, meta.watermark, keep)
+    if shard_now.pos < meta.watermark:
+        sent_pos, heads = await _rebuild(link, database, shard_now.term, meta.watermark, keep)
         loaded = (meta.watermark, heads)
-    await _settle(link, found, incarnation, sent_pos, loaded)
+    await _settle(link, shard_now, incarnation, sent_pos, loaded)
     if keep and loaded is None:
-        await _bring_back(link, database, Owned(found.term, incarnation, token), keep)
-    heads = await _without_pruned(link, database, Owned(found.term, incarnation, token))
+        await _bring_back(link, database, Owned(shard_now.term, incarnation, token), keep)
+    heads = await _without_pruned(link, database, Owned(shard_now.term, incarnation, token))
     ownership = Ownership(
         heads=heads,
         incarnation=incarnation,
         replaced=replaced,
         run_id=link.run_id,
-        term=found.term,
-        watermark=max(meta.watermark, found.pos),
+        term=shard_now.term,
+        watermark=max(meta.watermark, shard_now.pos),
     )
     return ownership, sent_pos
 
@@ -127,29 +127,29 @@ async def _take_term(
     return Found(pos=int(pos), sent_pos=int(sent_pos), term=int(term))
 
 
-async def _raise(database: Database, found: Found, run_id: str) -> int:
+async def _raise(database: Database, shard_now: Found, run_id: str) -> int:
     try:
-        return await database.write(history.raise_incarnation, found.term, run_id)
+        return await database.write(history.raise_incarnation, shard_now.term, run_id)
     except Superseded as error:
-        raise Refused("term", found_pos=found.pos, found_term=found.term) from error
+        raise Refused("term", found_pos=shard_now.pos, found_term=shard_now.term) from error
 
 
-async def _project_rest(link: Link, watermark: int, found: Found, write: Write) -> None:
+async def _project_rest(link: Link, watermark: int, shard_now: Found, write: Write) -> None:
     """Project the commits that Redis has and SQL lacks."""
     at = watermark
-    while at < found.pos:
+    while at < shard_now.pos:
         entries: Any = await link.call("XRANGE", keys.LOG, keys.log_id(at + 1), "+", "COUNT", PAGE_COMMITS)
         batch = [past_of(scripts.decode_entry(fields[1])) for _, fields in entries]
         if not batch or batch[0].pos != at + 1:
             raise Damaged(
-                f"the history ends at commit {at}, the log in Redis is at {found.pos} but "
+                f"the history ends at commit {at}, the log in Redis is at {shard_now.pos} but "
                 + (f"begins at {batch[0].pos}" if batch else "has no more entries")
                 + "; restore the database that belongs to this Redis, or empty this Redis to go on from the database"
             )
         try:
-            await write(batch, found.term)
+            await write(batch, shard_now.term)
         except Superseded as error:
-            raise Refused("term", found_pos=at, found_term=found.term) from error
+            raise Refused("term", found_pos=at, found_term=shard_now.term) from error
         at = batch[-1].pos
 
 
@@ -184,21 +184,21 @@ async def _rebuild(
 
 async def _entity_keys(link: Link) -> set[str]:
     """Return every key that holds entities, including those of an interrupted rebuild."""
-    found: set[str] = set()
+    names: set[str] = set()
     cursor = b"0"
     while True:
         cursor, some = await link.call("SCAN", cursor, "MATCH", keys.entities("*"), "COUNT", SCAN_COUNT)
-        found.update(key.decode() for key in some)
+        names.update(key.decode() for key in some)
         if cursor == b"0":
-            return found
+            return names
 
 
 async def _bring_back(link: Link, database: Database, owned: Owned, keep: Collection[str]) -> None:
     """Make live the streams that the owner holds and Redis lacks: Redis may have lost their recall."""
-    wanted = list(keep)
-    seqs: Any = await link.call("HMGET", keys.HEADS, *wanted)
-    away = [stream for stream, seq in zip(wanted, seqs, strict=True) if seq is None]
-    for stream, last in (await database.read(history.read_last_seqs, away)).items():
+    streams = list(keep)
+    seqs: Any = await link.call("HMGET", keys.HEADS, *streams)
+    absent = [stream for stream, seq in zip(streams, seqs, strict=True) if seq is None]
+    for stream, last in (await database.read(history.read_last_seqs, absent)).items():
         entities = await fold_stream(database, stream, last)
         names, args = scripts.recall_call(owned, stream, last, entities)
         scripts.read_commit_reply(await link.run(scripts.RECALL, names, args))
@@ -209,20 +209,20 @@ async def _without_pruned(link: Link, database: Database, owned: Owned) -> dict[
     flat: Any = await link.call("HGETALL", keys.HEADS)
     heads = {name.decode(): int(seq) for name, seq in zip(flat[::2], flat[1::2], strict=True)}
     names = list(heads)
-    gone: list[tuple[str, int]] = []
+    pruned: list[tuple[str, int]] = []
     for at in range(0, len(names), NAMES_AT_ONCE):
         some = await database.read(history.read_pruned, names[at : at + NAMES_AT_ONCE])
-        gone += [(name, heads.pop(name)) for name in sorted(some)]
-    if gone:
-        names, args = scripts.retire_call(owned, gone)
+        pruned += [(name, heads.pop(name)) for name in sorted(some)]
+    if pruned:
+        names, args = scripts.retire_call(owned, pruned)
         scripts.read_commit_reply(await link.run(scripts.RETIRE, names, args))
     return heads
 
 
 async def _settle(
-    link: Link, found: Found, incarnation: int, sent_pos: int, loaded: tuple[int, dict[str, int]] | None
+    link: Link, shard_now: Found, incarnation: int, sent_pos: int, loaded: tuple[int, dict[str, int]] | None
 ) -> None:
-    args: list[Arg] = [found.term, incarnation, "", sent_pos]
+    args: list[Arg] = [shard_now.term, incarnation, "", sent_pos]
     if loaded is not None:
         pos, heads = loaded
         args[2] = pos

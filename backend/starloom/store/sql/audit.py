@@ -25,13 +25,13 @@ COMMITS_AT_ONCE: Final = 50
 """The commits whose events are in memory together while a page is searched."""
 
 
-def read_kept(connection: Connection, after: int, limit: int) -> list[ChainedCommit]:
+def read_whole_commits(connection: Connection, after: int, limit: int) -> list[ChainedCommit]:
     """Return whole commits after a position."""
-    found = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit)).all()
-    if not found:
+    rows = connection.execute(select(COMMITS).where(COMMITS.c.pos > after).order_by(COMMITS.c.pos).limit(limit)).all()
+    if not rows:
         return []
-    spans: dict[int, list[Span]] = {row.pos: [] for row in found}
-    for span in connection.execute(select(SPANS).where(SPANS.c.pos.between(found[0].pos, found[-1].pos))):
+    spans: dict[int, list[Span]] = {row.pos: [] for row in rows}
+    for span in connection.execute(select(SPANS).where(SPANS.c.pos.between(rows[0].pos, rows[-1].pos))):
         if span.pos in spans:
             spans[span.pos].append(Span(span.stream, span.last_seq, span.told))
     return [
@@ -46,7 +46,7 @@ def read_kept(connection: Connection, after: int, limit: int) -> list[ChainedCom
             spans=spans[row.pos],
             term=row.term,
         )
-        for row in found
+        for row in rows
     ]
 
 
@@ -65,35 +65,35 @@ def read_position(connection: Connection, stream: str, seq: int) -> int | None:
         query = query.where(SPANS.c.last_seq >= seq).order_by(SPANS.c.last_seq)
     else:
         query = query.order_by(SPANS.c.last_seq.desc())
-    found = connection.execute(query.limit(1)).scalar()
-    return None if found is None else int(found)
+    pos = connection.execute(query.limit(1)).scalar()
+    return None if pos is None else int(pos)
 
 
 def read_owned_since(connection: Connection, pos: int) -> int:
     """Return the first position of the term to which a commit belongs."""
     term = select(COMMITS.c.term).where(COMMITS.c.pos == pos).scalar_subquery()
-    other = connection.execute(
+    foreign_pos = connection.execute(
         select(func.max(COMMITS.c.pos)).where(COMMITS.c.pos < pos, COMMITS.c.term != term)
     ).scalar()
-    return 1 if other is None else int(other) + 1
+    return 1 if foreign_pos is None else int(foreign_pos) + 1
 
 
 def read_last_before(connection: Connection, stream: str, pos: int) -> int:
     """Return the number of a stream's last event before a position, 0 if it has none."""
     query = select(SPANS.c.last_seq).where(SPANS.c.stream == stream, SPANS.c.pos < pos)
-    found = connection.execute(query.order_by(SPANS.c.last_seq.desc()).limit(1)).scalar()
-    return 0 if found is None else int(found)
+    seq = connection.execute(query.order_by(SPANS.c.last_seq.desc()).limit(1)).scalar()
+    return 0 if seq is None else int(seq)
 
 
-def read_standing(connection: Connection, pos: int) -> dict[str, int]:
+def read_live_before(connection: Connection, pos: int) -> dict[str, int]:
     """Return every stream that may have been live just before a position, without those that ended earlier."""
     at_ms = connection.execute(select(COMMITS.c.at_ms).where(COMMITS.c.pos == pos)).scalar() or 0
     table = CONSTELLATIONS.c
     names = connection.execute(
         select(table.id).where(table.created_ms <= at_ms, or_(table.ended_ms == 0, table.ended_ms >= at_ms))
     ).scalars()
-    found = {name: read_last_before(connection, name, pos) for name in (FLEET, ACCESS, *names)}
-    return {name: seq for name, seq in found.items() if seq}
+    last_seqs = {name: read_last_before(connection, name, pos) for name in (FLEET, ACCESS, *names)}
+    return {name: seq for name, seq in last_seqs.items() if seq}
 
 
 def read_activity(
@@ -102,16 +102,16 @@ def read_activity(
     """Return a page of events, newest first."""
     top, below = before or (read_meta(connection).watermark + 1, 0)
     bottom = top - LOOKED_AT_MOST
-    found: list[tuple[int, int, bytes]] = []
+    page: list[tuple[int, int, bytes]] = []
     for pos, events in _commits_with(connection, wanted, bottom, top):
         for place in reversed(range(min(below, len(events)) if pos == top else len(events))):
             body = events[place]
             if not fits(decode_event(body), body, wanted):
                 continue
-            found.append((pos, place, body))
-            if len(found) == limit:
-                return ActivityPage(events=found, next=(pos, place))
-    return ActivityPage(events=found, next=(bottom + 1, 0) if bottom > 0 else None)
+            page.append((pos, place, body))
+            if len(page) == limit:
+                return ActivityPage(events=page, next=(pos, place))
+    return ActivityPage(events=page, next=(bottom + 1, 0) if bottom > 0 else None)
 
 
 def _commits_with(
@@ -122,7 +122,7 @@ def _commits_with(
     if wanted.stream:
         query = query.where(SPANS.c.stream == wanted.stream)
     spans = connection.execute(query.order_by(SPANS.c.pos.desc()))
-    at = list(dict.fromkeys(pos for pos, told in spans if _may_fit(told, wanted)))
+    at = list(dict.fromkeys(pos for pos, kinds in spans if _may_fit(kinds, wanted)))
     for first in range(0, len(at), COMMITS_AT_ONCE):
         some = at[first : first + COMMITS_AT_ONCE]
         rows = connection.execute(
@@ -132,8 +132,8 @@ def _commits_with(
             yield row.pos, _listed(row.events)
 
 
-def _may_fit(told: str, wanted: ActivityFilter) -> bool:
-    for line in told.split("\n"):
+def _may_fit(kinds: str, wanted: ActivityFilter) -> bool:
+    for line in kinds.split("\n"):
         kind, _, by = line.partition(" ")
         if _is_kind(kind, wanted) and _is_by(by, wanted):
             return True

@@ -37,8 +37,8 @@ def _put(connection: Connection, identity: str, sealed: bytes, at_ms: int) -> No
 
 
 def _get(connection: Connection, identity: str) -> bytes | None:
-    found = connection.execute(select(_VALUES.c.sealed).where(_VALUES.c.id == identity)).scalar_one_or_none()
-    return None if found is None else bytes(found)
+    sealed = connection.execute(select(_VALUES.c.sealed).where(_VALUES.c.id == identity)).scalar_one_or_none()
+    return None if sealed is None else bytes(sealed)
 
 
 def _remove(connection: Connection, identity: str) -> None:
@@ -46,5 +46,5 @@ def _remove(connection: Connection, identity: str) -> None:
 
 
 def _sweep(connection: Connection, named: list[str], before_ms: int) -> int:
-    done = connection.execute(delete(_VALUES).where(_VALUES.c.at_ms < before_ms, _VALUES.c.id.not_in(named)))
-    return int(done.rowcount)
+    result = connection.execute(delete(_VALUES).where(_VALUES.c.at_ms < before_ms, _VALUES.c.id.not_in(named)))
+    return int(result.rowcount)

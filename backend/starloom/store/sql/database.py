@@ -52,13 +52,13 @@ def check_pages(path: Path, within_s: float | None) -> bool:
         with closing(sqlite3.connect(f"file:{quote(str(path))}?mode=ro", uri=True)) as sql:
             if until_s is not None:
                 sql.set_progress_handler(lambda: time.monotonic() > until_s, _STEPS_BETWEEN_LOOKS)
-            found = [str(row[0]) for row in sql.execute(f"PRAGMA quick_check({_FAULTS_TOLD})")]
+            report = [str(row[0]) for row in sql.execute(f"PRAGMA quick_check({_FAULTS_TOLD})")]
     except sqlite3.Error as error:
         if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT:
             return False
         raise unavailable(place, error, path.parent) from error
-    if found != ["ok"]:
-        raise corrupt(place, "; ".join(" ".join(line.split()) for line in found))
+    if report != ["ok"]:
+        raise corrupt(place, "; ".join(" ".join(line.split()) for line in report))
     return True
 
 
@@ -153,25 +153,25 @@ class SqliteDatabase:
         # An in-memory database exists in its one connection only, so its reads use the writer's thread.
         self._reading = self._writing if memory else ThreadPoolExecutor(READERS, thread_name_prefix="history-read")
         self._read_engine = self._write_engine if memory else _sqlite_engine(plain, None, read_only=True)
-        self._kept: Connection | None = None  # the writer's, used by its thread alone
+        self._connection: Connection | None = None  # the writer's, used by its thread alone
 
     async def write(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self._run(self._writing, lambda: self._written(lambda c: work(c, *args, **kwargs)))
+        return await self._run(self._writing, lambda: self._write(lambda c: work(c, *args, **kwargs)))
 
     async def read(self, work: Callable[Concatenate[Connection, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        def looked() -> T:
+        def read_once() -> T:
             with self._read_engine.begin() as connection:
                 return work(connection, *args, **kwargs)
 
-        return await self._run(self._reading, looked)
+        return await self._run(self._reading, read_once)
 
     async def check(self, within_s: float | None) -> bool:
         return self._file is None or await asyncio.to_thread(check_pages, self._file, within_s)
 
     async def migrate(self) -> None:
-        found = await self.write(schema_of)
-        if found != newest_revision():
-            await self.write(_upgrade(found))
+        schema = await self.write(schema_of)
+        if schema != newest_revision():
+            await self.write(_upgrade(schema))
 
     async def close(self) -> None:
         for pool, engine in ((self._reading, self._read_engine), (self._writing, self._write_engine)):
@@ -180,24 +180,24 @@ class SqliteDatabase:
                 self._let_go()
             engine.dispose()
 
-    def _written(self, work: Callable[[Connection], T]) -> T:
+    def _write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` and commit, on one connection for all writes: taking one from the pool costs a quarter of a write.
 
         After an error the next write takes another one.
         """
-        if self._kept is None:
-            self._kept = self._write_engine.connect()
+        if self._connection is None:
+            self._connection = self._write_engine.connect()
         try:
-            with self._kept.begin():
-                return work(self._kept)
+            with self._connection.begin():
+                return work(self._connection)
         except BaseException:
             self._let_go()
             raise
 
     def _let_go(self) -> None:
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
     async def _run(self, pool: ThreadPoolExecutor, work: Callable[[], T]) -> T:
         try:
@@ -248,14 +248,14 @@ class PostgresDatabase:
         return True
 
     async def migrate(self) -> None:
-        found = await self.write(schema_of)
-        if found == newest_revision():
+        schema = await self.write(schema_of)
+        if schema == newest_revision():
             return
         # A migration computes between its statements and one of them may take minutes, so the time-outs that protect
         # the history from a suspended hub are not set for it.
         engine = create_async_engine(self._url, pool_size=1, connect_args={"timeout": POSTGRES_DIAL_S})
         try:
-            await self._run(None, _upgrade(found), engine)
+            await self._run(None, _upgrade(schema), engine)
         finally:
             await engine.dispose()
 
@@ -277,9 +277,9 @@ class PostgresDatabase:
 
 def _failure(database: Database, error: BaseException, folder: Path | None = None) -> Unavailable:
     """Return the error that names a failure; the first damage is noted in the database."""
-    told = unavailable(database.place, error, folder)
-    database.damage = database.damage or (str(told) if isinstance(told, Corrupt) else "")
-    return told
+    failure = unavailable(database.place, error, folder)
+    database.damage = database.damage or (str(failure) if isinstance(failure, Corrupt) else "")
+    return failure
 
 
 def _lower(text: str | None) -> str | None:
@@ -327,14 +327,14 @@ def schema_of(connection: Connection) -> str | None:
     """
     if not inspect(connection).has_table("alembic_version"):
         return None
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
+    schema = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
     newest = newest_revision()
-    if found is not None and found > newest:
+    if schema is not None and schema > newest:
         raise Unavailable(
-            f"a newer Starloom wrote this history: its schema is {found}, and this version knows schemas up to "
+            f"a newer Starloom wrote this history: its schema is {schema}, and this version knows schemas up to "
             f"{newest}. Nothing was changed. Install the newer version again, or put a backup from before in its place"
         )
-    return found
+    return schema
 
 
 def migrate_to(connection: Connection, revision: str) -> None:
@@ -348,23 +348,23 @@ def migrate_to(connection: Connection, revision: str) -> None:
     alembic.command.upgrade(config, revision)
 
 
-def _upgrade(found: str | None) -> Callable[[Connection], None]:
+def _upgrade(schema: str | None) -> Callable[[Connection], None]:
     """Return the upgrade of a history with this schema to the newest one; an empty database gets the newest at once.
 
     The import of Alembic takes longer than all reads of the history at a start, so it is imported only if there is a
     history to migrate, and before the transaction begins.
     """
-    if found is not None:
+    if schema is not None:
         import alembic.command
         import alembic.config  # noqa: F401 - see above
 
     def upgrade(connection: Connection) -> None:
         if connection.dialect.name == "postgresql":
             connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({MIGRATION_LOCK})")
-        newest, now = newest_revision(), schema_of(connection)
-        if now is None:
+        newest, present = newest_revision(), schema_of(connection)
+        if present is None:
             tables.create(connection, newest)
-        elif now != newest:
+        elif present != newest:
             migrate_to(connection, "head")
 
     return upgrade

@@ -81,13 +81,13 @@ def read_dump(connection: Connection, dump: Dump, folder: Path) -> None:
             f"{newest_revision()}. Install the newer version"
         )
     migrate_to(connection, dump.schema)
-    made = {table.name: table for table in _tables(connection)}
+    tables = {table.name: table for table in _tables(connection)}
     for described in dump.tables:
-        if described.name not in made:
+        if described.name not in tables:
             raise Damaged(f"the backup names a table {quoted(described.name)} that schema {dump.schema} has not")
         # The migrations insert the first row of `meta`; the backup has its own.
-        connection.execute(made[described.name].delete())
-        _read_table(connection, made[described.name], described, folder / described.name)
+        connection.execute(tables[described.name].delete())
+        _read_table(connection, tables[described.name], described, folder / described.name)
 
 
 def _tables(connection: Connection) -> list[Table]:

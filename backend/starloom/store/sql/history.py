@@ -178,14 +178,14 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
                 commit.term,
             )
         )
-        told = commit.told or [decode_event(raw) for raw in commit.events]
-        spans.extend((span.stream, span.last_seq, pos, span.told) for span in spans_of(told))
-        for event in told:
+        events = commit.told or [decode_event(raw) for raw in commit.events]
+        spans.extend((span.stream, span.last_seq, pos, span.told) for span in spans_of(events))
+        for event in events:
             if event.kind not in _OF_A_KNOWN_ATTEMPT:
                 _note_entities(event, heads, answers, devices)
     return Projected(
         answers=[{"stream": stream, "answer": answer} for stream, answer in answers.items()],
-        size_bytes=sum(row.size() for row in commits) + sum(span_size(stream, told) for stream, _, _, told in spans),
+        size_bytes=sum(row.size() for row in commits) + sum(span_size(stream, kinds) for stream, _, _, kinds in spans),
         commits=commits,
         devices=[{"constellation": stream, "device": device} for stream, device in devices],
         digests=[digest_of(commit) for commit in batch],
@@ -196,9 +196,9 @@ def rows_of(batch: Sequence[PastCommit]) -> Projected:
     )
 
 
-def span_size(stream: str, told: str) -> int:
+def span_size(stream: str, kinds: str) -> int:
     """Return the size of a line of the index in the size of the history."""
-    return SPAN_BYTES + len(stream) + len(told)
+    return SPAN_BYTES + len(stream) + len(kinds)
 
 
 def _note_entities(
@@ -243,29 +243,29 @@ def write_commits(connection: Connection, rows: Projected, term: int) -> None:
         Superseded: the history is at another term or position.
     """
     move = _reach(connection.dialect)
-    given = {
+    expected = {
         "of_id": META_ID,
         "of_term": term,
         "before": rows.first - 1,
         "reached": rows.last,
         "added": rows.size_bytes,
     }
-    before = connection.exec_driver_sql(move.text, move.values(given)).first()
-    if before is None:
-        found = read_meta(connection)
+    tip = connection.exec_driver_sql(move.text, move.values(expected)).first()
+    if tip is None:
+        meta = read_meta(connection)
         raise Superseded(
             f"commits {rows.first}..{rows.last} of term {term} do not follow the history, "
-            f"which is at {found.watermark} in term {found.term}"
+            f"which is at {meta.watermark} in term {meta.term}"
         )
-    link = before.seal if before.sealed_pos == rows.first - 1 and before.seal is not None else before.chain
+    link = tip.seal if tip.sealed_pos == rows.first - 1 and tip.seal is not None else tip.chain
     commits = _chained(rows, BEGINNING if link is None else bytes(link))
     connection.exec_driver_sql(_add_rows(COMMITS, connection.dialect).text, commits)
     if rows.spans:
         connection.exec_driver_sql(_add_rows(SPANS, connection.dialect).text, rows.spans)
     for statement, lines in ((_put_heads, rows.heads), (_set_answers, rows.answers), (_add_devices, rows.devices)):
         if lines:
-            put = statement(connection.dialect)
-            connection.exec_driver_sql(put.text, [put.values(line) for line in lines])
+            prepared = statement(connection.dialect)
+            connection.exec_driver_sql(prepared.text, [prepared.values(line) for line in lines])
 
 
 def _chained(rows: Projected, link: bytes) -> list[CommitTuple]:
@@ -283,8 +283,8 @@ class _Prepared(NamedTuple):
     text: str
     names: tuple[str, ...]
 
-    def values(self, given: dict[str, Any]) -> tuple[Any, ...]:
-        return tuple(given[name] for name in self.names)
+    def values(self, fields: dict[str, Any]) -> tuple[Any, ...]:
+        return tuple(fields[name] for name in self.names)
 
 
 def _prepared(statement: ClauseElement, dialect: Dialect) -> _Prepared:
@@ -301,20 +301,20 @@ def _reach(dialect: Dialect) -> _Prepared:
     The seal is in the same row, so a pruning for which this statement had to wait is seen.
     """
     link = select(COMMITS.c.chain).where(COMMITS.c.pos == bindparam("before")).scalar_subquery()
-    moved = update(META).where(META.c.id == bindparam("of_id"), META.c.term == bindparam("of_term"))
-    moved = moved.where(META.c.watermark == bindparam("before")).values(
+    statement = update(META).where(META.c.id == bindparam("of_id"), META.c.term == bindparam("of_term"))
+    statement = statement.where(META.c.watermark == bindparam("before")).values(
         size_bytes=META.c.size_bytes + bindparam("added"), watermark=bindparam("reached")
     )
-    return _prepared(moved.returning(link.label("chain"), META.c.seal, META.c.sealed_pos), dialect)
+    return _prepared(statement.returning(link.label("chain"), META.c.seal, META.c.sealed_pos), dialect)
 
 
 @cache
 def _add_rows(table: Table, dialect: Dialect) -> _Prepared:
     """Return the statement that adds rows, which are tuples of the table's columns in order."""
-    made = _prepared(insert(table), dialect)
-    if made.names != tuple(column.name for column in table.c):
+    prepared = _prepared(insert(table), dialect)
+    if prepared.names != tuple(column.name for column in table.c):
         raise RuntimeError(f"{dialect.name} does not bind the columns of {table.name} in their order")
-    return made
+    return prepared
 
 
 @cache
@@ -362,8 +362,8 @@ def read_meta(connection: Connection) -> Meta:
 
 def take_term(connection: Connection, term: int) -> bool:
     """Make `term` the owner's in the history; False if it has seen one at least as high."""
-    done = connection.execute(update(META).where(META.c.id == META_ID, META.c.term < term).values(term=term))
-    return done.rowcount == 1
+    result = connection.execute(update(META).where(META.c.id == META_ID, META.c.term < term).values(term=term))
+    return result.rowcount == 1
 
 
 def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
@@ -372,21 +372,22 @@ def raise_incarnation(connection: Connection, term: int, run_id: str) -> int:
     Raises:
         Superseded: another owner came meanwhile.
     """
-    done = connection.execute(
+    result = connection.execute(
         update(META)
         .where(META.c.id == META_ID, META.c.term == term)
         .values(incarnation=META.c.incarnation + 1, run_id=run_id)
     )
-    if done.rowcount != 1:
+    if result.rowcount != 1:
         raise Superseded(f"term {term} no longer owns the history")
     return read_meta(connection).incarnation
 
 
-def begin_new_lives(connection: Connection, seen: int = 0) -> None:
-    """Raise the incarnation far above any that devices may have seen of this history since it was copied; `seen` is the
-    highest one that is known.
+def begin_new_lives(connection: Connection, highest: int = 0) -> None:
+    """Raise the incarnation far above any that devices may have seen of this history since it was copied.
+
+    `highest` is the highest one that is known.
     """
-    incarnation = max(read_meta(connection).incarnation, seen) + LIVES_APART
+    incarnation = max(read_meta(connection).incarnation, highest) + LIVES_APART
     connection.execute(update(META).where(META.c.id == META_ID).values(incarnation=incarnation, run_id=""))
 
 
@@ -398,13 +399,13 @@ def read_events(connection: Connection, stream: str, after: int, limit: int) -> 
     last = connection.execute(enough).scalar()
     if last is not None:
         query = query.where(SPANS.c.last_seq <= last)
-    found: list[tuple[int, bytes]] = []
+    events: list[tuple[int, bytes]] = []
     for row in connection.execute(query.order_by(SPANS.c.last_seq)):
         for body in unpack(row.events):
             event = decode_numbered(body)
             if event.stream == stream and event.seq > after:
-                found.append((event.seq, body))
-    return read_meta(connection).watermark, found[:limit]
+                events.append((event.seq, body))
+    return read_meta(connection).watermark, events[:limit]
 
 
 def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tuple[str, int]]:
@@ -416,10 +417,10 @@ def read_live_streams(connection: Connection, keep: Collection[str]) -> list[tup
     following = select(func.min(SPANS.c.stream)).where(SPANS.c.stream > first.c.stream).scalar_subquery()
     names = first.union_all(select(following).where(first.c.stream.is_not(None)))
     finished = select(CONSTELLATIONS.c.id).where(CONSTELLATIONS.c.state.in_(FINAL))
-    going = select(PRUNED.c.id).where(PRUNED.c.swept.is_(False))
+    ending = select(PRUNED.c.id).where(PRUNED.c.swept.is_(False))
     live = connection.execute(
         select(names.c.stream).where(
-            names.c.stream.is_not(None), names.c.stream.not_in(finished), names.c.stream.not_in(going)
+            names.c.stream.is_not(None), names.c.stream.not_in(finished), names.c.stream.not_in(ending)
         )
     ).scalars()
     return list(read_last_seqs(connection, [*live, *keep]).items())
@@ -432,14 +433,14 @@ def read_pruned(connection: Connection, streams: Collection[str]) -> set[str]:
 
 def read_last_seqs(connection: Connection, streams: Collection[str]) -> dict[str, int]:
     """Return the number of the last event of each stream that has any, in the order given."""
-    found = {stream: read_last_seq(connection, stream) for stream in dict.fromkeys(streams)}
-    return {stream: seq for stream, seq in found.items() if seq}
+    seqs = {stream: read_last_seq(connection, stream) for stream in dict.fromkeys(streams)}
+    return {stream: seq for stream, seq in seqs.items() if seq}
 
 
 def read_last_seq(connection: Connection, stream: str) -> int:
     """Return the number of a stream's last event, 0 if it has none or was pruned."""
-    found = connection.execute(_LAST_SEQ, {"of": stream}).scalar()
-    return 0 if found is None else int(found)
+    seq = connection.execute(_LAST_SEQ, {"of": stream}).scalar()
+    return 0 if seq is None else int(seq)
 
 
 def read_headline(connection: Connection, constellation: str) -> tuple[bytes, bytes | None] | None:
@@ -498,11 +499,11 @@ def list_constellations(
     if states:
         query = query.where(table.c.state.in_(states))
     if text:
-        wanted = text.lower()
+        needle = text.lower()
         query = query.where(
             or_(
-                func.lower(table.c.name).contains(wanted, autoescape=True),
-                func.lower(table.c.request).contains(wanted, autoescape=True),
+                func.lower(table.c.name).contains(needle, autoescape=True),
+                func.lower(table.c.request).contains(needle, autoescape=True),
                 table.c.id == text,
             )
         )
@@ -533,10 +534,10 @@ def count_device_work(connection: Connection, devices: Sequence[str], since_ms: 
         .where(table.c.created_ms >= since_ms, DEVICES.c.device.in_(devices))
         .group_by(DEVICES.c.device, table.c.state)
     )
-    found: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for device, state, count in connection.execute(query):
-        found.setdefault(device, {})[state] = count
-    return found
+        counts.setdefault(device, {})[state] = count
+    return counts
 
 
 def list_failed_work(connection: Connection, devices: Sequence[str], since_ms: int) -> dict[str, list[str]]:
@@ -548,7 +549,7 @@ def list_failed_work(connection: Connection, devices: Sequence[str], since_ms: i
         .where(table.c.created_ms >= since_ms, table.c.state == "failed", DEVICES.c.device.in_(devices))
         .order_by(table.c.created_ms.desc(), table.c.id, DEVICES.c.device)
     )
-    found: dict[str, list[str]] = {}
+    failed: dict[str, list[str]] = {}
     for constellation, device in connection.execute(query):
-        found.setdefault(constellation, []).append(device)
-    return found
+        failed.setdefault(constellation, []).append(device)
+    return failed

@@ -37,7 +37,7 @@ class Projector:
         self._hurry = asyncio.Event()
         self._waited_for = 0  # the last position for which an answer or an effect waits
         self._task: asyncio.Task[None] | None = None
-        self._ended: str | None = None
+        self._end_reason: str | None = None
         self.watermark = 0
 
     def start(self, watermark: int) -> None:
@@ -46,7 +46,7 @@ class Projector:
             raise RuntimeError("the projector runs already; stop it first")
         self.watermark = watermark
         self._queue.clear()
-        self._ended = None
+        self._end_reason = None
         self._waited_for = 0
         self._arrived = asyncio.Event()
         self._task = asyncio.create_task(self._run(), name="projector")
@@ -76,7 +76,7 @@ class Projector:
 
     @property
     def runs(self) -> bool:
-        return self._task is not None and self._ended is None
+        return self._task is not None and self._end_reason is None
 
     @property
     def last_pos(self) -> int:
@@ -86,18 +86,18 @@ class Projector:
     def lag_ms(self, now_ms: int) -> int:
         return max(0, now_ms - self._queue[0].at_ms) if self._queue else 0
 
-    async def passed(self, after: int) -> int:
-        """Wait until the watermark is above `after` and return it.
+    async def passed(self, pos: int) -> int:
+        """Wait until the watermark is above `pos` and return it.
 
         Raises:
             Unavailable: the write failed (it is tried again), or the projector does not run.
         """
-        if self.watermark > after:
+        if self.watermark > pos:
             return self.watermark
-        if self._ended is not None or self._task is None:
-            raise Unavailable(self._ended or "the projector does not run")
+        if self._end_reason is not None or self._task is None:
+            raise Unavailable(self._end_reason or "the projector does not run")
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-        self._waiting.append((after, future))
+        self._waiting.append((pos, future))
         return await future
 
     async def drained(self) -> None:
@@ -129,8 +129,8 @@ class Projector:
             except Exception as error:
                 # Retrying does not help: another owner, or an invalid commit. No call may return as durable.
                 kind = "" if isinstance(error, Superseded) else f"{type(error).__name__}: "
-                self._ended = f"the projector ended: {kind}{error}"
-                self._fail(Unavailable(self._ended))
+                self._end_reason = f"the projector ended: {kind}{error}"
+                self._fail(Unavailable(self._end_reason))
                 return
             pause = PAUSE_S
             for _ in batch:
@@ -149,9 +149,9 @@ class Projector:
     def _advance(self, watermark: int) -> None:
         self.watermark = watermark
         waiting, self._waiting = self._waiting, []
-        for after, future in waiting:
-            if after >= watermark:
-                self._waiting.append((after, future))
+        for pos, future in waiting:
+            if pos >= watermark:
+                self._waiting.append((pos, future))
             elif not future.done():
                 future.set_result(watermark)
 

@@ -70,10 +70,10 @@ def read_ended(connection: Connection, after: tuple[int, str], limit: int) -> li
     for row in connection.execute(select(DEVICES).where(DEVICES.c.constellation.in_(names))):
         devices[row.constellation].append(row.device)
     sizes = dict.fromkeys(names, 0)
-    held = COMMITS.c.events, COMMITS.c.inputs, COMMITS.c.outbox
-    size = sum((func.coalesce(func.length(part), 0) for part in held), start=literal(COMMIT_BYTES))
-    found = select(SPANS.c.stream, func.sum(size)).join(COMMITS, COMMITS.c.pos == SPANS.c.pos)
-    for stream, total in connection.execute(found.where(SPANS.c.stream.in_(names)).group_by(SPANS.c.stream)):
+    columns = COMMITS.c.events, COMMITS.c.inputs, COMMITS.c.outbox
+    size = sum((func.coalesce(func.length(part), 0) for part in columns), start=literal(COMMIT_BYTES))
+    sums = select(SPANS.c.stream, func.sum(size)).join(COMMITS, COMMITS.c.pos == SPANS.c.pos)
+    for stream, total in connection.execute(sums.where(SPANS.c.stream.in_(names)).group_by(SPANS.c.stream)):
         sizes[stream] = int(total)
     return [
         EndedConstellation(bytes=sizes[row.id], devices=sorted(devices[row.id]), ended_ms=row.ended_ms, id=row.id)
@@ -97,7 +97,7 @@ def read_history_size(connection: Connection) -> HistorySize:
     )
 
 
-def read_gone(connection: Connection, constellation: str) -> Tombstone | None:
+def read_tombstone(connection: Connection, constellation: str) -> Tombstone | None:
     """Return when and why a constellation was pruned, None if it was not."""
     query = select(PRUNINGS.c.at_ms, PRUNINGS.c.why).join(PRUNED, PRUNED.c.pruning == PRUNINGS.c.no)
     row = connection.execute(query.where(PRUNED.c.id == constellation)).first()
@@ -173,7 +173,7 @@ def prune(
         raise Superseded(f"term {term} no longer owns the history")
     no = int(connection.execute(select(func.max(PRUNINGS.c.no))).scalar() or 0) + 1
     names = _end_histories(connection, no, leaving)
-    going = list(
+    ending = list(
         connection.execute(
             select(PRUNED.c.id)
             .where(PRUNED.c.swept.is_(False))
@@ -181,20 +181,20 @@ def prune(
             .limit(STREAMS_MOST)
         ).scalars()
     )
-    if not going:
+    if not ending:
         return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
     # The next commit follows the last one, and outbox entries not yet handed over may be read again.
     below = min(int(meta.watermark), read_sent_pos(connection) + 1)
-    query = select(SPANS.c.pos).where(SPANS.c.stream.in_(going), SPANS.c.pos < below).distinct()
+    query = select(SPANS.c.pos).where(SPANS.c.stream.in_(ending), SPANS.c.pos < below).distinct()
     positions = list(connection.execute(query.order_by(SPANS.c.pos).limit(commits_most)).scalars())
     swept = _Sweep(connection) if positions else None
     if swept is not None:
         swept.remove(no, positions)
     if swept is None and not names:
         # The remaining commits are too young to go yet.
-        _note_swept(connection, going)
+        _note_swept(connection, ending)
         return PrunedPiece(bytes=0, commits=0, constellations=[], more=False)
-    made = Pruning(
+    pruning = Pruning(
         after_pos=int(meta.watermark),
         anchors=swept.anchors if swept else [],
         at_ms=at_ms,
@@ -206,18 +206,18 @@ def prune(
     )
     tip = _tip(connection, int(meta.watermark))
     freed = swept.bytes if swept else 0
-    _record(connection, msgspec.structs.replace(made, seal=link_of(tip, digest_of_pruning(made))), freed)
-    _note_swept(connection, going)
+    _record(connection, msgspec.structs.replace(pruning, seal=link_of(tip, digest_of_pruning(pruning))), freed)
+    _note_swept(connection, ending)
     give_back(connection)
-    return PrunedPiece(bytes=freed, commits=made.commits, constellations=names, more=len(positions) == commits_most)
+    return PrunedPiece(bytes=freed, commits=pruning.commits, constellations=names, more=len(positions) == commits_most)
 
 
 def _end_histories(connection: Connection, no: int, leaving: Sequence[EndedConstellation]) -> list[str]:
     """Remove constellations from the list; their commits are swept from then on."""
     table = CONSTELLATIONS.c
-    asked = {item.id: item.ended_ms for item in leaving}
-    rows = connection.execute(select(table.id, table.ended_ms).where(table.id.in_(asked), table.state.in_(FINAL)))
-    names = sorted(row.id for row in rows if row.ended_ms == asked[row.id])
+    ends = {item.id: item.ended_ms for item in leaving}
+    rows = connection.execute(select(table.id, table.ended_ms).where(table.id.in_(ends), table.state.in_(FINAL)))
+    names = sorted(row.id for row in rows if row.ended_ms == ends[row.id])
     if names:
         connection.execute(insert(PRUNED), [{"id": name, "pruning": no, "swept": False} for name in names])
         connection.execute(delete(CONSTELLATIONS).where(table.id.in_(names)))
@@ -228,40 +228,40 @@ def _end_histories(connection: Connection, no: int, leaving: Sequence[EndedConst
 def _tip(connection: Connection, pos: int) -> bytes:
     """Return the link that the commit after a position must follow."""
     query = select(PRUNINGS.c.seal).where(PRUNINGS.c.after_pos == pos).order_by(PRUNINGS.c.no.desc())
-    found = connection.execute(query.limit(1)).scalar()
-    if found is None:
-        found = connection.execute(select(ANCHORS.c.link).where(ANCHORS.c.last == pos)).scalar()
-    if found is None:
-        found = connection.execute(select(COMMITS.c.chain).where(COMMITS.c.pos == pos)).scalar()
-    return BEGINNING if found is None else bytes(found)
+    link = connection.execute(query.limit(1)).scalar()
+    if link is None:
+        link = connection.execute(select(ANCHORS.c.link).where(ANCHORS.c.last == pos)).scalar()
+    if link is None:
+        link = connection.execute(select(COMMITS.c.chain).where(COMMITS.c.pos == pos)).scalar()
+    return BEGINNING if link is None else bytes(link)
 
 
-def _record(connection: Connection, made: Pruning, freed: int) -> None:
+def _record(connection: Connection, pruning: Pruning, freed: int) -> None:
     connection.execute(
         insert(PRUNINGS).values(
-            after_pos=made.after_pos,
-            at_ms=made.at_ms,
-            commits=made.commits,
-            leftovers=_encode(made.leftovers),
-            no=made.no,
-            seal=made.seal,
-            why=made.why,
+            after_pos=pruning.after_pos,
+            at_ms=pruning.at_ms,
+            commits=pruning.commits,
+            leftovers=_encode(pruning.leftovers),
+            no=pruning.no,
+            seal=pruning.seal,
+            why=pruning.why,
         )
     )
-    if made.anchors:
+    if pruning.anchors:
         connection.execute(
-            insert(ANCHORS), [{**msgspec.structs.asdict(anchor), "pruning": made.no} for anchor in made.anchors]
+            insert(ANCHORS), [{**msgspec.structs.asdict(anchor), "pruning": pruning.no} for anchor in pruning.anchors]
         )
     connection.execute(
         update(META)
         .where(META.c.id == META_ID)
-        .values(size_bytes=META.c.size_bytes - freed, seal=made.seal, sealed_pos=made.after_pos)
+        .values(size_bytes=META.c.size_bytes - freed, seal=pruning.seal, sealed_pos=pruning.after_pos)
     )
 
 
-def _note_swept(connection: Connection, going: Sequence[str]) -> None:
-    left = select(SPANS.c.stream).where(SPANS.c.stream.in_(going))
-    connection.execute(update(PRUNED).where(PRUNED.c.id.in_(going), PRUNED.c.id.not_in(left)).values(swept=True))
+def _note_swept(connection: Connection, ending: Sequence[str]) -> None:
+    unswept = select(SPANS.c.stream).where(SPANS.c.stream.in_(ending))
+    connection.execute(update(PRUNED).where(PRUNED.c.id.in_(ending), PRUNED.c.id.not_in(unswept)).values(swept=True))
 
 
 def give_back(connection: Connection) -> None:
@@ -298,26 +298,26 @@ class _Sweep:
         rows = connection.execute(select(COMMITS).where(COMMITS.c.pos.in_(positions)).order_by(COMMITS.c.pos)).all()
         spans = connection.execute(select(SPANS).where(SPANS.c.pos.in_(positions))).all()
         streams = {span.stream for span in spans}
-        gone = set(connection.execute(select(PRUNED.c.id).where(PRUNED.c.id.in_(streams))).scalars())
+        pruned = set(connection.execute(select(PRUNED.c.id).where(PRUNED.c.id.in_(streams))).scalars())
         emptied: list[int] = []
-        rest: list[dict[str, Any]] = []
+        remaining: list[dict[str, Any]] = []
         for row in rows:
-            left = self._part(row, gone)
+            remains = self._part(row, pruned)
             if row.pruning is None:
                 self._anchor(row)
-            if left is None:
+            if remains is None:
                 emptied.append(row.pos)
                 if row.pruning is not None:
                     self.leftovers.append(Leftover(pos=row.pos, digest=b""))
             else:
-                self.leftovers.append(Leftover(pos=row.pos, digest=digest_of(left)))
-                packed = _encode(left.events)
+                self.leftovers.append(Leftover(pos=row.pos, digest=digest_of(remains)))
+                packed = _encode(remains.events)
                 self.bytes -= COMMIT_BYTES + len(packed)
-                rest.append({"at": row.pos, "packed": packed})
+                remaining.append({"at": row.pos, "packed": packed})
             self.bytes += COMMIT_BYTES + sum(len(part) for part in (row.events, row.inputs, row.outbox) if part)
         self.removed = len(emptied)
-        self.bytes += sum(span_size(span.stream, span.told) for span in spans if span.stream in gone)
-        self._write(no, positions, emptied, rest, gone)
+        self.bytes += sum(span_size(span.stream, span.told) for span in spans if span.stream in pruned)
+        self._write(no, positions, emptied, remaining, pruned)
 
     def _read_seals(self, positions: Sequence[int]) -> dict[int, bytes]:
         """Return the seals that commits in this part of the log follow; no anchor crosses a seal."""
@@ -325,16 +325,16 @@ class _Sweep:
         rows = self._connection.execute(query.where(PRUNINGS.c.after_pos.between(positions[0] - 1, positions[-1])))
         return {row.after_pos: bytes(row.seal) for row in rows}
 
-    def _part(self, row: Row[Any], gone: Collection[str]) -> PastCommit | None:
+    def _part(self, row: Row[Any], pruned: Collection[str]) -> PastCommit | None:
         """Return the remaining part of a commit, None if there is none."""
         try:
             events = unpack(row.events) if row.events else []
-            kept = [body for body in events if decode_numbered(body).stream not in gone]
+            remaining = [body for body in events if decode_numbered(body).stream not in pruned]
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise Damaged(
                 f"commit {row.pos} cannot be read, so nothing is pruned; see `starloom audit verify`"
             ) from error
-        return _past(row, kept, []) if kept else None
+        return _past(row, remaining, []) if remaining else None
 
     def _anchor(self, row: Row[Any]) -> None:
         """Put a whole commit into an anchor, after verifying that it equals the chained one."""
@@ -344,8 +344,8 @@ class _Sweep:
         link = before
         if row.chain is not None:
             link = bytes(row.chain)
-            whole = _past(row, unpack(row.events) if row.events else [], unpack(row.inputs) if row.inputs else [])
-            if link_of(before, digest_of(whole)) != link:
+            commit = _past(row, unpack(row.events) if row.events else [], unpack(row.inputs) if row.inputs else [])
+            if link_of(before, digest_of(commit)) != link:
                 raise Damaged(
                     f"commit {pos} is not what was chained, so nothing is pruned; see `starloom audit verify`"
                 )
@@ -359,17 +359,17 @@ class _Sweep:
         no: int,
         positions: Sequence[int],
         emptied: Sequence[int],
-        rest: Sequence[dict[str, Any]],
-        gone: Collection[str],
+        remaining: Sequence[dict[str, Any]],
+        pruned: Collection[str],
     ) -> None:
         connection = self._connection
-        connection.execute(delete(SPANS).where(SPANS.c.pos.in_(positions), SPANS.c.stream.in_(gone)))
+        connection.execute(delete(SPANS).where(SPANS.c.pos.in_(positions), SPANS.c.stream.in_(pruned)))
         if emptied:
             connection.execute(delete(COMMITS).where(COMMITS.c.pos.in_(emptied)))
-        if rest:
+        if remaining:
             part = update(COMMITS).where(COMMITS.c.pos == bindparam("at"))
             connection.execute(
-                part.values(events=bindparam("packed"), inputs=None, outbox=None, pruning=no), list(rest)
+                part.values(events=bindparam("packed"), inputs=None, outbox=None, pruning=no), list(remaining)
             )
 
 

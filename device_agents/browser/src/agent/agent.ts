@@ -213,7 +213,7 @@ export class Agent implements Peer {
     return end;
   }
 
-  /** Whoever holds a device that was removed gets nothing more of what the hub gave it, after a reload neither. */
+  /** A person who holds a removed device sees nothing more of what the hub gave it, not even after a reload. */
   async #forgetWork(): Promise<void> {
     this.#letGo("removed");
     this.#show({ running: [], questions: [], recent: [], notices: [] });

@@ -12,7 +12,7 @@ import type { Ledger } from "./ledger.ts";
 const BATCH_BYTES = 512 * 1024;
 const BATCH_FRAMES = 1_000;
 
-/** How many bytes a report takes in a message; a sign may take six. */
+/** How many bytes a report takes in a message; one character may take six bytes. */
 function weight(report: ReportFrame): number {
   return utf8Length(JSON.stringify(report)) + 1;
 }

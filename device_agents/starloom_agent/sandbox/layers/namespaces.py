@@ -49,7 +49,7 @@ def make_root(cage: Cage) -> None:
     kernel.mount("none", "/", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     # Any folder does: the new root hides it, and this mount is seen by nobody else.
     root = "/tmp" if Path("/tmp").is_dir() else "/usr"  # noqa: S108 - a mount point, nothing is written there
-    sources = {path: os.open(path, os.O_PATH) for path in _wanted(cage)}
+    sources = {path: os.open(path, os.O_PATH) for path in _sources(cage)}
     kernel.mount("tmpfs", root, "tmpfs", kernel.MS_NOSUID | kernel.MS_NODEV, "size=4m,mode=755")
     # First, because the attempt's own directory may itself lie below the machine's /tmp.
     _bind(sources[cage.temporary], root, "/tmp", kernel.ATTR_QUIET)  # noqa: S108 - the attempt's own, inside the cage
@@ -79,11 +79,11 @@ def make_root(cage: Cage) -> None:
     os.chdir(cage.workdir)
 
 
-def _wanted(cage: Cage) -> list[str]:
+def _sources(cage: Cage) -> list[str]:
     """Return every path to show, outer ones first, so that an inner mount is never hidden by an outer one."""
     places = (*cages.SYSTEM, *cages.ETC, *cages.DEVICES, *cage.interpreter, *cage.read, cage.workdir)
-    found = {os.path.normpath(path) for path in (*places, cage.temporary) if Path(path).exists()}
-    return sorted(found, key=lambda path: (path.count("/"), path))
+    paths = {os.path.normpath(path) for path in (*places, cage.temporary) if Path(path).exists()}
+    return sorted(paths, key=lambda path: (path.count("/"), path))
 
 
 def _bind(descriptor: int, root: str, path: str, attributes: int) -> None:

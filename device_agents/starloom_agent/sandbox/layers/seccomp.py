@@ -100,7 +100,7 @@ def filter_of(
     machine: str, *, network: bool, metadata: bool, signals: bool, truncate: bool, local: bool = True
 ) -> list[Instruction]:
     """Return the instructions of the filter, for one processor; the arguments are those of `restrict`."""
-    known = numbers(machine)
+    call_numbers = numbers(machine)
     lines: list[Instruction] = [
         (_LOAD, 0, 0, _ARCH_AT),
         (_EQUAL, 1, 0, ARCHITECTURES[machine]),
@@ -131,10 +131,10 @@ def filter_of(
     if not signals:
         checks.append(("fcntl", _if_second_is((_F_SETOWN, _F_SETOWN_EX))))
     for name, number in denied.items():
-        if name in known:
+        if name in call_numbers:
             checks.append((name, [(_RETURN, 0, 0, _ERRNO | number)]))
     for name, then in checks:
-        lines += [(_EQUAL, 0, len(then), known[name]), *then]
+        lines += [(_EQUAL, 0, len(then), call_numbers[name]), *then]
     lines.append((_RETURN, 0, 0, _ALLOW))
     return lines
 

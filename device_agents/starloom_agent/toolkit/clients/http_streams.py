@@ -73,9 +73,9 @@ def ask(
     parsed = urllib.parse.urlsplit(url)
     path = urllib.parse.quote(parsed.path or "/", safe="/%:@!$&'()*+,;=-._~")
     query = urllib.parse.quote(parsed.query, safe="/?%:@!$&'()*+,;=-._~")
-    own = {"User-Agent": "starloom-agent", "Accept-Encoding": "identity", **headers}
+    all_headers = {"User-Agent": "starloom-agent", "Accept-Encoding": "identity", **headers}
     try:
-        connection.request(method, f"{path}?{query}" if query else path, body=body, headers=own)
+        connection.request(method, f"{path}?{query}" if query else path, body=body, headers=all_headers)
         answer = connection.getresponse()
     except TimeoutError as error:
         raise AddressFault("no answer in time") from error
@@ -125,11 +125,11 @@ def is_stream(answer: http.client.HTTPResponse) -> bool:
 
 def events(parts: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the data of each event of a stream."""
-    held = b""
+    unread = b""
     data: list[bytes] = []
     for part in parts:
-        held += part
-        *lines, held = held.split(b"\n")
+        unread += part
+        *lines, unread = unread.split(b"\n")
         for ended in lines:
             line = ended.removesuffix(b"\r")
             if line.startswith(b"data:"):

@@ -92,13 +92,13 @@ def entries_of(files: Beneath, root: Path) -> list[Entry]:
         OSError: the trash cannot be looked into.
     """
     trash = root / TRASH
-    found = []
+    entries = []
     for name in _folders_in(files, trash):
         about = files.status(trash / name) if _TICKET.fullmatch(name) else None
         if about is not None and stat.S_ISDIR(about.st_mode):
             home = trash / name
-            found.append(Entry(name, about.st_ctime, bytes_below(files, home, but=note_in(home))))
-    return sorted(found, key=lambda entry: (entry.since_s, entry.ticket))
+            entries.append(Entry(name, about.st_ctime, bytes_below(files, home, but=note_in(home))))
+    return sorted(entries, key=lambda entry: (entry.since_s, entry.ticket))
 
 
 def emptied_of(files: Beneath, root: Path) -> list[tuple[float, str, str]]:
@@ -131,19 +131,19 @@ def empty_by_bounds(
     now_s = time.time() if now_s is None else now_s
     finish(files, root, say)
     entries = entries_of(files, root)
-    held, most = sum(entry.bytes for entry in entries), bounds.most_bytes(root)
+    total, most = sum(entry.bytes for entry in entries), bounds.most_bytes(root)
     lived = _lived(files, root, [entry.ticket for entry in entries], clock_s)
     for entry in entries:
         age_s = now_s - entry.since_s
         too_old = age_s > bounds.keep_days * DAY_S
-        too_much = held + room > most and age_s > SPARED_S
+        too_much = total + room > most and age_s > SPARED_S
         if not (too_old or too_much) or not lived.has_seen(entry.ticket):
             continue
         why = f"older than {bounds.keep_days} days" if too_old else f"the trash held more than {most // _GIB} GiB"
         if empty_entry(files, root, entry, say, why):
-            held -= entry.bytes
+            total -= entry.bytes
     _forget_old(files, root)
-    return held
+    return total
 
 
 def _lived(files: Beneath, root: Path, tickets: Collection[str], clock_s: float | None) -> _Lived:
@@ -185,8 +185,8 @@ def make_room(context: ToolContext, path: Path) -> None:
 def empty_tickets(files: Beneath, root: Path, tickets: Collection[str], say: Say) -> list[Entry]:
     """Remove these tickets of a trash for good, and return those that went."""
     finish(files, root, say)
-    wanted = [entry for entry in entries_of(files, root) if entry.ticket in tickets]
-    gone = [entry for entry in wanted if empty_entry(files, root, entry, say, "by its owner")]
+    chosen_entries = [entry for entry in entries_of(files, root) if entry.ticket in tickets]
+    gone = [entry for entry in chosen_entries if empty_entry(files, root, entry, say, "by its owner")]
     _forget_old(files, root)
     return gone
 
@@ -202,8 +202,8 @@ def empty_entry(files: Beneath, root: Path, entry: Entry, say: Say, why: str) ->
     except OSError as error:
         say(f"the trash of {root}: {entry.ticket} stays: {error.strerror or error}")
         return False
-    shown = read_note(files, note_in(gone)) or entry.ticket
-    say(f"the trash of {root}: emptied {shown}, {entry.bytes} bytes ({why})")
+    name = read_note(files, note_in(gone)) or entry.ticket
+    say(f"the trash of {root}: emptied {name}, {entry.bytes} bytes ({why})")
     _finish_one(files, trash, gone.name, say)
     return True
 

@@ -56,7 +56,7 @@ class Part(NamedTuple):
     next_offset: int
 
 
-def read_part(file: BinaryIO, shown: str, offset: int, limit: int, encoding: str) -> Part:
+def read_part(file: BinaryIO, path: str, offset: int, limit: int, encoding: str) -> Part:
     """Return the text from `offset` on, whole characters only: the last one is read to its end.
 
     Raises:
@@ -65,15 +65,15 @@ def read_part(file: BinaryIO, shown: str, offset: int, limit: int, encoding: str
     if encoding == GUESS:
         encoding = _guessed(file)
     if encoding not in NAMES:
-        known = f"{quoted(encoding[:40])} is no encoding that is known here: {GUESS}, {', '.join(sorted(NAMES))}"
-        raise ToolFailed(Code.BAD_ARGUMENTS, known, effect=False)
+        reason = f"{quoted(encoding[:40])} is no encoding that is known here: {GUESS}, {', '.join(sorted(NAMES))}"
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     mark, name, codec = _encoding_of(file, encoding)
     start = max(offset, len(mark))
     file.seek(start)
     data = file.read(max(limit - (start - offset), 0))
     skipped = _rest_of_character(data, codec) if offset > len(mark) else 0
     if b"\x00" in data and not codec.startswith("utf-16"):
-        raise ToolFailed(Code.TOOL_FAILED, f"{shown} is not a text file; hand it on with artifact.put", effect=False)
+        raise ToolFailed(Code.TOOL_FAILED, f"{path} is not a text file; hand it on with artifact.put", effect=False)
     decoder = codecs.getincrementaldecoder(codec)()
     try:
         text = decoder.decode(data[skipped:])
@@ -86,7 +86,7 @@ def read_part(file: BinaryIO, shown: str, offset: int, limit: int, encoding: str
     except UnicodeDecodeError as error:
         at = start + len(data) - len(error.object) + error.start
         raise ToolFailed(
-            Code.TOOL_FAILED, _reason(shown, encoding, error.object[error.start], at), effect=False
+            Code.TOOL_FAILED, _reason(path, encoding, error.object[error.start], at), effect=False
         ) from error
     return Part(text, name, start + len(data))
 
@@ -159,9 +159,9 @@ def _rest_of_character(data: bytes, codec: str) -> int:
     return rest
 
 
-def _reason(shown: str, encoding: str, byte: int, at: int) -> str:
+def _reason(path: str, encoding: str, byte: int, at: int) -> str:
     if encoding == "utf-8":
         way = "Read it with `encoding: guess`, or the encoding that it has"
     else:
         way = "Name the encoding that it has"
-    return f"{shown} is no {encoding}: byte 0x{byte:02x} at {at}. {way}, or hand over the file itself (artifact.put)"
+    return f"{path} is no {encoding}: byte 0x{byte:02x} at {at}. {way}, or hand over the file itself (artifact.put)"

@@ -58,14 +58,14 @@ def noted(folder: Path, disk: str, *, total: int, free: int, now_s: int) -> list
         path = folder / _FILE
         disks = _read(path)
         before = disks.pop(disk, None)
-        known = before.samples if before is not None and before.total == total else []
-        known = [sample for sample in known if now_s - _KEPT_S <= sample[0] <= now_s]
-        if not known or now_s - known[-1][0] >= _EVERY_S:
-            known = [*known, (now_s, free)][-_SAMPLES_MOST:]
+        samples = before.samples if before is not None and before.total == total else []
+        samples = [sample for sample in samples if now_s - _KEPT_S <= sample[0] <= now_s]
+        if not samples or now_s - samples[-1][0] >= _EVERY_S:
+            samples = [*samples, (now_s, free)][-_SAMPLES_MOST:]
             disks = dict(list(disks.items())[-(_DISKS_MOST - 1) :])
-            disks[disk] = _Disk(total=total, samples=known)
+            disks[disk] = _Disk(total=total, samples=samples)
             write_private(path, msgspec.json.encode(disks))
-    return known if known[-1][0] == now_s else [*known, (now_s, free)]
+    return samples if samples[-1][0] == now_s else [*samples, (now_s, free)]
 
 
 @contextmanager

@@ -29,5 +29,5 @@ def near_name(files: Beneath, path: Path, *others: Path) -> str:
         with suppress(OSError), files.scan(place.parent) as entries:
             names += [entry.name for entry in islice(entries, LOOKED_AT_MOST) if entry.name != path.name]
     by_form = {name.casefold(): name for name in sorted(names)}
-    found = difflib.get_close_matches(path.name.casefold(), by_form, n=NAMED_MOST, cutoff=_ALIKE)
-    return f"; there is {', '.join(quoted(by_form[name]) for name in found)}" if found else ""
+    near = difflib.get_close_matches(path.name.casefold(), by_form, n=NAMED_MOST, cutoff=_ALIKE)
+    return f"; there is {', '.join(quoted(by_form[name]) for name in near)}" if near else ""

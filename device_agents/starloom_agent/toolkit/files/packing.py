@@ -54,7 +54,7 @@ _DEPTH_MOST = 256
 _NAMES_BYTES_MOST = 64 * CHUNK_BYTES
 """Names of some hundred thousand files. Each stays in memory, to be found a second time."""
 _MTIME_MOST = 2**40
-_ODD_SIGN = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udc7f\udd00-\udfff]")
+_ODD_CHARACTER = re.compile(r"[\x00-\x1f\x7f\\\ud800-\udc7f\udd00-\udfff]")
 """A character that leads elsewhere on some system or steers a terminal.
 
 A byte that is no text stands as a lone surrogate of one range (`os.fsdecode`), and is allowed.
@@ -91,7 +91,7 @@ class Limits:
 
 
 @dataclass
-class Taken:
+class Findings:
     """The findings of `members`: the list inside the archive, if it has one, and the entries left out, with reasons."""
 
     listed: dict[str, Listed] | None = None
@@ -157,60 +157,60 @@ def write_archive(files: Iterable[Found], into: Path, tell: Callable[[int, str],
     Raises:
         ToolFailed: a file changed its size while it was read, or there is no room.
     """
-    written = Written()
+    archive_list = Written()
     files = list(files)
-    taken = {found.below for found in files}
+    names = {entry.below for entry in files}
     done = 0
     with plain(into, "writing"), door.create(into) as raw:
         with (
             gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
             tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as archive,
         ):
-            for found in files:
-                shown = shown_name(found.below)
+            for entry in files:
+                path = shown_name(entry.below)
                 try:
-                    file = door.open(found.path)
+                    file = door.open(entry.path)
                 except OSError as error:
-                    written.unreadable.append(f"{shown}: {error.strerror}")
+                    archive_list.unreadable.append(f"{path}: {error.strerror}")
                     continue
-                stored = _stored_as(found.below, taken)
-                if stored != found.below:
-                    written.renamed.append((quoted(shown), shown_name(stored)))
+                stored = _stored_as(entry.below, names)
+                if stored != entry.below:
+                    archive_list.renamed.append((quoted(path), shown_name(stored)))
                 with file:
                     about = os.fstat(file.fileno())
                     head = tarfile.TarInfo(stored)
                     head.size, head.mtime, head.mode = about.st_size, int(about.st_mtime), about.st_mode & 0o755
-                    reader = _Hashed(file, found.path)
+                    reader = _Hashed(file, entry.path)
                     try:
                         archive.addfile(head, reader)
                     except OSError as error:
                         if reader.count < about.st_size and error.errno is None:
                             raise ToolFailed(
-                                Code.TOOL_FAILED, f"{shown} became shorter while it was packed; retry"
+                                Code.TOOL_FAILED, f"{path} became shorter while it was packed; retry"
                             ) from error
                         raise
                 digest = reader.digest.hexdigest()
-                written.listed.append(Listed(path=shown_name(stored), bytes=head.size, sha256=digest))
+                archive_list.listed.append(Listed(path=shown_name(stored), bytes=head.size, sha256=digest))
                 done += head.size
-                tell(done, shown_name(found.path.name))
-            contents = msgspec.json.encode(_Contents(files=written.listed))
+                tell(done, shown_name(entry.path.name))
+            contents = msgspec.json.encode(_Contents(files=archive_list.listed))
             head = tarfile.TarInfo(LIST_NAME)
             head.size, head.mode = len(contents), 0o644
             archive.addfile(head, io.BytesIO(contents))
         raw.flush()
         os.fsync(raw.fileno())
-    return written
+    return archive_list
 
 
-def _stored_as(name: str, taken: set[str]) -> str:
+def _stored_as(name: str, names: set[str]) -> str:
     """Return the path of a file in an archive: its own, or a free one where no archive may have that."""
     if name != LIST_NAME and not _is_odd(name):
         return name
-    clean = _ODD_SIGN.sub(lambda found: f"%{ord(found[0]):02X}", name)
+    clean = _ODD_CHARACTER.sub(lambda match: f"%{ord(match[0]):02X}", name)
     clean = re.sub(r"^([A-Za-z]):", r"\1%3A", clean)
     free = (clean if number == 1 else f"{clean} ({number})" for number in itertools.count(1))
-    stored = next(path for path in free if path != LIST_NAME and path not in taken)
-    taken.add(stored)
+    stored = next(path for path in free if path != LIST_NAME and path not in names)
+    names.add(stored)
     return stored
 
 
@@ -254,7 +254,7 @@ def _is_odd(name: str) -> bool:
     """Tell whether a path would lead out of its folder on some system, or has characters that no file should have."""
     path = PurePosixPath(name)
     leads = path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", name))
-    return leads or _ODD_SIGN.search(name) is not None
+    return leads or _ODD_CHARACTER.search(name) is not None
 
 
 def safe_path(name: str) -> str:
@@ -290,8 +290,8 @@ def _readable(path: Path) -> Iterator[None]:
         with plain(path, "reading"):
             yield
     except _DAMAGE as error:
-        said = str(error) or type(error).__name__
-        raise ToolFailed(Code.TOOL_FAILED, f"{path.name} cannot be read as an archive to its end: {said}") from error
+        reason = str(error) or type(error).__name__
+        raise ToolFailed(Code.TOOL_FAILED, f"{path.name} cannot be read as an archive to its end: {reason}") from error
 
 
 class _Count:
@@ -339,8 +339,8 @@ class _Count:
         )
 
 
-def members(path: Path, limits: Limits, taken: Taken, door: Beneath) -> Iterator[Member]:
-    """Yield the plain files of a tar (plain, gz, bz2, xz) or zip archive, within limits; `taken` tells the rest.
+def members(path: Path, limits: Limits, findings: Findings, door: Beneath) -> Iterator[Member]:
+    """Yield the plain files of a tar (plain, gz, bz2, xz) or zip archive, within limits; `findings` tells the rest.
 
     Raises:
         ToolFailed: it is damaged, too big, has a name twice or one that leads out. What was yielded before is then
@@ -351,10 +351,10 @@ def members(path: Path, limits: Limits, taken: Taken, door: Beneath) -> Iterator
         raw.seek(0)
         count = _Count(path.name, limits)
         if start[:2] == b"PK":
-            found = _from_zip(path, raw, limits, taken)
+            plain_files = _from_zip(path, raw, limits, findings)
         else:
-            found = _from_tar(path, _unpacked(raw, start), limits, taken, count)
-        for member in found:
+            plain_files = _from_tar(path, _unpacked(raw, start), limits, findings, count)
+        for member in plain_files:
             count.add(member)
             yield member
 
@@ -370,14 +370,14 @@ def _unpacked(raw: IO[bytes], start: bytes) -> Readable:
     return raw
 
 
-def _from_tar(path: Path, opened: Readable, limits: Limits, taken: Taken, count: _Count) -> Iterator[Member]:
+def _from_tar(path: Path, opened: Readable, limits: Limits, findings: Findings, count: _Count) -> Iterator[Member]:
     ration = _Rationed(opened, path.name)
     with tarfile.open(fileobj=ration, mode="r|") as archive:
         for head in archive:
             if not head.isreg() or head.issparse():
                 count.pass_over()
                 if not head.isdir():
-                    taken.leave_out(head.name, "not a plain file (a link or a device)")
+                    findings.leave_out(head.name, "not a plain file (a link or a device)")
                 ration.left += _HEAD_BYTES_EACH
                 continue
             if head.size > limits.bytes:
@@ -390,7 +390,7 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, taken: Taken, count:
             assert data is not None  # noqa: S101 - a regular member always has data
             ration.in_heads = False
             if head.name == LIST_NAME:
-                taken.listed = _read_list(data, head.size)
+                findings.listed = _read_list(data, head.size)
                 ration.in_heads = True
                 continue
             # A head may say that it is of a time that is no number, or of no time at all.
@@ -402,7 +402,7 @@ def _from_tar(path: Path, opened: Readable, limits: Limits, taken: Taken, count:
         pass  # to the very end: only there does a packed file prove that nothing of it is missing
 
 
-def _from_zip(path: Path, raw: IO[bytes], limits: Limits, taken: Taken) -> Iterator[Member]:
+def _from_zip(path: Path, raw: IO[bytes], limits: Limits, findings: Findings) -> Iterator[Member]:
     with zipfile.ZipFile(raw) as archive:
         heads = archive.infolist()
         if sum(head.file_size for head in heads) > limits.bytes or len(heads) > limits.files:
@@ -412,17 +412,17 @@ def _from_zip(path: Path, raw: IO[bytes], limits: Limits, taken: Taken) -> Itera
         for head in heads:
             # The library cuts a name at its first NUL, and asks the last sign of what is left.
             if not head.filename:
-                taken.leave_out("?", "it has no name")
+                findings.leave_out("?", "it has no name")
                 continue
             if head.is_dir():
                 continue
             kind = head.external_attr >> 16 & 0o170000
             if head.create_system == 3 and kind not in (0, 0o100000):
-                taken.leave_out(head.filename, "not a plain file (a link or a device)")
+                findings.leave_out(head.filename, "not a plain file (a link or a device)")
                 continue
             with archive.open(head) as data:
                 if head.filename == LIST_NAME:
-                    taken.listed = _read_list(data, head.file_size)
+                    findings.listed = _read_list(data, head.file_size)
                     continue
                 yield Member(path, safe_path(head.filename), head.file_size, 0, data)
 

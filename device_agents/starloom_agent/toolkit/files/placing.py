@@ -43,12 +43,12 @@ def place(context: ToolContext, source: Path, target: Path, *, mode: int | None 
         return Placed(context.files.place(source, target, mode=mode, mtime_s=mtime_s))
     except FileExistsError:
         make_room(context, target)
-        ticket, kept = open_ticket(context, target, durable=True)
+        ticket, old_file = open_ticket(context, target, durable=True)
     try:
-        size = context.files.place_over(source, target, kept, mode=mode, mtime_s=mtime_s)
+        size = context.files.place_over(source, target, old_file, mode=mode, mtime_s=mtime_s)
     finally:
-        known = close_ticket(context, kept)
-    return Placed(size, ticket if known else "")
+        is_in_trash = close_ticket(context, old_file)
+    return Placed(size, ticket if is_in_trash else "")
 
 
 def own_place(context: ToolContext, to: str, name: str, *, folder: bool = False) -> str:
@@ -63,9 +63,9 @@ def own_place(context: ToolContext, to: str, name: str, *, folder: bool = False)
     return f"{to.rstrip('/')}/{stored_name(PurePath(name).name)}"
 
 
-def is_direct(context: ToolContext, shown: str, real: Path) -> bool:
+def is_direct(context: ToolContext, text: str, real: Path) -> bool:
     """Tell whether a path leads to a place without a link in its last part."""
-    path = Path(shown)
+    path = Path(text)
     return context.resolve_write(path.parent) / path.name == real
 
 
@@ -83,7 +83,7 @@ def missing_above(context: ToolContext, real: Path) -> int:
 
 
 def holding(files: Collection[Path]) -> str:
-    """Return the whole path of the folder in which all of these files lie."""
+    """Return the absolute path of the folder in which all of these files lie."""
     return os.path.commonpath([file.parent for file in files])
 
 
@@ -92,13 +92,13 @@ def folders_on_way(path: str, missing: int) -> Added:
     return [{"path": str(folder), "folder": True, "on_way": True} for folder in [*Path(path).parents][:missing][::-1]]
 
 
-def readable_as(context: ToolContext, shown: str, real: Path) -> str:
+def readable_as(context: ToolContext, text: str, real: Path) -> str:
     """Return the path under which a later call finds the file: relative ones may start at another granted folder.
 
     An undo is given it as well, which takes nothing away through a link: then the path is the whole, real one.
     """
     try:
-        same = context.resolve_read(shown) == real and is_direct(context, shown, real)
+        same = context.resolve_read(text) == real and is_direct(context, text, real)
     except ToolFailed:
         same = False
-    return shown if same else os.fspath(real)
+    return text if same else os.fspath(real)

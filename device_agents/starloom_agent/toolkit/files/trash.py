@@ -57,16 +57,16 @@ def remove(context: ToolContext, path: Path) -> tuple[str, Path]:
     Raises:
         ToolFailed: it cannot be moved there; it is where it was.
     """
-    ticket, kept = _begun(context, path) or open_ticket(context, path)
+    ticket, place = _begun_removal(context, path) or open_ticket(context, path)
     try:
-        with plain(kept, "moving to the trash"):
-            context.files.move(path, kept)
+        with plain(place, "moving to the trash"):
+            context.files.move(path, place)
     finally:
-        close_ticket(context, kept)
-    return ticket, kept
+        close_ticket(context, place)
+    return ticket, place
 
 
-def _begun(context: ToolContext, path: Path) -> tuple[str, Path] | None:
+def _begun_removal(context: ToolContext, path: Path) -> tuple[str, Path] | None:
     """Return the ticket of an attempt to trash a path from another file system that was cut, and the place there."""
     files, root = context.files, root_of(context, path)
     about, top = files.status(path), files.status(root)
@@ -84,25 +84,25 @@ def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
     Raises:
         ToolFailed: no trash knows the ticket, or something is in its place.
     """
-    known = _known(context, ticket)
+    entry = _ticket_of(context, ticket)
     files = context.files
-    target = context.resolve_write(known.origin)
+    target = context.resolve_write(entry.origin)
     moved = False
-    with plain(known.home, "restoring"):
-        if files.exists(known.kept):
+    with plain(entry.home, "restoring"):
+        if files.exists(entry.kept):
             files.make_folder(target.parent)
             try:
-                files.move(known.kept, target)
+                files.move(entry.kept, target)
             except FileExistsError:
                 raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first") from None
             moved = True
-            if files.exists(known.kept):
+            if files.exists(entry.kept):
                 return target, moved  # what changed on the way to another file system; its ticket stays
-        elif known.note.parent == known.home:
-            _require_only_note(files, known.home)
-        if known.note.parent == known.home:
-            _keep_note(context, known)
-        files.remove_tree(known.home)
+        elif entry.note.parent == entry.home:
+            _require_only_note(files, entry.home)
+        if entry.note.parent == entry.home:
+            _keep_note(context, entry)
+        files.remove_tree(entry.home)
     return target, moved
 
 
@@ -112,9 +112,9 @@ def lies_in_trash(context: ToolContext, ticket: str) -> bool:
     Raises:
         ToolFailed: no trash knows the ticket.
     """
-    known = _known(context, ticket)
-    with plain(known.home, "looking into the trash"):
-        return context.files.exists(known.kept)
+    entry = _ticket_of(context, ticket)
+    with plain(entry.home, "looking into the trash"):
+        return context.files.exists(entry.kept)
 
 
 def origin_of(context: ToolContext, ticket: str) -> Path:
@@ -123,7 +123,7 @@ def origin_of(context: ToolContext, ticket: str) -> Path:
     Raises:
         ToolFailed: no trash knows the ticket, or its place is outside of the granted folders.
     """
-    return context.resolve_write(_known(context, ticket).origin)
+    return context.resolve_write(_ticket_of(context, ticket).origin)
 
 
 def open_ticket(context: ToolContext, path: Path, *, durable: bool = False) -> tuple[str, Path]:
@@ -159,17 +159,17 @@ def root_of(context: ToolContext, path: Path) -> Path:
     return max((root for root in roots if path.is_relative_to(root)), key=lambda root: len(root.parts))
 
 
-def close_ticket(context: ToolContext, kept: Path) -> bool:
+def close_ticket(context: ToolContext, place: Path) -> bool:
     """Tell whether a file came to the trash; a ticket without a file is removed."""
     with contextlib.suppress(OSError):
-        if context.files.exists(kept):
+        if context.files.exists(place):
             return True
-        context.files.remove_tree(kept.parent)
+        context.files.remove_tree(place.parent)
         return False
     return True
 
 
-def _known(context: ToolContext, ticket: str) -> _Ticket:
+def _ticket_of(context: ToolContext, ticket: str) -> _Ticket:
     emptied = None
     if ticket and "/" not in ticket and "\0" not in ticket and not ticket.startswith("."):
         for root in context.folders.write:
@@ -215,12 +215,12 @@ def _origin_of(ticket: str, home: Path, note: bytes) -> _Origin:
         raise ToolFailed(Code.TOOL_FAILED, reason) from error
 
 
-def _keep_note(context: ToolContext, known: _Ticket) -> None:
+def _keep_note(context: ToolContext, entry: _Ticket) -> None:
     """Keep what a restored ticket stood for; of the newest tickets only, so that this stays small."""
-    ticket, folder = known.home.name, known.trash / _RESTORED
+    ticket, folder = entry.home.name, entry.trash / _RESTORED
     context.files.make_folder(folder)
     # An emptying at the same moment may have taken the folder of the ticket, without the file that is back.
-    for note in (known.note, note_in(known.trash / f"{EMPTYING}{ticket}"), known.trash / EMPTIED / ticket):
+    for note in (entry.note, note_in(entry.trash / f"{EMPTYING}{ticket}"), entry.trash / EMPTIED / ticket):
         with contextlib.suppress(FileNotFoundError):
             context.files.rename(note, folder / ticket)
             break
@@ -229,8 +229,8 @@ def _keep_note(context: ToolContext, known: _Ticket) -> None:
 
 def keep_newest(files: Beneath, folder: Path) -> None:
     with files.scan(folder) as entries:
-        known = sorted(entry.name for entry in entries)
-    for name in known[:-RESTORED_MOST]:
+        names = sorted(entry.name for entry in entries)
+    for name in names[:-RESTORED_MOST]:
         with contextlib.suppress(FileNotFoundError):  # another call was quicker
             files.remove(folder / name)
 

@@ -32,7 +32,7 @@ _STAYS: Final = "It stays"
 
 def hash_of_files(hashes: Mapping[str, str]) -> str:
     """Return the hash of the files of a folder, given by their names below it, as they are shown."""
-    rows = (f"{len(name)} {name} {found}\n" for name, found in sorted(hashes.items()))
+    rows = (f"{len(name)} {name} {digest}\n" for name, digest in sorted(hashes.items()))
     return hashlib.sha256("".join(rows).encode()).hexdigest()
 
 
@@ -48,9 +48,9 @@ def state_of(files: Beneath, at: Path) -> str:
     if not stat.S_ISDIR(about.st_mode):
         return hash_of_files({"": f"{stat.S_IFMT(about.st_mode)} {about.st_size} {int(about.st_mtime)}"})
     walk = Walk(files, at, hidden=True, trash=True, any_name=True)
-    found = {shown_name(one.below): f"{one.bytes} {one.mtime_s}" for one in walk}
+    files_below = {shown_name(one.below): f"{one.bytes} {one.mtime_s}" for one in walk}
     others = {shown_name(below): "" for below in (*walk.links, *walk.empty, *(one.below for one in walk.missed))}
-    return hash_of_files(found | others)
+    return hash_of_files(files_below | others)
 
 
 def way_to_put_back(context: ToolContext, item: MovedRef, folder: Path | None) -> tuple[Path, Path, bool]:
@@ -63,13 +63,13 @@ def way_to_put_back(context: ToolContext, item: MovedRef, folder: Path | None) -
     if folder is not None and not (at.is_relative_to(folder) and was.is_relative_to(folder)):
         raise ToolFailed(Code.FORBIDDEN, f"{item.path} or {item.was} is not in {folder}: nothing was moved")
     with plain(at, "looking at"):
-        state, taken = state_of(context.files, at), context.files.exists(was)
-    if not state and taken:
+        state, is_taken = state_of(context.files, at), context.files.exists(was)
+    if not state and is_taken:
         return at, was, False
     if not state or state != item.state:
         why = "was changed since it was moved" if state else "is not there any more"
         raise ToolFailed(Code.CONFLICT, f"{item.path} {why}. Nothing was moved back; its place was {item.was}")
-    if taken:
+    if is_taken:
         raise ToolFailed(Code.CONFLICT, f"{item.was} exists again, so {item.path} stays. Nothing was moved back")
     return at, was, True
 
@@ -93,7 +93,7 @@ def require_as_written(context: ToolContext, items: Sequence[tuple[AddedRef, Pat
         if at not in looked_at and _is_compared(file) and not file.on_way:
             about, why = _compared(context, file, at)
             if why:
-                raise _kept(file, why, "Nothing was taken back")
+                raise _changed_since(file, why, "Nothing was taken back")
             if about is not None:
                 seen[at] = about
         looked_at.add(at)
@@ -109,15 +109,15 @@ def remove_as_written(context: ToolContext, file: AddedRef, at: Path, seen: os.s
     if seen is None and _is_compared(file):
         seen, why = _compared(context, file, at)
         if why:
-            raise _kept(file, why, _STAYS)
+            raise _changed_since(file, why, _STAYS)
     make_room(context, at)
-    ticket, kept = remove(context, at)
+    ticket, place = remove(context, at)
     if seen is not None:
         with plain(at, "looking at"):
-            alike = _alike(context.files, file, kept, seen)
+            alike = _alike(context.files, file, place, seen)
         if not alike:
             restore(context, ticket)
-            raise _kept(file, "it changed while it was compared", _STAYS)
+            raise _changed_since(file, "it changed while it was compared", _STAYS)
     return ticket
 
 
@@ -145,7 +145,7 @@ def _compared(context: ToolContext, file: AddedRef, at: Path) -> tuple[os.stat_r
     return about, "" if sha256_of(context.files, at)[0] == file.wrote else "it has other contents"
 
 
-def _kept(file: AddedRef, why: str, outcome: str) -> ToolFailed:
+def _changed_since(file: AddedRef, why: str, outcome: str) -> ToolFailed:
     reason = f"{file.path} was changed since it was written: {why}. {outcome}"
     return ToolFailed(Code.CONFLICT, f"{reason}. To keep it, move it away; then undo again")
 
@@ -153,38 +153,38 @@ def _kept(file: AddedRef, why: str, outcome: str) -> ToolFailed:
 def _not_held(files: Beneath, file: AddedRef, folder: Path) -> str:
     """Return how the files of a folder differ from those that its call made; empty where they are the same."""
     if not file.holds:
-        return _held(files, folder)
+        return _first_file(files, folder)
     walk = Walk(files, folder, hidden=True, trash=True, any_name=True)
-    found = {shown_name(one.below): sha256_of(files, one.path)[0] for one in walk}
+    digests = {shown_name(one.below): sha256_of(files, one.path)[0] for one in walk}
     if walk.links or walk.unreadable:
         return f"it holds {walk.links[0]}" if walk.links else "not all of it can be read"
-    return "" if hash_of_files(found) == file.holds else "it does not hold the files that came with it, and no others"
+    return "" if hash_of_files(digests) == file.holds else "it does not hold the files that came with it, and no others"
 
 
-def _held(files: Beneath, folder: Path, below: str = "", depth: int = 0) -> str:
+def _first_file(files: Beneath, folder: Path, below: str = "", depth: int = 0) -> str:
     """Return, in words, the first thing in a folder that is no folder; empty where there is none."""
     with files.scan(folder) as entries:
-        found = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
-    for name, is_folder in found:
+        listing = sorted((entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries)
+    for name, is_folder in listing:
         path = f"{below}/{name}" if below else name
         if not is_folder or depth >= _DEPTH_MOST:
             return f"it holds {shown_name(path)}"
-        if held := _held(files, folder / name, path, depth + 1):
-            return held
+        if inner := _first_file(files, folder / name, path, depth + 1):
+            return inner
     return ""
 
 
-def _alike(files: Beneath, file: AddedRef, kept: Path, seen: os.stat_result) -> bool:
+def _alike(files: Beneath, file: AddedRef, place: Path, seen: os.stat_result) -> bool:
     """Tell whether what lies in the trash is what was compared."""
-    about = files.status(kept)
+    about = files.status(place)
     if about is None or stat.S_IFMT(about.st_mode) != stat.S_IFMT(seen.st_mode):
         return False
     if stat.S_ISDIR(about.st_mode):
-        return not _not_held(files, file, kept)
+        return not _not_held(files, file, place)
     if _state(about) == _state(seen):
         return True
     # On the way to another file system it was copied, which gives it another number.
-    return sha256_of(files, kept)[0] == file.wrote
+    return sha256_of(files, place)[0] == file.wrote
 
 
 def _state(about: os.stat_result) -> tuple[int, int, int, int]:

@@ -85,8 +85,8 @@ class Walk:
         while pending:
             folder, below, depth = pending.pop()
             self.folders += 1
-            found, inner = self._look(folder, below)
-            yield from found
+            plain_files, inner = self._look(folder, below)
+            yield from plain_files
             if depth >= self._depth:
                 for name in inner:
                     self._miss(f"{below}/{name}", "it lies too deep")
@@ -111,7 +111,7 @@ class Walk:
                     try:
                         about = entry.stat(follow_symlinks=False)
                     except OSError as error:
-                        self._miss(name, _said(error))
+                        self._miss(name, _reason(error))
                         continue
                     if not (self._any_name or is_text(entry.name)):
                         self._miss(name, UNNAMED, file=stat.S_ISREG(about.st_mode))
@@ -121,14 +121,16 @@ class Walk:
                     elif stat.S_ISDIR(about.st_mode):
                         folders.append(entry.name)
                     elif stat.S_ISREG(about.st_mode):
-                        mode, known = stat.S_IMODE(about.st_mode), (about.st_dev, about.st_ino)
-                        files.append(Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode, known))
+                        mode, identity = stat.S_IMODE(about.st_mode), (about.st_dev, about.st_ino)
+                        files.append(
+                            Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode, identity)
+                        )
         except OSError as error:
-            self._miss(below or ".", _said(error))
+            self._miss(below or ".", _reason(error))
             return [], []
         if not count and below:
             self.empty.append(below)
-        return sorted(files, key=lambda found: found.path.name), sorted(folders)
+        return sorted(files, key=lambda file: file.path.name), sorted(folders)
 
     def _miss(self, name: str, why: str, *, file: bool = False) -> None:
         self.unreadable += 1
@@ -136,12 +138,12 @@ class Walk:
             self.missed.append(Missed(shown_name(name), why, file))
 
 
-def left_out_trashes(shown: str, trashes: Iterable[str]) -> list[LeftOut]:
+def left_out_trashes(root_path: str, trashes: Iterable[str]) -> list[LeftOut]:
     """Return the rows of a result for trashes that were left out below a folder that is shown so."""
-    return [{"path": shown_name(os.path.normpath(f"{shown}/{below}")), "why": OF_THE_TRASH} for below in trashes]
+    return [{"path": shown_name(os.path.normpath(f"{root_path}/{below}")), "why": OF_THE_TRASH} for below in trashes]
 
 
-def _said(error: OSError) -> str:
+def _reason(error: OSError) -> str:
     return f"it cannot be read: {error.strerror or error}"
 
 

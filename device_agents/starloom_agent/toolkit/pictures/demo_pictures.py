@@ -65,17 +65,17 @@ def draw(place: str, chance: random.Random) -> Picture:
 def _grain(pixels: bytes, chance: random.Random) -> bytes:
     """Lay film grain of three bits over a picture; all bytes at once, as two large numbers."""
     faint = chance.randbytes(len(pixels)).translate(bytes(value & 7 for value in range(256)))
-    held = pixels.translate(bytes(min(value, 248) for value in range(256)))
-    total = int.from_bytes(held, "little") + int.from_bytes(faint, "little")
+    base = pixels.translate(bytes(min(value, 248) for value in range(256)))
+    total = int.from_bytes(base, "little") + int.from_bytes(faint, "little")
     return total.to_bytes(len(pixels), "little")
 
 
 def paths() -> list[str]:
     """Return the paths of all pictures, relative to their folder."""
-    return [name for place in PLACES for number in range(1, EACH + 1) for name in _named(place, number)]
+    return [name for place in PLACES for number in range(1, EACH + 1) for name in _names_of(place, number)]
 
 
-def _named(place: str, number: int) -> list[str]:
+def _names_of(place: str, number: int) -> list[str]:
     first = f"{place}/{place.lower()}-{number}.png"
     return [first, f"{REPEAT_AS}/copy of {place.lower()}-{number}.png"] if place == REPEATED else [first]
 
@@ -87,7 +87,7 @@ def draw_all(folder: Path, seed: int) -> int:
         for number in range(1, EACH + 1):
             chance = random.Random(f"{seed}/{place}/{number}")  # noqa: S311 - drawing, not secrets
             data = encode(draw(place, chance), level=1)
-            for name in _named(place, number):
+            for name in _names_of(place, number):
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)
@@ -99,9 +99,9 @@ def main(argv: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="demo_pictures", description="Draw the pictures of the sample.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("--seed", type=int, default=1)
-    given = parser.parse_args(argv)
-    size = draw_all(given.folder, given.seed)
-    sys.stdout.write(f"{(len(PLACES) + 1) * EACH} pictures, {size} bytes, in {given.folder}\n")
+    options = parser.parse_args(argv)
+    size = draw_all(options.folder, options.seed)
+    sys.stdout.write(f"{(len(PLACES) + 1) * EACH} pictures, {size} bytes, in {options.folder}\n")
     return 0
 
 

@@ -47,7 +47,7 @@ def measure(data: bytes) -> Measured | None:
 
 def _segments(data: bytes) -> list[tuple[int, bytes]]:
     """Return the marker segments before a JPEG's picture data."""
-    found: list[tuple[int, bytes]] = []
+    segments: list[tuple[int, bytes]] = []
     position = 2
     while position + 4 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
@@ -57,9 +57,9 @@ def _segments(data: bytes) -> list[tuple[int, bytes]]:
         if marker == 0xDA or marker == 0xD9:
             break
         (length,) = struct.unpack(">H", data[position + 2 : position + 4])
-        found.append((marker, data[position + 4 : position + 2 + length]))
+        segments.append((marker, data[position + 4 : position + 2 + length]))
         position += 2 + length
-    return found
+    return segments
 
 
 def scans_of(data: bytes) -> int:
@@ -69,10 +69,10 @@ def scans_of(data: bytes) -> int:
     counts behind a head that is none: a decoder looks at that byte by byte.
     """
     position, scans, parts, between = 2, 0, 0, 0
-    while scans <= SCANS_MOST and (found := _MARKER.search(data, position)):
+    while scans <= SCANS_MOST and (match := _MARKER.search(data, position)):
         if not scans:
-            parts, between = parts + 1, between + found.start() - position
-        position, marker = found.end(), data[found.end() - 1]
+            parts, between = parts + 1, between + match.start() - position
+        position, marker = match.end(), data[match.end() - 1]
         if marker == _END or parts > _PARTS_MOST or between > _BETWEEN_BYTES_MOST:
             break
         scans += marker == _SCAN
@@ -116,5 +116,5 @@ def _exif_preview(tiff: bytes) -> bytes | None:
         tag, _, _, value = struct.unpack(order + "HHII", tiff[start : start + 12])
         values[tag] = value
     start, length = values.get(0x0201, 0), values.get(0x0202, 0)
-    found = tiff[start : start + length]
-    return found if length and found[:2] == b"\xff\xd8" and len(found) == length else None
+    preview = tiff[start : start + length]
+    return preview if length and preview[:2] == b"\xff\xd8" and len(preview) == length else None

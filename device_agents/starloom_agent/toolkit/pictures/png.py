@@ -111,17 +111,17 @@ def require_whole(data: bytes) -> None:
     width, height = size_of(data)
     # Four channels of 16 bits, and room for the passes of an interlaced one.
     most = 2 * (8 * width + 1) * height + 1024
-    inflater, made = zlib.decompressobj(), 0
+    inflater, inflated = zlib.decompressobj(), 0
     try:
         for kind, body in _chunks(data):
             while kind == b"IDAT" and body:
-                made += len(inflater.decompress(body, _INFLATED_AT_ONCE))
-                if made > most:
+                inflated += len(inflater.decompress(body, _INFLATED_AT_ONCE))
+                if inflated > most:
                     raise NotReadable("the PNG is damaged: it holds more than its picture")
                 body = inflater.unconsumed_tail
     except zlib.error:
         raise NotReadable("the PNG is damaged: its picture cannot be unpacked") from None
-    if not made:
+    if not inflated:
         raise NotReadable("the PNG has no picture in it")
     if not inflater.eof:
         raise NotReadable("the PNG is cut off")

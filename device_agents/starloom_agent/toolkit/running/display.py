@@ -22,10 +22,10 @@ def session() -> str:
     """Return `macos`, `windows`, `wayland`, `x11`, or nothing where there is no display."""
     if sys.platform in ("darwin", "win32"):
         return "macos" if sys.platform == "darwin" else "windows"
-    found = desktop_session.variables()
-    if found.get("WAYLAND_DISPLAY"):
+    variables = desktop_session.variables()
+    if variables.get("WAYLAND_DISPLAY"):
         return "wayland"
-    return "x11" if found.get("DISPLAY") else ""
+    return "x11" if variables.get("DISPLAY") else ""
 
 
 def notice_program() -> str:

@@ -54,5 +54,5 @@ def _name(pid: int) -> str:
     except OSError:
         return ""
     # The words come from the program: they stay one line, and short.
-    shown = "".join(sign if sign.isprintable() else "?" for sign in words)
-    return shown if len(shown) <= _CHARS_MOST else shown[: _CHARS_MOST - 1] + "…"
+    name = "".join(sign if sign.isprintable() else "?" for sign in words)
+    return name if len(name) <= _CHARS_MOST else name[: _CHARS_MOST - 1] + "…"

@@ -30,17 +30,17 @@ def start(
     *,
     environment: Mapping[str, str],
     stdin: bytes = b"",
-    said: Path | None = None,
+    errors_to: Path | None = None,
     kind: str = "",
     keep_s: int = 0,
 ) -> subprocess.Popen[bytes]:
-    """Start it and give it its input. Its output is dropped, but for what goes to `said`.
+    """Start it and give it its input. Its output is dropped, but for what goes to `errors_to`.
 
     Raises:
         ToolFailed: `tool_failed` where it cannot be started.
     """
     token = os.urandom(16).hex()
-    errors = os.open(said or os.devnull, os.O_WRONLY | os.O_CREAT, 0o600)
+    errors = os.open(errors_to or os.devnull, os.O_WRONLY | os.O_CREAT, 0o600)
     try:
         process = subprocess.Popen(
             list(argv),
@@ -67,7 +67,12 @@ def start(
 
 
 def settled(
-    process: subprocess.Popen[bytes], name: str, *, within_s: float, done: Callable[[], bool], said: Path | None = None
+    process: subprocess.Popen[bytes],
+    name: str,
+    *,
+    within_s: float,
+    done: Callable[[], bool],
+    errors_from: Path | None = None,
 ) -> bool:
     """Wait until `done`, or until the program ended well; False if neither is so after `within_s`.
 
@@ -78,7 +83,9 @@ def settled(
     while time.monotonic() < deadline:
         code = process.poll()
         if code:
-            words = said.read_text(encoding="utf-8", errors="replace").strip()[-_SAID_CHARS:] if said else ""
+            words = (
+                errors_from.read_text(encoding="utf-8", errors="replace").strip()[-_SAID_CHARS:] if errors_from else ""
+            )
             raise ToolFailed(Code.TOOL_FAILED, f"{name} ended with {code}" + (f": {words}" if words else ""))
         if done() or code == 0:
             return True

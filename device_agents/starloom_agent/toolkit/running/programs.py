@@ -75,23 +75,23 @@ class _Kept:
 
 def quiet_environment() -> dict[str, str]:
     """Return what a program needs from the agent's environment, with plain, untranslated output."""
-    kept = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "STARLOOM_FENCE")
-    passed = {name: os.environ[name] for name in kept if name in os.environ}
+    names = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "STARLOOM_FENCE")
+    passed = {name: os.environ[name] for name in names if name in os.environ}
     return {**passed, "LC_ALL": "C.UTF-8", "LANG": "C.UTF-8"}
 
 
-def _drain(stream: IO[bytes], kept: _Kept, tell: Callable[[str], None] | None, hidden: Scrubber) -> None:
+def _drain(stream: IO[bytes], ends: _Kept, tell: Callable[[str], None] | None, hidden: Scrubber) -> None:
     decoder, clean = codecs.getincrementaldecoder("utf-8")("replace"), Stream(hidden)
     with stream:
         while True:
             data = os.read(stream.fileno(), _CHUNK_BYTES)
             if not hidden:
-                kept.add(data)
+                ends.add(data)
                 text = data.decode("utf-8", "replace")
             else:
                 # Before anything is cut: half of a secret would not be known again.
                 text = clean.take(decoder.decode(data, not data), final=not data)
-                kept.add(text.encode())
+                ends.add(text.encode())
             if tell is not None and text:
                 tell(text)
             if not data:
@@ -187,18 +187,18 @@ def needed(program: str | None, why_not: str | None) -> str:
 
 def said_by(ran: Ran, most_chars: int = 300) -> str:
     """Return the end of a failed program's output, which begins with a whole line where it has several."""
-    said = ran.stderr.strip() or ran.stdout.strip() or "it said nothing"
-    if len(said) <= most_chars:
-        return said
-    end = said[-most_chars:]
+    words = ran.stderr.strip() or ran.stdout.strip() or "it said nothing"
+    if len(words) <= most_chars:
+        return words
+    end = words[-most_chars:]
     return (end.partition("\n")[2] or end).strip()
 
 
 def ended_by(ran: Ran, most_chars: int = 300) -> str:
     """Return the last line of a failed program's output, which names the cause most often, then its end if longer."""
-    said = said_by(ran, most_chars)
-    last = said.splitlines()[-1].strip()
-    return said if last == said else f"{last}\n{said}"
+    words = said_by(ran, most_chars)
+    last = words.splitlines()[-1].strip()
+    return words if last == words else f"{last}\n{words}"
 
 
 def _last(out: _Kept, err: _Kept) -> str:

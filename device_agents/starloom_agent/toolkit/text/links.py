@@ -23,17 +23,19 @@ class _Page(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.found: list[tuple[str, str]] = []
+        self.links: list[tuple[str, str]] = []
         self._address = ""
         self._words: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = {name: value or "" for name, value in attrs}
-        for relation in given.get("rel", "").lower().split() if tag in ("a", "link") and "href" in given else ():
+        attributes = {name: value or "" for name, value in attrs}
+        for relation in (
+            attributes.get("rel", "").lower().split() if tag in ("a", "link") and "href" in attributes else ()
+        ):
             if relation in ("next", "prev", "first", "last"):
-                self.found.append((relation, given["href"]))
-        if tag == "a" and "href" in given:
-            self._address, self._words = given["href"], []
+                self.links.append((relation, attributes["href"]))
+        if tag == "a" and "href" in attributes:
+            self._address, self._words = attributes["href"], []
 
     def handle_data(self, data: str) -> None:
         if self._address and sum(map(len, self._words)) < WORDS_CHARS_MOST:
@@ -41,7 +43,7 @@ class _Page(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         if tag == "a" and self._address:
-            self.found.append((" ".join("".join(self._words).split()), self._address))
+            self.links.append((" ".join("".join(self._words).split()), self._address))
             self._address = ""
 
 
@@ -49,18 +51,18 @@ def links_of(html: str, header: str, base: str) -> dict[str, str]:
     """Return the absolute address of each link by its words; the first of equal words, at most `LINKS_MOST`."""
     page = _Page()
     page.feed(html)
-    named = [
+    from_header = [
         (relation.lower(), address)
         for address, rest in _HEADER.findall(header[:ADDRESS_CHARS_MOST])
         for quoted, bare in _RELATION.findall(rest)
         for relation in (quoted or bare).split()
     ]
-    found: dict[str, str] = {}
-    for words, address in [*named, *page.found]:
+    links: dict[str, str] = {}
+    for words, address in [*from_header, *page.links]:
         whole = _absolute(base, address)
-        if words and whole and len(found) < LINKS_MOST:
-            found.setdefault(words[:WORDS_CHARS_MOST], whole)
-    return found
+        if words and whole and len(links) < LINKS_MOST:
+            links.setdefault(words[:WORDS_CHARS_MOST], whole)
+    return links
 
 
 def _absolute(base: str, address: str) -> str:

@@ -40,88 +40,84 @@ _READ_CHARS: Final = 4_000
 
 def moment_of(line: str, now: datetime) -> float | None:
     """Return the time that a log line tells as seconds since 1970, or None where it tells none."""
-    found = _found(line[:_READ_CHARS], now)
-    return None if found is None else found[0]
+    line = line[:_READ_CHARS]
+    for pattern, read in _FORMS:
+        # A form that fits and is no time, such as the 31st of February, may be another one.
+        match = pattern.match(line)
+        if match is not None and (moment := _read(read, match, now)) is not None:
+            return moment
+    structured = line.lstrip()[:1] == "{" or "=" in line
+    for pattern, read in _FIELDS if structured else ():
+        match = pattern.search(line)
+        if match is not None and (moment := _read(read, match, now)) is not None:
+            return moment
+    return None
 
 
 def without_moment(line: str) -> str:
     """Return a line without the time that it begins with."""
     for pattern in _AT_FIRST:
-        if found := pattern.match(line):
-            return line[found.end() :]
+        if match := pattern.match(line):
+            return line[match.end() :]
     return line
-
-
-def _found(line: str, now: datetime) -> tuple[float] | None:
-    for pattern, read in _FORMS:
-        # A form that fits and is no time, such as the 31st of February, may be another one.
-        found = pattern.match(line)
-        if found is not None and (moment := _read(read, found, now)) is not None:
-            return (moment,)
-    structured = line.lstrip()[:1] == "{" or "=" in line
-    for pattern, read in _FIELDS if structured else ():
-        found = pattern.search(line)
-        if found is not None and (moment := _read(read, found, now)) is not None:
-            return (moment,)
-    return None
 
 
 _Reader = Callable[[re.Match[str], datetime], float]
 
 
-def _read(read: _Reader, found: re.Match[str], now: datetime) -> float | None:
+def _read(read: _Reader, match: re.Match[str], now: datetime) -> float | None:
     try:
-        return read(found, now)
+        return read(match, now)
     except (ValueError, OverflowError, OSError):
         return None
 
 
-def _iso(found: re.Match[str], _now: datetime) -> float:
-    date, clock, zone = found.groups()
+def _iso(match: re.Match[str], _now: datetime) -> float:
+    date, clock, zone = match.groups()
     offset = "+00:00" if zone in ("Z", "UTC", "GMT") else zone or ""
     return datetime.fromisoformat(f"{date.replace('/', '-')}T{clock}{offset}").timestamp()
 
 
-def _syslog(found: re.Match[str], now: datetime) -> float:
-    month, day, clock = found.groups()
-    moment = _named(now.year, month, day, clock)
+def _syslog(match: re.Match[str], now: datetime) -> float:
+    month, day, clock = match.groups()
+    moment = _local_time(now.year, month, day, clock)
     # Syslog writes no year: a line of December that is read in January is of the year before.
     return (moment.replace(year=now.year - 1) if moment > _local(now) + timedelta(days=1) else moment).timestamp()
 
 
-def _apache(found: re.Match[str], _now: datetime) -> float:
-    month, day, clock, year = found.groups()
-    return _named(year, month, day, clock).timestamp()
+def _apache(match: re.Match[str], _now: datetime) -> float:
+    month, day, clock, year = match.groups()
+    return _local_time(year, month, day, clock).timestamp()
 
 
-def _written(found: re.Match[str], _now: datetime) -> float:
-    day, month, year, clock, zone = found.groups()
-    moment = _named(year, month, day, clock)
+def _day_first(match: re.Match[str], _now: datetime) -> float:
+    day, month, year, clock, zone = match.groups()
+    moment = _local_time(year, month, day, clock)
     offset = "+00:00" if zone in ("Z", "UTC", "GMT") else zone or ""
     return datetime.fromisoformat(f"{moment.isoformat()}{offset}").timestamp()
 
 
-def _windows(found: re.Match[str], _now: datetime) -> float:
-    month, day, year, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+def _windows(match: re.Match[str], _now: datetime) -> float:
+    month, day, year, hour, minute, second = (int(part or 0) for part in match.groups()[:6])
     if not 1 <= hour <= 12:
         raise ValueError(hour)
-    return datetime(year, month, day, hour % 12 + (12 if found[7] == "P" else 0), minute, second).timestamp()  # noqa: DTZ001 - local time
+    return datetime(year, month, day, hour % 12 + (12 if match[7] == "P" else 0), minute, second).timestamp()  # noqa: DTZ001 - local time
 
 
-def _dotted(found: re.Match[str], _now: datetime) -> float:
-    day, month, year, hour, minute, second = (int(part or 0) for part in found.groups())
+def _dotted(match: re.Match[str], _now: datetime) -> float:
+    day, month, year, hour, minute, second = (int(part or 0) for part in match.groups())
     return datetime(year, month, day, hour, minute, second).timestamp()  # noqa: DTZ001 - local time
 
 
-def _epoch(found: re.Match[str], _now: datetime) -> float:
-    return float(found[1])
+def _epoch(match: re.Match[str], _now: datetime) -> float:
+    return float(match[1])
 
 
-def _journal(found: re.Match[str], _now: datetime) -> float:
-    return int(found[1]) / 1_000_000
+def _journal(match: re.Match[str], _now: datetime) -> float:
+    return int(match[1]) / 1_000_000
 
 
-def _named(year: int | str, month: str, day: str, clock: str) -> datetime:
+def _local_time(year: int | str, month: str, day: str, clock: str) -> datetime:
     return datetime.strptime(f"{year} {month} {day} {clock}", "%Y %b %d %H:%M:%S")  # noqa: DTZ007 - local time
 
 
@@ -134,10 +130,10 @@ _FORMS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = (
     (_SYSLOG, _syslog),
     (_APACHE, _apache),
     (_EPOCH, _epoch),
-    (_WRITTEN, _written),
+    (_WRITTEN, _day_first),
     (_WINDOWS, _windows),
     (_DOTTED, _dotted),
-    (_ACCESS, _written),
+    (_ACCESS, _day_first),
 )
 _FIELDS: Final[tuple[tuple[re.Pattern[str], _Reader], ...]] = (
     (_JOURNAL, _journal),

@@ -110,11 +110,11 @@ def why_not(settings: AgentSettings) -> str | None:
     return f"{missing[0]} is not a folder; make it, or mend folders in agents.toml" if missing else None
 
 
-def ground_of(settings: AgentSettings, own: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
+def ground_of(settings: AgentSettings, call_folder: Path, folder: Path, write: Iterable[str] = ()) -> launch.Ground:
     """Return the ground of a session in a folder; without state of its own, the agent has an empty home."""
     return launch.Ground(
-        own=own,
-        home=Path(settings.state[0]) if settings.state else own,
+        own=call_folder,
+        home=Path(settings.state[0]) if settings.state else call_folder,
         read=(*settings.reads, str(folder)),
         write=(*settings.state, *write),
         confined=settings.confined,
@@ -180,13 +180,13 @@ def _turn(
         wire.end()
 
 
-def _place(context: ToolContext, settings: AgentSettings, wanted: str) -> tuple[Path, ToolContext]:
+def _place(context: ToolContext, settings: AgentSettings, typed: str) -> tuple[Path, ToolContext]:
     """Return the folder of the session, and a context in which it is the only folder.
 
     It must lie in a folder that the owner names for this agent and in one that the policy grants: to be read at least,
     and to be written where the agent may write.
     """
-    folder = _wanted(settings, wanted)
+    folder = _granted_folder(settings, typed)
     writable = any(map(folder.is_relative_to, context.folders.write)) and Effect.WRITE in settings.effects
     if not writable and (Effect.WRITE in settings.effects or not any(map(folder.is_relative_to, context.folders.read))):
         grant = "files:write" if Effect.WRITE in settings.effects else "files:read"
@@ -196,26 +196,26 @@ def _place(context: ToolContext, settings: AgentSettings, wanted: str) -> tuple[
             f"{way_out(grant, folder)}",
             effect=False,
         )
-    own = context.workdir / _OWN
-    own.mkdir(mode=0o700)
+    call_folder = context.workdir / _OWN
+    call_folder.mkdir(mode=0o700)
     granted = Folders.of([] if writable else [str(folder)], [str(folder)] if writable else [])
-    inside = replace(context, workdir=own, folders=granted)
+    inside = replace(context, workdir=call_folder, folders=granted)
     if not inside.files.is_folder(folder):
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{folder} is not a folder on this device", effect=False)
     return folder, inside
 
 
-def _wanted(settings: AgentSettings, wanted: str) -> Path:
+def _granted_folder(settings: AgentSettings, typed: str) -> Path:
     """Return the real path of the folder that a call names.
 
     Raises:
         ToolFailed: the owner named no such folder for this agent.
     """
     roots = [Path(folder) for folder in settings.folders]
-    if "\x00" in wanted:
+    if "\x00" in typed:
         raise ToolFailed(Code.BAD_ARGUMENTS, "a path may not contain NUL", effect=False)
-    named = next((root for root in roots if root.name == wanted), None)
-    real = named or (roots[0] / typed_path(wanted)).resolve()
+    granted = next((root for root in roots if root.name == typed), None)
+    real = granted or (roots[0] / typed_path(typed)).resolve()
     if not any(map(real.is_relative_to, roots)):
         listed = ", ".join(settings.folders)
         raise ToolFailed(

@@ -83,9 +83,13 @@ def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
     names = list(properties) if isinstance(properties, dict) else []
     # Needed ones first: a field without a default may not follow one that has one.
     ordered = [name for name in names if name in needed] + [name for name in names if name not in needed]
-    own = {f"field_{number}": name for number, name in enumerate(ordered)}
-    fields: list[Any] = [(mine, Any) if name in needed else (mine, Any, msgspec.UNSET) for mine, name in own.items()]
-    return msgspec.defstruct("Arguments", fields, rename=own, forbid_unknown_fields=True, frozen=True, kw_only=True)
+    name_of_field = {f"field_{number}": name for number, name in enumerate(ordered)}
+    fields: list[Any] = [
+        (mine, Any) if name in needed else (mine, Any, msgspec.UNSET) for mine, name in name_of_field.items()
+    ]
+    return msgspec.defstruct(
+        "Arguments", fields, rename=name_of_field, forbid_unknown_fields=True, frozen=True, kw_only=True
+    )
 
 
 def tool_of(settings: McpToolSettings) -> Tool:
@@ -127,27 +131,27 @@ def keep_of(settings: McpToolSettings, folder: str) -> Keep:
 
 def _runner(settings: McpToolSettings) -> Callable[[ToolContext, Any], Any]:
     def run(context: ToolContext, args: Any) -> Any:
-        given = msgspec.to_builtins(args)
+        arguments = msgspec.to_builtins(args)
         try:
             with _asking(context, settings) as ask:
-                return _done(context, settings, given, ask)
+                return _done(context, settings, arguments, ask)
         except ServerFault as fault:
             raise ToolFailed(Code.TOOL_FAILED, f"the MCP server of {settings.name}: {fault}") from fault
 
     return run
 
 
-def _done(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> Any:
+def _done(context: ToolContext, settings: McpToolSettings, arguments: dict[str, Any], ask: Ask) -> Any:
     if settings.method == "resources/list":
         return reading.resources_of(ask)
     if settings.method == "prompts/list":
         return reading.prompts_of(ask)
     work = {CALL: _call, "prompts/get": _prompt, "resources/read": _read}
-    return work[settings.method](context, settings, given, ask)
+    return work[settings.method](context, settings, arguments, ask)
 
 
-def _call(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
-    result = ask(CALL, {"name": settings.remote, "arguments": given})
+def _call(context: ToolContext, settings: McpToolSettings, arguments: dict[str, Any], ask: Ask) -> McpAnswer:
+    result = ask(CALL, {"name": settings.remote, "arguments": arguments})
     answer = _value(context, settings, result, result.get("content"))
     if settings.owes is not None:
         _hold_to_schema(settings, settings.owes, answer)
@@ -171,24 +175,27 @@ def _hold_to_schema(settings: McpToolSettings, owed: list[str], answer: McpAnswe
     else:
         return
     whose = f"the MCP server {settings.server} has a fault: its tool {settings.remote}"
-    said = f"; it said {quoted(answer['text'][:_SAID_CHARS])}" if answer["text"] else ""
-    raise ToolFailed(Code.TOOL_FAILED, f"{whose} tells an `outputSchema` and {why}{said}")
+    words = f"; it said {quoted(answer['text'][:_SAID_CHARS])}" if answer["text"] else ""
+    raise ToolFailed(Code.TOOL_FAILED, f"{whose} tells an `outputSchema` and {why}{words}")
 
 
-def _read(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
-    uri = given["uri"]
+def _read(context: ToolContext, settings: McpToolSettings, arguments: dict[str, Any], ask: Ask) -> McpAnswer:
+    uri = arguments["uri"]
     if not isinstance(uri, str) or not 0 < len(uri) <= reading.URI_CHARS_MOST:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"`uri` has 1 to {reading.URI_CHARS_MOST} characters", effect=False)
     return _value(context, settings, {}, reading.contents_of(ask(settings.method, {"uri": uri})))
 
 
-def _prompt(context: ToolContext, settings: McpToolSettings, given: dict[str, Any], ask: Ask) -> McpAnswer:
-    values = given.get("arguments") or {}
-    if not isinstance(given["name"], str) or not isinstance(values, dict):
+def _prompt(context: ToolContext, settings: McpToolSettings, arguments: dict[str, Any], ask: Ask) -> McpAnswer:
+    values = arguments.get("arguments") or {}
+    if not isinstance(arguments["name"], str) or not isinstance(values, dict):
         raise ToolFailed(Code.BAD_ARGUMENTS, "`name` is a text, and `arguments` a map of texts", effect=False)
     words = {str(name): str(value) for name, value in values.items()}
     return _value(
-        context, settings, {}, reading.messages_of(ask(settings.method, {"name": given["name"], "arguments": words}))
+        context,
+        settings,
+        {},
+        reading.messages_of(ask(settings.method, {"name": arguments["name"], "arguments": words})),
     )
 
 
@@ -202,7 +209,7 @@ def _asking(context: ToolContext, settings: McpToolSettings) -> Iterator[Ask]:
     with talking(keep_of(settings, str(context.workdir)), within_s=_CALL_S) as talk:
 
         def ask(method: str, params: dict[str, Any]) -> Mapping[str, Any]:
-            exchange = Exchange(method, (lambda said: _progressed(context, said)) if method == CALL else None)
+            exchange = Exchange(method, (lambda progress: _progressed(context, progress)) if method == CALL else None)
             return talk.finish(exchange, params, max(0.0, deadline - time.monotonic()))
 
         yield ask
@@ -213,20 +220,20 @@ def _through(
 ) -> dict[str, Any]:
     """Ask through the session that the agent keeps; the end of this process gives the call up."""
     left_s = max(0.1, deadline - time.monotonic())
-    asked = AskKept(method=method, params=params, reads=set(settings.effects) <= _READING, within_s=left_s)
+    request = AskKept(method=method, params=params, reads=set(settings.effects) <= _READING, within_s=left_s)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
         link.settimeout(left_s)
         try:
             link.connect(context.session)
-            link.sendall(encode(asked) + b"\n")
+            link.sendall(encode(request) + b"\n")
             for line in lines_of(link):
-                said = decode_told(line)
-                if isinstance(said, Went):
-                    _progressed(context, {"progress": said.done, "total": said.total, "message": said.note})
-                elif said.result is None:
-                    raise ServerFault(said.fault)
+                answer = decode_told(line)
+                if isinstance(answer, Went):
+                    _progressed(context, {"progress": answer.done, "total": answer.total, "message": answer.note})
+                elif answer.result is None:
+                    raise ServerFault(answer.fault)
                 else:
-                    return dict(said.result)
+                    return dict(answer.result)
         except TimeoutError as error:
             raise ServerFault(f"{method}: no answer in time") from error
         except ConnectionError as error:
@@ -236,9 +243,9 @@ def _through(
     raise ServerFault(f"{method}: its session ended without an answer")
 
 
-def _progressed(context: ToolContext, said: Mapping[str, Any]) -> None:
+def _progressed(context: ToolContext, progress: Mapping[str, Any]) -> None:
     """Tell how far the server says that it is; a figure that is none tells nothing."""
-    done, total, note = said.get("progress"), said.get("total"), str(said.get("message") or "")
+    done, total, note = progress.get("progress"), progress.get("total"), str(progress.get("message") or "")
     fraction = None
     if isinstance(done, int | float) and isinstance(total, int | float) and total > 0:
         fraction = min(1.0, max(0.0, done / total))
@@ -252,25 +259,25 @@ def _value(context: ToolContext, settings: McpToolSettings, result: Mapping[str,
     if result.get("isError"):
         raise ToolFailed(Code.TOOL_FAILED, f"{settings.name}: {_cause_first(text)}")
     files = [_file(context, part, number) for number, part in enumerate(parts) if "data" in part or "blob" in part]
-    shown: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
+    answer: McpAnswer = {"text": text[:_TEXT_CHARS_MOST], "complete": len(text) <= _TEXT_CHARS_MOST, "files": files}
     structured = result.get("structuredContent")
     if structured is not None:
-        shown["structured"] = structured
-    return shown
+        answer["structured"] = structured
+    return answer
 
 
 def _cause_first(text: str) -> str:
     """Return the words of a failure; the last line of a traceback, which names the cause, stands first."""
-    said = text.strip() or "it failed without words"
-    if "Traceback (most recent call last)" not in said:
-        return said[:_FAULT_CHARS_MOST]
-    return f"{said.splitlines()[-1].strip()}\n{said}"[:_FAULT_CHARS_MOST]
+    words = text.strip() or "it failed without words"
+    if "Traceback (most recent call last)" not in words:
+        return words[:_FAULT_CHARS_MOST]
+    return f"{words.splitlines()[-1].strip()}\n{words}"[:_FAULT_CHARS_MOST]
 
 
 def _words(part: Mapping[str, Any]) -> str:
     inner = part.get("resource")
-    found = part.get("text") if "text" in part else inner.get("text") if isinstance(inner, dict) else None
-    return str(found) if found is not None else str(part.get("uri") or "")
+    text = part.get("text") if "text" in part else inner.get("text") if isinstance(inner, dict) else None
+    return str(text) if text is not None else str(part.get("uri") or "")
 
 
 def _file(context: ToolContext, part: Mapping[str, Any], number: int) -> Stored:

@@ -12,7 +12,7 @@ from typing import Annotated, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.results import Named, of_device
 from starloom_agent.toolkit.running import display, outliving
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -74,8 +74,8 @@ class ClipboardText(Named):
 def read(_context: ToolContext, args: Read) -> ClipboardText:
     program = display.program_for("reading the clipboard", _READERS)
     ran = display.run(_READ[program], kept_bytes=_BYTES_MOST)
-    named: Named = {"device": args.device_name} if args.device_name else {}
-    return {**named, "text": ran.stdout, "chars": len(ran.stdout), "complete": not ran.lost_bytes}
+    device = of_device(args.device_name)
+    return {**device, "text": ran.stdout, "chars": len(ran.stdout), "complete": not ran.lost_bytes}
 
 
 class ClipboardSet(TypedDict):
@@ -98,13 +98,13 @@ def write(context: ToolContext, args: Write) -> ClipboardSet:
 def _offer(context: ToolContext, program: str, args: Write) -> None:
     """Start the program that answers for the text, and return when the clipboard gives the text back."""
     reader = display.program_for("reading the clipboard", _READERS)
-    data, said = args.text.encode(), context.workdir / "clipboard-said"
+    data, errors_file = args.text.encode(), context.workdir / "clipboard-said"
     process = outliving.start(
         context,
         _WRITE[program],
         environment=display.environment(),
         stdin=data,
-        said=said,
+        errors_to=errors_file,
         kind="clipboard",
         keep_s=args.keep_s,
     )
@@ -115,14 +115,17 @@ def _offer(context: ToolContext, program: str, args: Write) -> None:
         )
         return ran.exit_code == 0 and ran.stdout == args.text
 
-    there = False
+    is_offered = False
     try:
-        there = outliving.settled(process, program, within_s=_OWNED_WITHIN_S, done=is_there, said=said) and is_there()
+        is_offered = (
+            outliving.settled(process, program, within_s=_OWNED_WITHIN_S, done=is_there, errors_from=errors_file)
+            and is_there()
+        )
     finally:
-        if not there:
+        if not is_offered:
             process.kill()
             process.wait()
-    if not there:
+    if not is_offered:
         raise ToolFailed(Code.TOOL_FAILED, f"{program} took the text, but the clipboard does not give it back")
 
 

@@ -139,9 +139,11 @@ def parts_of(key: str) -> tuple[list[str], str]:
     unknown = [word for word in modifiers if word not in _MODIFIERS]
     if unknown or (last not in _KEYS and not _ONE_CHARACTER.fullmatch(last)):
         what = unknown[0] if unknown else last
-        known = f"{', '.join(_MODIFIERS)} with a to z, 0 to 9, {', '.join(_KEYS)}"
+        key_names = f"{', '.join(_MODIFIERS)} with a to z, 0 to 9, {', '.join(_KEYS)}"
         raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{quoted(what[:40])} in {quoted(key[:80])} is no key; there are {known}", effect=False
+            Code.BAD_ARGUMENTS,
+            f"{quoted(what[:40])} in {quoted(key[:80])} is no key; there are {key_names}",
+            effect=False,
         )
     return modifiers, last
 
@@ -157,9 +159,9 @@ def keys(_context: ToolContext, args: Keys) -> Pressed:
         if program == "xdotool":
             display.run([program, "key", "--clearmodifiers", "+".join([*modifiers, last])])
         elif program == "wtype":
-            held = [_WTYPE_MODIFIERS[word] for word in modifiers]
-            down = [word for name in held for word in ("-M", name)]
-            up = [word for name in held for word in ("-m", name)]
+            modifier_names = [_WTYPE_MODIFIERS[word] for word in modifiers]
+            down = [word for name in modifier_names for word in ("-M", name)]
+            up = [word for name in modifier_names for word in ("-m", name)]
             display.run([program, *down, "-k", last, *up])
         else:
             display.run([program, "-e", _pressed(modifiers, last)])

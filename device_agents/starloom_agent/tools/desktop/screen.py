@@ -7,7 +7,7 @@ not offered.
 from __future__ import annotations
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Named, Stored
+from starloom_agent.toolkit.results import Named, Stored, of_device
 from starloom_agent.toolkit.running import display
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -67,8 +67,8 @@ def capture(context: ToolContext, args: Capture) -> ScreenPicture:
     if not whole or size > _BYTES_MOST:
         what = f"{size} bytes, more than {_BYTES_MOST}" if whole else "no PNG picture"
         raise ToolFailed(Code.TOOL_FAILED, f"{program} gave {what}; may this agent record the screen?", effect=False)
-    named: Named = {"device": args.device_name} if args.device_name else {}
-    return {**named, "picture": context.put(path, name=args.name, media="image/png"), "bytes": size, "by": program}
+    device = of_device(args.device_name)
+    return {**device, "picture": context.put(path, name=args.name, media="image/png"), "bytes": size, "by": program}
 
 
 def _probe() -> str | None:

@@ -21,13 +21,13 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.comparing import sha256_of
 from starloom_agent.toolkit.files.naming import REFUSED_NAME, RENAMES_MOST
-from starloom_agent.toolkit.files.packing import Limits, Listed, Member, Taken, copy_out, members, write_archive
+from starloom_agent.toolkit.files.packing import Findings, Limits, Listed, Member, copy_out, members, write_archive
 from starloom_agent.toolkit.files.placing import readable_as
 from starloom_agent.toolkit.files.undoing import hash_of_files
 from starloom_agent.toolkit.files.walking import Found, Walk, is_text, left_out_trashes, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
-from starloom_agent.toolkit.results import LeftOut, Named, Stored
+from starloom_agent.toolkit.results import LeftOut, Named, Stored, of_device
 from starloom_agent.tools.files.shift import Trash, trash
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -114,29 +114,29 @@ def pack(context: ToolContext, args: Pack) -> Packed:
     def tell(done: int, name: str) -> None:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
-    made = context.workdir / "archive.tar.gz"
-    written = write_archive(files, made, tell, context.files)
+    archive = context.workdir / "archive.tar.gz"
+    written = write_archive(files, archive, tell, context.files)
     listed, unreadable = written.listed, [*missed, *written.unreadable]
     count = skipped + len(written.unreadable)
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
-    kept = context.put_last(made, name=name, media="application/gzip")
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    upload = context.put_last(archive, name=name, media="application/gzip")
+    device = of_device(args.device_name)
     return {
-        "archives": [{**kept, **named}],
+        "archives": [{**upload, **device}],
         "files": len(listed),
         "unpacked_bytes": sum(item.bytes for item in listed),
-        "bytes": kept["bytes"],
+        "bytes": upload["bytes"],
         "unreadable": unreadable[:_WRONG_SHOWN],
         "unreadable_count": count,
         "left_out": left_out_trashes(args.path, trashes),
         "renamed": [{"path": path, "stored": stored} for path, stored in written.renamed[:_WRONG_SHOWN]],
         "summary": {
-            **named,
+            **device,
             "folder": args.path,
             "files": len(listed),
             "unpacked_bytes": sum(item.bytes for item in listed),
-            "packed_bytes": kept["bytes"],
+            "packed_bytes": upload["bytes"],
             "renamed": len(written.renamed),
             "unreadable": count,
             "why": "; ".join(unreadable[:_WHY_SHOWN]),
@@ -148,8 +148,8 @@ def _local(context: ToolContext, file: FileRef) -> Path:
     if file.path and not file.artifact:
         real = context.resolve_read(file.path)
         with plain(real, "looking at", effect=False):
-            there = context.files.is_file(real)
-        if not there:
+            is_there = context.files.is_file(real)
+        if not is_there:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{file.path} is not a file on this device", effect=False)
         return real
     if not file.hash:
@@ -176,15 +176,15 @@ def _stem(name: str) -> str:
     return _plain_name(re.sub(r"\.(tar(\.(gz|bz2|xz))?|tgz|zip)$", "", name, flags=re.IGNORECASE)) or "archive"
 
 
-def _put_out(local: Path, half: Path, limits: Limits, taken: Taken, context: ToolContext) -> dict[str, Listed]:
+def _put_out(local: Path, half: Path, limits: Limits, findings: Findings, context: ToolContext) -> dict[str, Listed]:
     written: dict[str, Listed] = {}
     done = 0
-    for member in members(local, limits, taken, context.files):
+    for member in members(local, limits, findings, context.files):
         target = half / member.path
         with plain(shown_name(os.fspath(target)), "unpacking"):
             out = _created(context, target, member)
             if out is None:
-                taken.leave_out(member.path, "this device cannot store its name")
+                findings.leave_out(member.path, "this device cannot store its name")
                 copy_out(member, None)
                 continue
             with out:
@@ -209,9 +209,9 @@ def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | N
 
 
 def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
-    there = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, trash=True, any_name=True)}
-    return there.keys() == written.keys() and all(
-        there[path].bytes == item.bytes and sha256_of(files, there[path].path)[0] == item.sha256
+    on_disk = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, trash=True, any_name=True)}
+    return on_disk.keys() == written.keys() and all(
+        on_disk[path].bytes == item.bytes and sha256_of(files, on_disk[path].path)[0] == item.sha256
         for path, item in written.items()
     )
 
@@ -221,8 +221,8 @@ def _hashes_on_disk(context: ToolContext, folder: str, names: set[str]) -> dict[
     if not names:
         return {}
     walk = Walk(context.files, context.resolve_read(folder), hidden=True, trash=True, any_name=True)
-    there = {shown_name(found.below): found.path for found in walk}
-    return {name: sha256_of(context.files, there[name])[0] for name in names & there.keys()}
+    paths = {shown_name(found.below): found.path for found in walk}
+    return {name: sha256_of(context.files, paths[name])[0] for name in names & paths.keys()}
 
 
 class UnpackedFile(TypedDict):
@@ -268,42 +268,42 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     added: list[UnpackedFolder] = []
     summary: list[UnpackedArchive] = []
     for file in args.files:
-        taken = Taken()
-        wanted = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
-        target = context.resolve_write(wanted)
+        findings = Findings()
+        folder_path = f"{args.under.rstrip('/')}/{_stem(file.shown_name)}"
+        target = context.resolve_write(folder_path)
         with plain(target, "unpacking"):
             half = context.files.building_place(target)
         try:
-            written = _put_out(_local(context, file), half, limits, taken, context)
-            shown, new = _place(context, half, wanted, written)
+            written = _put_out(_local(context, file), half, limits, findings, context)
+            folder, new = _place(context, half, folder_path, written)
         finally:
             with contextlib.suppress(OSError):
                 context.files.remove_tree(half)
-        folders.append(shown)
+        folders.append(folder)
         if new:
             holds = hash_of_files({path: item.sha256 for path, item in written.items()})
-            added.append({"path": shown, "folder": True, "holds": holds})
-        expected = taken.listed if taken.listed is not None else written
+            added.append({"path": folder, "folder": True, "holds": holds})
+        expected = findings.listed if findings.listed is not None else written
         # A name that is text has no backslash in an archive.
         unnamed = {path for path in written if "\\" in path}
-        read = _hashes_on_disk(context, shown, unnamed)
+        read = _hashes_on_disk(context, folder, unnamed)
         lost = {path for path in unnamed if read.get(path) != expected.get(path, written[path]).sha256}
         summary.append(
             {
                 "name": file.shown_name,
-                "folder": shown,
+                "folder": folder,
                 "files": len(written),
                 "bytes": sum(item.bytes for item in written.values()),
                 "missing": len(expected.keys() - written.keys()) + len(lost),
                 "not_listed": len(written.keys() - expected.keys()),
-                "left_out": taken.left_out_count,
-                "left_out_names": taken.left_out,
+                "left_out": findings.left_out_count,
+                "left_out_names": findings.left_out,
                 "unnamed": len(unnamed),
             }
         )
         rows.extend(
             {
-                "path": f"{shown}/{path}",
+                "path": f"{folder}/{path}",
                 "name": path,
                 "bytes": item.bytes,
                 "sha256": expected[path].sha256 if path in expected else item.sha256,
@@ -321,14 +321,14 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     }
 
 
-def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Listed]) -> tuple[str, bool]:
+def _place(context: ToolContext, half: Path, path: str, written: dict[str, Listed]) -> tuple[str, bool]:
     """Put the unpacked folder in its place in one step, and tell whether it is new there.
 
     The same files there already are kept, others keep theirs.
     """
     for number in range(1, RENAMES_MOST):
-        shown = os.path.normpath(wanted if number == 1 else f"{wanted} ({number})")
-        real = context.resolve_write(shown)
+        numbered_path = os.path.normpath(path if number == 1 else f"{path} ({number})")
+        real = context.resolve_write(numbered_path)
         with plain(real, "unpacking"):
             if not context.files.exists(real):
                 try:
@@ -336,10 +336,10 @@ def _place(context: ToolContext, half: Path, wanted: str, written: dict[str, Lis
                 except FileExistsError:
                     pass  # another call was quicker
                 else:
-                    return readable_as(context, shown, real), True
+                    return readable_as(context, numbered_path, real), True
             if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
-                return readable_as(context, shown, real), False
-    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} exists in {RENAMES_MOST} versions; clear the folder")
+                return readable_as(context, numbered_path, real), False
+    raise ToolFailed(Code.TOOL_FAILED, f"{path} exists in {RENAMES_MOST} versions; clear the folder")
 
 
 class Verify(Args, frozen=True, kw_only=True):
@@ -385,8 +385,8 @@ class ArchivesRead(TypedDict):
 
 def verify(context: ToolContext, args: Verify) -> ArchivesRead:
     limits = Limits(bytes=args.most_bytes, files=args.most_files)
-    named: Named = {"device": args.device_name} if args.device_name else {}
-    rows: list[ArchiveRead] = [{**named, **_judged(context, file, limits)} for file in args.files]
+    device = of_device(args.device_name)
+    rows: list[ArchiveRead] = [{**device, **_judged(context, file, limits)} for file in args.files]
     bad = [row for row in rows if not row["ok"]]
     return {
         "ok": not bad,
@@ -411,21 +411,21 @@ def _judged(context: ToolContext, file: FileRef, limits: Limits) -> _ArchiveJudg
     }
     if file.hash and file.hash != digest:
         return {**row, "ok": False, "why": "its bytes are not those that were stored"}
-    taken = Taken()
-    found: dict[str, str] = {}
+    findings = Findings()
+    digests: dict[str, str] = {}
     try:
-        for member in members(local, limits, taken, context.files):
-            found[member.listed_as] = copy_out(member, None)
+        for member in members(local, limits, findings, context.files):
+            digests[member.listed_as] = copy_out(member, None)
             context.progress(note=member.listed_as.rpartition("/")[2])
     except ToolFailed as failure:
-        return {**row, "ok": False, "why": failure.detail, "files": len(found)}
-    expected = {path: item.sha256 for path, item in (taken.listed or {}).items()}
+        return {**row, "ok": False, "why": failure.detail, "files": len(digests)}
+    expected = {path: item.sha256 for path, item in (findings.listed or {}).items()}
     wrong: list[WrongMember] = [
-        {"path": path, "why": "is missing" if path not in found else "has other contents"}
-        for path, wanted in sorted(expected.items())
-        if found.get(path) != wanted
+        {"path": path, "why": "is missing" if path not in digests else "has other contents"}
+        for path, expected_digest in sorted(expected.items())
+        if digests.get(path) != expected_digest
     ]
-    row["files"], row["listed"], row["wrong"] = len(found), taken.listed is not None, wrong[:_WRONG_SHOWN]
+    row["files"], row["listed"], row["wrong"] = len(digests), findings.listed is not None, wrong[:_WRONG_SHOWN]
     return {**row, "ok": not wrong, "why": f"{len(wrong)} files are not as they were packed" if wrong else ""}
 
 
@@ -469,7 +469,7 @@ class Rotated(TypedDict):
 class _Series:
     """One series by what happens to it: its newest whole archives, those that are no archive any more, and the rest."""
 
-    kept: tuple[Path, ...]
+    stay: tuple[Path, ...]
     bad: dict[Path, str]
     old: frozenset[Path]
     twin: Path | None
@@ -477,18 +477,18 @@ class _Series:
 
 def _stamped(name: str) -> tuple[str, datetime] | None:
     """Return the series and the time of an archive that `pack` may have named."""
-    found = _NAMED.fullmatch(name)
-    if found is None:
+    match = _NAMED.fullmatch(name)
+    if match is None:
         return None
     try:
-        return found["series"], datetime.strptime(found["stamp"], _STAMP).replace(tzinfo=UTC)
+        return match["series"], datetime.strptime(match["stamp"], _STAMP).replace(tzinfo=UTC)
     except ValueError:
         return None  # digits that are no date
 
 
 def rotate(context: ToolContext, args: Rotate) -> Rotated:
     folder = context.resolve_write(args.under)
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     new = {Path(file.path).name or file.shown_name: file for file in args.files}
     newest: dict[str, datetime] = {}
     for name in new:
@@ -506,22 +506,22 @@ def rotate(context: ToolContext, args: Rotate) -> Rotated:
     bad = 0
     for name, archives in sorted(series.items()):
         archives.sort(key=lambda item: (item[0], item[1].name), reverse=True)
-        dated = [path for made, path in archives if made <= newest[name]]
+        dated = [path for made_at, path in archives if made_at <= newest[name]]
         sorted_out = _sorted_out(context, dated, new, args.keep)
         gone = trash(context, Trash(paths=[os.fspath(path) for path in sorted(sorted_out.old)]))
         tickets = {item["path"]: item["ticket"] for item in gone["items"]}
         bad += len(sorted_out.bad)
         rows.extend(
             {
-                **named,
+                **device,
                 "series": name,
                 "archive": path.name,
-                "made_s": int(made.timestamp()),
+                "made_s": int(made_at.timestamp()),
                 "bytes": sizes[path],
-                "state": _state(path, sorted_out, new) if made <= newest[name] else _BEYOND,
+                "state": _state(path, sorted_out, new) if made_at <= newest[name] else _BEYOND,
                 "ticket": tickets.get(os.fspath(path), ""),
             }
-            for made, path in archives
+            for made_at, path in archives
             if os.fspath(path) not in gone["missing"]
         )
     trashed = sum(bool(row["ticket"]) for row in rows)
@@ -547,28 +547,28 @@ def _sorted_out(context: ToolContext, archives: list[Path], new: Mapping[str, Fi
 
     Reading stops at the last one that is kept. An older one goes unread, since enough whole ones are newer.
     """
-    kept: list[Path] = []
+    stay: list[Path] = []
     bad: dict[Path, str] = {}
     twin, newest = None, ""
     for path in archives:
-        may_be_twin = len(kept) == 1 and twin is None and kept[0].name in new
-        if len(kept) == keep and not may_be_twin:
+        may_be_twin = len(stay) == 1 and twin is None and stay[0].name in new
+        if len(stay) == keep and not may_be_twin:
             break
         digest, why = _read_back(context, path, new.get(path.name))
         if why:
             bad[path] = why
         elif may_be_twin and digest == newest:
             twin = path
-        elif len(kept) < keep:
+        elif len(stay) < keep:
             newest = newest or digest
-            kept.append(path)
+            stay.append(path)
         else:
             break
     if twin is not None:
         # The older file stays and the newer name points to it: so it is one file over any number of nights.
         with contextlib.suppress(OSError):  # a file system without links keeps both; nothing else depends on it
-            context.files.link(twin, kept[0])
-    return _Series(tuple(kept), bad, frozenset(archives) - {*kept, *bad}, twin)
+            context.files.link(twin, stay[0])
+    return _Series(tuple(stay), bad, frozenset(archives) - {*stay, *bad}, twin)
 
 
 def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tuple[str, str]:
@@ -576,10 +576,10 @@ def _read_back(context: ToolContext, path: Path, stored: FileRef | None) -> tupl
     limits = Limits(bytes=_ANY_BYTES, files=_ANY_FILES)
     sha256 = stored.sha256 if stored is not None else ""
     try:
-        found = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits)
+        judged = _judged(context, FileRef(path=os.fspath(path), sha256=sha256), limits)
     except ToolFailed as failure:
         return "", failure.detail
-    return found["sha256"], found["why"]
+    return judged["sha256"], judged["why"]
 
 
 TOOLS = (

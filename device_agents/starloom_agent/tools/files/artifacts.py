@@ -50,41 +50,41 @@ def put(context: ToolContext, args: Put) -> StoredFiles:
     files = [FileRef(path=item) if isinstance(item, str) else item for item in args.paths]
     real = [context.resolve_read(file.path) for file in files]
     left_out: list[LeftOut] = []
-    there: list[tuple[FileRef, Path, os.stat_result]] = []
+    present: list[tuple[FileRef, Path, os.stat_result]] = []
     for file, path in zip(files, real, strict=True):
         about = _status(context, path)
         if about is not None and S_ISREG(about.st_mode):
             refuse_large(file.path, about.st_size)
-            there.append((file, path, about))
+            present.append((file, path, about))
         elif args.skip_changing and about is None:
             left_out.append(_left_out_row(args, file, _GONE))
         else:
             reason = f"{file.path} is not a file on this device{near_name(context.files, path)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
-    total = sum(about.st_size for _, _, about in there)
+    total = sum(about.st_size for _, _, about in present)
     done = 0
-    kept: list[KeptFile] = []
-    for listed, path, before in there:
-        sent = _told(context, done, total, listed.shown_name)
+    rows: list[KeptFile] = []
+    for listed, path, before in present:
+        sent = _progress_of(context, done, total, listed.shown_name)
         file = msgspec.structs.replace(listed, mtime_s=int(before.st_mtime))
         row, why = _send_unless_changed(context, args, file, path, before, sent) if args.skip_changing else (None, "")
         done += before.st_size
         if why:
             left_out.append(_left_out_row(args, file, why))
             continue
-        kept.append(row or _send(context, args, file, path, sent))
-    return {"files": kept, "bytes": sum(row["bytes"] for row in kept), "left_out": left_out}
+        rows.append(row or _send(context, args, file, path, sent))
+    return {"files": rows, "bytes": sum(row["bytes"] for row in rows), "left_out": left_out}
 
 
-def _told(context: ToolContext, before: int, total: int, name: str) -> Sent:
+def _progress_of(context: ToolContext, before: int, total: int, name: str) -> Sent:
     """Return the listener for one file, which tells the share of all bytes; `before` are those of the files before."""
 
-    def told(done: int) -> None:
+    def report(done: int) -> None:
         # A file may have grown since its size was read.
         fraction = min(1.0, (before + done) / total) if total else None
         context.progress(done_bytes=before + done, fraction=fraction, note=name)
 
-    return told
+    return report
 
 
 _CHANGED = "it changed while it was sent; send it again when nothing writes it"
@@ -193,9 +193,9 @@ def get(context: ToolContext, args: Get) -> FetchedFile:
     size = fetched.stat().st_size
     with plain(args.to, "writing"):
         to = own_place(context, args.to, ref.shown_name)
-        chosen = settle(context, lambda: fetched, Path(to), ref.hash, size, args.on_clash, mtime_s=ref.mtime_s)
-    path = readable_as(context, to if chosen.number == 1 else chosen.shown, chosen.real)
-    return {"path": path, "bytes": size, "sha256": ref.hash, "name": chosen.real.name, "added": chosen.added(path)}
+        place = settle(context, lambda: fetched, Path(to), ref.hash, size, args.on_clash, mtime_s=ref.mtime_s)
+    path = readable_as(context, to if place.number == 1 else place.shown, place.real)
+    return {"path": path, "bytes": size, "sha256": ref.hash, "name": place.real.name, "added": place.added(path)}
 
 
 TOOLS = (

@@ -157,10 +157,10 @@ def _hash_folders(context: ToolContext, args: Hash) -> Hashes:
         rows = _hash_files(context, folder.files, meter)
         digest = folder_digest([row["sha256"] for row in rows])
         size = sum(row["bytes"] for row in rows)
-        made: HashedFolder = {"path": folder.path, "files": rows, "bytes": size, "digest": digest}
+        hashed: HashedFolder = {"path": folder.path, "files": rows, "bytes": size, "digest": digest}
         if folder.below:
-            made["below"] = folder.below
-        folders.append(made)
+            hashed["below"] = folder.below
+        folders.append(hashed)
     # An empty folder equals every other empty one, which says nothing worth acting on.
     marks = [folder["digest"] if folder["files"] else f"empty {position}" for position, folder in enumerate(folders)]
     return {"folders": folders, "duplicates": _positions_of_repeats(marks)}
@@ -188,12 +188,14 @@ def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Compar
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"`expect` has no folder {quoted(args.folder)} to compare with", effect=False
         )
-    wanted = Counter(file.hash for folder in expected for file in folder.files)
-    found = Counter(row["sha256"] for row in rows)
+    expected_counts = Counter(file.hash for folder in expected for file in folder.files)
+    counts = Counter(row["sha256"] for row in rows)
     names = {file.hash: file.shown_name for folder in expected for file in folder.files}
-    missing: list[MissingFile] = [{"name": names[digest], "sha256": digest} for digest in (wanted - found)]
+    missing: list[MissingFile] = [{"name": names[digest], "sha256": digest} for digest in (expected_counts - counts)]
     extra: list[Difference] = [
-        {"path": row["path"], "expected": "", "found": row["sha256"]} for row in rows if row["sha256"] not in wanted
+        {"path": row["path"], "expected": "", "found": row["sha256"]}
+        for row in rows
+        if row["sha256"] not in expected_counts
     ]
     return {"equal": not (different or missing or extra), "different": different or extra, "missing": missing}
 
@@ -217,15 +219,15 @@ class _HashesByPath:
 
     def __init__(self, context: ToolContext) -> None:
         self._context = context
-        self._known: dict[Path, str] = {}
+        self._digests: dict[Path, str] = {}
         self.bytes = 0
 
     def of(self, path: Path) -> str:
-        if path not in self._known:
-            self._known[path], size = sha256_of(self._context.files, path)
+        if path not in self._digests:
+            self._digests[path], size = sha256_of(self._context.files, path)
             self.bytes += size
             self._context.progress(done_bytes=self.bytes, note=path.name)
-        return self._known[path]
+        return self._digests[path]
 
 
 def place_of(file: FileRef, strip: str) -> str:
@@ -290,7 +292,7 @@ def verify(context: ToolContext, args: Verify) -> Verified:
     hashes = _HashesByPath(context)
     if args.folders:
         return _what_is_missing(context, args, hashes)
-    wanted: dict[str, str] = {}
+    expected: dict[str, str] = {}
     wrong: list[WrongFile] = []
     sizes = 0
     for file in args.catalogue:
@@ -302,17 +304,17 @@ def verify(context: ToolContext, args: Verify) -> Verified:
         if about is None:
             wrong.append({"path": file.path, "reason": "is not there"})
             continue
-        found = hashes.of(real)
-        if found != file.hash:
-            wrong.append({"path": file.path, "reason": f"has hash {found[:12]}, expected {file.hash[:12]}"})
-        elif file.path not in wanted:
-            wanted[file.path] = found
+        digest = hashes.of(real)
+        if digest != file.hash:
+            wrong.append({"path": file.path, "reason": f"has hash {digest[:12]}, expected {file.hash[:12]}"})
+        elif file.path not in expected:
+            expected[file.path] = digest
             sizes += about.st_size
-    twice, unread, unread_count = _copies_beyond_one(context, root, set(wanted.values()), args.catalogue, hashes)
+    twice, unread, unread_count = _copies_beyond_one(context, root, set(expected.values()), args.catalogue, hashes)
     return {
         "same": not wrong,
         "twice": len(twice),
-        "files": len(wanted),
+        "files": len(expected),
         "bytes": sizes,
         "read_bytes": hashes.bytes,
         "wrong": wrong[:100],
@@ -330,7 +332,7 @@ def _status(context: ToolContext, path: Path) -> os.stat_result | None:
 
 
 def _copies_beyond_one(
-    context: ToolContext, root: Path, wanted: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath
+    context: ToolContext, root: Path, digests: set[str], catalogue: Sequence[FileRef], hashes: _HashesByPath
 ) -> tuple[list[str], list[WrongFile], int]:
     """Return files that hold again what the catalogue has once; only files of a listed size are read.
 
@@ -343,18 +345,18 @@ def _copies_beyond_one(
     again: list[str] = []
     unread: list[WrongFile] = []
     walk = Walk(context.files, root, hidden=True)
-    for found in walk:
-        if found.bytes not in sizes:
+    for entry in walk:
+        if entry.bytes not in sizes:
             continue
         try:
-            digest = hashes.of(found.path)
+            digest = hashes.of(entry.path)
         except ToolFailed as failure:
-            unread.append({"path": found.below, "reason": failure.detail})
+            unread.append({"path": entry.below, "reason": failure.detail})
             continue
-        if digest not in wanted:
+        if digest not in digests:
             continue
         if digest in seen:
-            again.append(found.below)
+            again.append(entry.below)
         seen.add(digest)
     unread += [{"path": missed.below, "reason": missed.why} for missed in walk.missed]
     return again, unread, len(unread) - len(walk.missed) + walk.unreadable
@@ -382,7 +384,7 @@ def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) 
             size = sum(file.bytes for file in missing)
             total += size
             to_send.append({"path": folder.path, "files": missing, "bytes": size})
-    found: Verified = {
+    answer: Verified = {
         "to_send": to_send,
         "to_make": to_make,
         "here": count,
@@ -391,8 +393,8 @@ def _what_is_missing(context: ToolContext, args: Verify, hashes: _HashesByPath) 
         "bytes": total,
     }
     if here:
-        found["folder"] = holding(here)
-    return found
+        answer["folder"] = holding(here)
+    return answer
 
 
 def _place_here(context: ToolContext, path: Path) -> Path:
@@ -407,8 +409,8 @@ def _found_here(
 
     Numbers below `most` are looked at.
     """
-    wanted = place_of(file, args.strip)
-    for path in dict.fromkeys((stored_path(wanted), portable_path(wanted))):
+    place = place_of(file, args.strip)
+    for path in dict.fromkeys((stored_path(place), portable_path(place))):
         for number in range(1, most):
             real = _place_here(context, numbered(Path(args.under) / path, number))
             about = _status(context, real)
@@ -421,8 +423,8 @@ def _found_here(
 
 
 def _is_folder_here(context: ToolContext, args: Verify, folder: FolderRef) -> bool:
-    wanted = place_of(FileRef(path=folder.path, below=folder.below), args.strip)
-    places = [_place_here(context, Path(args.under) / path) for path in (stored_path(wanted), portable_path(wanted))]
+    place = place_of(FileRef(path=folder.path, below=folder.below), args.strip)
+    places = [_place_here(context, Path(args.under) / path) for path in (stored_path(place), portable_path(place))]
     with plain(args.under, "looking at"):
         return any(map(context.files.is_folder, places))
 

@@ -19,7 +19,7 @@ from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.files.walking import MISSED_MOST, OF_THE_TRASH, UNREADABLE, Found, Missed, Walk, shown_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, typed_path
 from starloom_agent.toolkit.refs import media_of
-from starloom_agent.toolkit.results import LeftOut, Named
+from starloom_agent.toolkit.results import LeftOut, Named, of_device
 from starloom_agent.toolkit.text.durations import Age, begin_of
 from starloom_protocol.text.file_sorts import kind_of, sort_fits
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -67,10 +67,8 @@ class FolderList(TypedDict):
 
 def _near(context: ToolContext, typed: str, real: Path) -> str:
     """Return the words on names that are like that of a folder which is not there, of any folder that is looked in."""
-    wanted = typed_path(typed)
-    return near_name(
-        context.files, real, *([] if wanted.is_absolute() else [one / wanted for one in context.folders.read])
-    )
+    path = typed_path(typed)
+    return near_name(context.files, real, *([] if path.is_absolute() else [one / path for one in context.folders.read]))
 
 
 def list_folder(context: ToolContext, args: List) -> FolderList:
@@ -93,8 +91,8 @@ def list_folder(context: ToolContext, args: List) -> FolderList:
 def _entries_of(context: ToolContext, args: List, folder: Path, before: str) -> list[FolderEntry]:
     """Return the entries of one folder; `before` is put before their names."""
     entries: list[FolderEntry] = []
-    with plain(folder, "listing"), context.files.scan(folder) as found:
-        for entry in found:
+    with plain(folder, "listing"), context.files.scan(folder) as listing:
+        for entry in listing:
             if not args.hidden and entry.name.startswith("."):
                 continue
             try:
@@ -161,14 +159,13 @@ class Find(Args, frozen=True, kw_only=True):
 
 
 class _Folds(dict[int, str]):
-    """The folded form of each sign that was met. One sign at a time: a whole text with a long row of accents, which
-    somebody may have written for that, is put into order in a time that grows with the square of it.
-    """
+    """The folded form of each character met so far. Character by character, because normalising a long run of combining
+    accents at once takes quadratic time."""
 
     def __missing__(self, code: int) -> str:
         parts = unicodedata.normalize("NFKD", chr(code))
-        self[code] = made = "".join(part for part in parts if not unicodedata.combining(part)).casefold()
-        return made
+        self[code] = folded = "".join(part for part in parts if not unicodedata.combining(part)).casefold()
+        return folded
 
 
 def fold(text: str) -> str:
@@ -219,7 +216,7 @@ def roots_of(context: ToolContext, root: str) -> list[tuple[Path, str]]:
     """Return the folders to search and how their files are written: `Pictures` stays `Pictures`.
 
     Without a root, or with `.`, that is every granted folder. Where `root` is found in another granted folder than the
-    first, or is one itself (the owner granted `~/Pictures`), its files are written with their whole path.
+    first, or is one itself (the owner granted `~/Pictures`), its files are written with their absolute path.
     """
     if root in ("", "."):
         granted = context.folders.read
@@ -284,11 +281,11 @@ class FoundFiles(TypedDict):
     unreadable: int
 
 
-def _fits(found: Found, root: Path, args: Find) -> bool:
+def _fits(file: Found, root: Path, args: Find) -> bool:
     """Whether a file fits every condition but those of time."""
-    if not _name_fits(found.path.name, found.below, root, args):
+    if not _name_fits(file.path.name, file.below, root, args):
         return False
-    return found.bytes >= args.min_bytes and (args.max_bytes is None or found.bytes <= args.max_bytes)
+    return file.bytes >= args.min_bytes and (args.max_bytes is None or file.bytes <= args.max_bytes)
 
 
 def _name_fits(name: str, below: str, root: Path, args: Find) -> bool:
@@ -337,7 +334,7 @@ class _Search:
         self._since_s = begin_of(args.newer_than, now) if args.newer_than is not None else None
         self._until_s = begin_of(args.older_than, now) if args.older_than is not None else None
         self.rows: list[FoundFile] = []
-        self._known: dict[str, tuple[int, int]] = {}
+        self._identities: dict[str, tuple[int, int]] = {}
         self.count = 0
         self.bytes = 0
         self.unreadable = 0
@@ -349,38 +346,45 @@ class _Search:
         of_sort = any(sort_fits(sort, path.rpartition("/")[2]) for sort in self._sorts)
         return max((score(path, words) for words in self._words), default=0) or int(of_sort)
 
-    def look(self, root: Path, shown: str) -> None:
+    def look(self, root: Path, root_path: str) -> None:
         args = self._args
         walk = Walk(self._context.files, root, hidden=args.hidden or args.whole)
         named_only = bool(args.words or args.file or args.largest)
-        for found in walk:
-            points = self._score(found.below) if self._scored else 1
-            if self._not_under is not None and self._not_under in found.path.parents:
+        for file in walk:
+            points = self._score(file.below) if self._scored else 1
+            if self._not_under is not None and self._not_under in file.path.parents:
                 continue
-            if not (points and self._is_of_time(found) and _fits(found, root, args)):
+            if not (points and self._is_of_time(file) and _fits(file, root, args)):
                 continue
             # Where a file is, or how large, can be said of one that nobody here may read, too.
-            if named_only or self._context.files.is_readable(found.path):
-                self._take(found, points, root, shown)
+            if named_only or self._context.files.is_readable(file.path):
+                self._take(file, points, root, root_path)
                 continue
             self.unreadable += 1
             if len(self.missed) < MISSED_MOST:
-                self.missed.append(self._left_out_row(shown, found.below, UNREADABLE))
+                self.missed.append(self._left_out_row(root_path, file.below, UNREADABLE))
         self.unreadable += walk.unreadable
         self.missed += [
-            self._left_out_row(shown, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed, root)
+            self._left_out_row(root_path, missed.below, missed.why)
+            for missed in walk.missed
+            if self._may_fit(missed, root)
         ]
         if not args.file:
-            self.missed += [self._left_out_row(shown, below, OF_THE_TRASH) for below in walk.trashes]
+            self.missed += [self._left_out_row(root_path, below, OF_THE_TRASH) for below in walk.trashes]
         if args.whole:
-            self.missed += [self._left_out_row(shown, below, _LINK) for below in walk.links]
+            self.missed += [self._left_out_row(root_path, below, _LINK) for below in walk.links]
             self.empty += [
-                {"path": os.path.normpath(f"{shown}/{below}"), "below": f"{root.name}/{below}", "files": [], "bytes": 0}
+                {
+                    "path": os.path.normpath(f"{root_path}/{below}"),
+                    "below": f"{root.name}/{below}",
+                    "files": [],
+                    "bytes": 0,
+                }
                 for below in walk.empty
             ]
 
-    def _left_out_row(self, shown: str, below: str, why: str) -> LeftOut:
-        row: LeftOut = {"path": os.path.normpath(f"{shown}/{below}"), "why": why}
+    def _left_out_row(self, root_path: str, below: str, why: str) -> LeftOut:
+        row: LeftOut = {"path": os.path.normpath(f"{root_path}/{below}"), "why": why}
         if self._args.device_name:
             row["device"] = self._args.device_name
         return row
@@ -396,21 +400,21 @@ class _Search:
         return _name_fits(name, missed.below, root, args)
 
     def note_absent(self) -> None:
-        named: Named = {"device": self._args.device_name} if self._args.device_name else {}
-        self.not_there.append({**named, "devices": 1, "folder": self._args.root})
+        device = of_device(self._args.device_name)
+        self.not_there.append({**device, "devices": 1, "folder": self._args.root})
 
-    def take_file(self, file: Path, shown: str) -> None:
+    def take_file(self, file: Path, path: str) -> None:
         """Take the root itself, which is a file."""
         about = self._context.files.status(file)
         if about is None:
             return
-        found = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
-        if self._is_of_time(found) and _fits(found, file.parent, self._args):
-            self._take(found, 1, file.parent, os.path.dirname(shown) or ".")  # noqa: PTH120 - a shown path, not one here
+        entry = Found(file, file.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))
+        if self._is_of_time(entry) and _fits(entry, file.parent, self._args):
+            self._take(entry, 1, file.parent, os.path.dirname(path) or ".")  # noqa: PTH120 - a shown path, not one here
 
-    def _is_of_time(self, found: Found) -> bool:
-        new_enough = self._since_s is None or found.mtime_s >= self._since_s
-        return new_enough and (self._until_s is None or found.mtime_s <= self._until_s)
+    def _is_of_time(self, file: Found) -> bool:
+        new_enough = self._since_s is None or file.mtime_s >= self._since_s
+        return new_enough and (self._until_s is None or file.mtime_s <= self._until_s)
 
     def keep_same_sizes(self) -> None:
         """Drop the files whose size no other one has; files dropped from a full list are not counted.
@@ -419,31 +423,31 @@ class _Search:
         """
         all_seen = self.count == len(self.rows)
         first: dict[tuple[int, int], str] = {}
-        rows = [row for row in self.rows if first.setdefault(self._known[row["path"]], row["path"]) == row["path"]]
+        rows = [row for row in self.rows if first.setdefault(self._identities[row["path"]], row["path"]) == row["path"]]
         sizes = Counter(row["bytes"] for row in rows)
         self.rows = [row for row in rows if sizes[row["bytes"]] > 1]
         if all_seen:
             self.count, self.bytes = len(self.rows), sum(row["bytes"] for row in self.rows)
 
     def keep_the_file(self) -> None:
-        """Keep the one file that was asked for: that of the whole path, else the only one of the name.
+        """Keep the one file that was asked for: that of the absolute path, else the only one of the name.
 
         Raises:
             ToolFailed: `file_not_found` without one, `bad_arguments` with several; their paths are named.
         """
-        wanted = self._args.file
-        whole = [row for row in self.rows if row["below"].partition("/")[2] == os.path.normpath(wanted)]
+        path = self._args.file
+        whole = [row for row in self.rows if row["below"].partition("/")[2] == os.path.normpath(path)]
         rows = whole if len(whole) == 1 else self.rows
         if not rows:
             everywhere = self._args.root in ("", ".")
             where = "the folders that this device allows" if everywhere else self._args.root
             unseen = self._unseen()
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {wanted} in {where}{unseen}", effect=False)
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"there is no file {path} in {where}{unseen}", effect=False)
         if len(rows) > 1:
-            named = ", ".join(row["path"] for row in rows[:_NAMED_MOST])
+            paths = ", ".join(row["path"] for row in rows[:_NAMED_MOST])
             raise ToolFailed(
                 Code.BAD_ARGUMENTS,
-                f"{len(rows)} files are called {wanted}: {named}. Name the folder, too",
+                f"{len(rows)} files are called {path}: {paths}. Name the folder, too",
                 effect=False,
             )
         self.rows, self.count, self.bytes = rows, 1, rows[0]["bytes"]
@@ -453,44 +457,44 @@ class _Search:
         """Return the words on what the file may be among."""
         if not self.missed:
             return ""
-        named = "; ".join(f"{row['path']}: {row['why']}" for row in self.missed[:_NAMED_MOST])
-        return f", as far as it can be read ({named})"
+        reasons = "; ".join(f"{row['path']}: {row['why']}" for row in self.missed[:_NAMED_MOST])
+        return f", as far as it can be read ({reasons})"
 
-    def _means_another(self, shown: str, path: str) -> bool:
+    def _means_another(self, root_path: str, path: str) -> bool:
         """Whether a later call would look elsewhere: in the home folder, or in another granted folder, too."""
-        return path.startswith("~/") or (shown == "." and self._context.is_shared(path))
+        return path.startswith("~/") or (root_path == "." and self._context.is_shared(path))
 
-    def _take(self, found: Found, points: int, root: Path, shown: str) -> None:
+    def _take(self, file: Found, points: int, root: Path, root_path: str) -> None:
         self.count += 1
-        self.bytes += found.bytes
+        self.bytes += file.bytes
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
         if not (self._scored or _is_ranked(self._args)) and len(self.rows) >= self._args.limit:
             return
-        path = os.path.normpath(f"{shown}/{found.below}")
+        path = os.path.normpath(f"{root_path}/{file.below}")
         row: FoundFile = {
-            "path": os.fspath(found.path) if self._means_another(shown, path) else path,
-            "name": found.path.name,
-            "below": f"{root.name}/{found.below}",
-            "bytes": found.bytes,
-            "mtime_s": found.mtime_s,
-            "media": media_of(found.path.name),
+            "path": os.fspath(file.path) if self._means_another(root_path, path) else path,
+            "name": file.path.name,
+            "below": f"{root.name}/{file.below}",
+            "bytes": file.bytes,
+            "mtime_s": file.mtime_s,
+            "media": media_of(file.path.name),
         }
         if self._scored:
             row["score"] = points
         if self._args.whole:
-            row["mode"] = found.mode
+            row["mode"] = file.mode
         if self._args.device_name:
             row["device"] = self._args.device_name
         if self._args.same_size:
-            self._known[row["path"]] = found.identity
+            self._identities[row["path"]] = file.identity
         self.rows.append(row)
         if len(self.rows) >= 2 * self._args.limit + 64:
             self.rows = _best(self.rows, self._args)[: self._args.limit]
 
 
 def _whole_path_placed(context: ToolContext, args: Find) -> Find:
-    """Return the arguments with a `file` that is a whole path as their root; outside of the folders it is refused."""
+    """Return the arguments with a `file` that is an absolute path as their root; one outside the folders is refused."""
     if not (args.file.startswith("~/") or Path(args.file).is_absolute()):
         return args
     real = context.resolve_read(args.file)
@@ -503,22 +507,22 @@ def _whole_path_placed(context: ToolContext, args: Find) -> Find:
 def find(context: ToolContext, args: Find) -> FoundFiles:
     args = _whole_path_placed(context, args)
     search = _Search(context, args)
-    for root, written in roots_of(context, args.root):
-        # A search by words in all folders asks where a file is: each has its whole path, in the first folder, too.
-        shown = os.fspath(root) if args.words and args.root in ("", ".") else written
+    for root, path_as_typed in roots_of(context, args.root):
+        # A search by words in all folders asks where a file is: each has its absolute path, in the first folder, too.
+        root_path = os.fspath(root) if args.words and args.root in ("", ".") else path_as_typed
         with plain(root, "searching"):
-            there = context.files.is_folder(root)
-            alone = not there and context.files.is_file(root)
+            is_folder = context.files.is_folder(root)
+            alone = not is_folder and context.files.is_file(root)
         if alone:
-            search.take_file(root, shown)
+            search.take_file(root, root_path)
             continue
-        if not there and args.missing == "nothing":
+        if not is_folder and args.missing == "nothing":
             search.note_absent()
             continue
-        if not there:
+        if not is_folder:
             reason = f"{args.root or root} is not a folder on this device ({root}){_near(context, args.root, root)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
-        search.look(root, shown)
+        search.look(root, root_path)
     if args.file:
         search.keep_the_file()
     if args.same_size:

@@ -123,10 +123,10 @@ def _small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
             return decoding.small_version(data, longest_px)
         except png.NotReadable:
             preview = headers.jpeg_preview(data) if data[:2] == _JPEG else None
-            shown = headers.measure(preview) if preview else None
-            if preview is None or shown is None:
+            size = headers.measure(preview) if preview else None
+            if preview is None or size is None:
                 raise
-            return preview, "image/jpeg", shown.width, shown.height
+            return preview, "image/jpeg", size.width, size.height
     small = shrink(png.decode(data), longest_px)
     return png.encode(small), "image/png", small.width, small.height
 
@@ -167,7 +167,7 @@ def _stored(
 
 
 def resize(context: ToolContext, args: Resize) -> SmallPictures:
-    made: list[SmallPicture] = []
+    pictures: list[SmallPicture] = []
     skipped: list[SkippedPicture] = []
     for number, file in enumerate(args.files):
         data = b""
@@ -178,15 +178,15 @@ def resize(context: ToolContext, args: Resize) -> SmallPictures:
         except png.NotReadable as reason:
             if args.unreadable == "fail":
                 raise ToolFailed(Code.TOOL_FAILED, f"{file.shown_name} cannot be made smaller: {reason}") from reason
-            kept = _as_it_is(data) if args.unreadable == "original" else None
-            if kept is not None:
-                made.append(_stored(context, number, file, *kept))
+            original = _as_it_is(data) if args.unreadable == "original" else None
+            if original is not None:
+                pictures.append(_stored(context, number, file, *original))
                 continue
             skipped.append({"name": file.shown_name, "source": file.hash, "reason": str(reason)})
             continue
-        made.append(_stored(context, number, file, small, media, width, height))
+        pictures.append(_stored(context, number, file, small, media, width, height))
         context.progress(fraction=(number + 1) / len(args.files), note=file.shown_name)
-    return {"files": made, "skipped": skipped}
+    return {"files": pictures, "skipped": skipped}
 
 
 TOOLS = (

@@ -80,9 +80,9 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
             unopened.append({"name": name, "path": path, "why": str(reason)})
         context.progress(fraction=(number + 1) / len(args.files), note=name)
     total = len(args.files)
-    said = [
-        _said(bad, total, "empty or cannot be opened as pictures"),
-        _said(unopened, total, "not opened, so nobody knows whether they are whole"),
+    sentences = [
+        _sentence(bad, total, "empty or cannot be opened as pictures"),
+        _sentence(unopened, total, "not opened, so nobody knows whether they are whole"),
     ]
     return {
         "files": total,
@@ -90,17 +90,17 @@ def check(context: ToolContext, args: Check) -> CheckedPictures:
         "bad_count": len(bad),
         "unopened": unopened[:_ROWS_MOST],
         "unopened_count": len(unopened),
-        "unseen": [{"unseen": words} for words in said if words],
+        "unseen": [{"unseen": words} for words in sentences if words],
     }
 
 
-def _said(rows: list[PictureFault], total: int, what: str) -> str:
+def _sentence(rows: list[PictureFault], total: int, what: str) -> str:
     """Return how many pictures have a fault, with the first names and reasons; empty where none has."""
     if not rows:
         return ""
-    named = [f"{quoted(row['name'][-_NAME_CHARS_MOST:])} ({row['why']})" for row in rows[:_NAMED_MOST]]
+    faults = [f"{quoted(row['name'][-_NAME_CHARS_MOST:])} ({row['why']})" for row in rows[:_NAMED_MOST]]
     more = f" and {len(rows) - _NAMED_MOST} more" if len(rows) > _NAMED_MOST else ""
-    return f"{len(rows)} of {total} {'is' if len(rows) == 1 else 'are'} {what}: {', '.join(named)}{more}"
+    return f"{len(rows)} of {total} {'is' if len(rows) == 1 else 'are'} {what}: {', '.join(faults)}{more}"
 
 
 TOOLS = (

@@ -44,7 +44,7 @@ def read(context: ToolContext, args: Read) -> FileText:
     with plain(path, "reading"), context.files.open(path) as file:
         size = os.fstat(file.fileno()).st_size
         part = read_part(file, args.path, args.offset, args.limit, args.encoding)
-    found: FileText = {
+    answer: FileText = {
         "path": args.path,
         "text": part.text,
         "bytes": size,
@@ -52,8 +52,8 @@ def read(context: ToolContext, args: Read) -> FileText:
         "next_offset": part.next_offset,
     }
     if part.encoding != "utf-8" or args.encoding == GUESS:
-        found["encoding"] = part.encoding
-    return found
+        answer["encoding"] = part.encoding
+    return answer
 
 
 class Stat(Args, frozen=True, kw_only=True):

@@ -81,7 +81,7 @@ class _Reading:
     def __init__(self, context: ToolContext, args: Search) -> None:
         self._context = context
         self._args = args
-        self._wanted = fold(args.text)
+        self._folded_text = fold(args.text)
         self.bytes = 0
         self.files = 0
         self.hits = 0
@@ -99,77 +99,77 @@ class _Reading:
                 row["device"] = self._args.device_name
             self.left_out.append(row)
 
-    def look(self, found: Found, shown: str) -> None:
+    def look(self, entry: Found, path: str) -> None:
         """Read one file, and keep its lines with the text."""
-        if found.bytes > _FILE_BYTES_MOST:
-            self.leave_out(shown, _MANY)
+        if entry.bytes > _FILE_BYTES_MOST:
+            self.leave_out(path, _MANY)
             return
         if self.bytes >= _ALL_BYTES_MOST:
-            self.leave_out(shown, "1 GiB was read before it")
+            self.leave_out(path, "1 GiB was read before it")
             return
-        ending = found.path.suffix.lower()
+        ending = entry.path.suffix.lower()
         if ending in office.KINDS:
-            self._look_into(found, shown)
+            self._look_into(entry, path)
             return
         try:
-            with self._context.files.open(found.path) as file:
+            with self._context.files.open(entry.path) as file:
                 data = file.read(_FILE_BYTES_MOST)
         except OSError as error:
-            self.leave_out(shown, error.strerror or "it cannot be read")
+            self.leave_out(path, error.strerror or "it cannot be read")
             return
         self.bytes += len(data)
         marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         if _is_other(data, ending) and not marked:
             self._other[ending[1:] or "no ending"] += 1
             return
-        self._count(found)
+        self._count(entry)
         try:
             text, fits = data.decode("utf-16" if marked else "utf-8"), True
         except UnicodeDecodeError:
             text, fits = data.decode("windows-1252", errors="replace"), False
-        has_it = self._keep(text, shown)
+        has_it = self._keep(text, path)
         # Plain letters are the same in every encoding that a text without a mark may have.
         if not (fits or has_it or (self._args.text.isascii() and not marked)):
-            self.leave_out(shown, "it is damaged" if marked else _OTHER_ENCODING)
+            self.leave_out(path, "it is damaged" if marked else _OTHER_ENCODING)
 
-    def _look_into(self, found: Found, shown: str) -> None:
+    def _look_into(self, entry: Found, path: str) -> None:
         """Read an office document, and keep the paragraphs with the text."""
         try:
-            with self._context.files.open(found.path) as file:
+            with self._context.files.open(entry.path) as file:
                 text = office.text_of(file)
         except OSError as error:
-            self.leave_out(shown, error.strerror or "it cannot be read")
+            self.leave_out(path, error.strerror or "it cannot be read")
             return
         except office.NotADocument as no:
-            self.leave_out(shown, str(no))
+            self.leave_out(path, str(no))
             return
-        self.bytes += max(found.bytes, len(text))  # of many small ones each may unpack to a book
-        self._count(found)
-        self._keep(text, shown)
+        self.bytes += max(entry.bytes, len(text))  # of many small ones each may unpack to a book
+        self._count(entry)
+        self._keep(text, path)
 
-    def _count(self, found: Found) -> None:
+    def _count(self, file: Found) -> None:
         self.files += 1
-        self._context.progress(done_bytes=self.bytes, note=found.path.name)
+        self._context.progress(done_bytes=self.bytes, note=file.path.name)
 
     def without_text(self) -> WithoutText:
         kinds = [f"{count} {kind}" for kind, count in self._other.most_common()]
         more = len(kinds) - _KINDS_NAMED
-        told = [*kinds[:_KINDS_NAMED], *([f"{more} kinds more"] if more > 0 else [])]
-        made: WithoutText = {"files": self._other.total(), "kinds": ", ".join(told), "what": "without text"}
+        names = [*kinds[:_KINDS_NAMED], *([f"{more} kinds more"] if more > 0 else [])]
+        row: WithoutText = {"files": self._other.total(), "kinds": ", ".join(names), "what": "without text"}
         if self._args.device_name:
-            made["device"] = self._args.device_name
-        return made
+            row["device"] = self._args.device_name
+        return row
 
-    def _keep(self, text: str, shown: str) -> bool:
+    def _keep(self, text: str, path: str) -> bool:
         """Keep the lines of a file with the text; tell whether there are any."""
-        hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._wanted in fold(line)]
+        hits = [(number, line) for number, line in enumerate(text.splitlines(), 1) if self._folded_text in fold(line)]
         if not hits:
             return False
         self.hits += 1
         self.lines += len(hits)
         room = min(_LINES_A_FILE_MOST, self._args.limit - len(self.rows))
         for number, line in islice(hits, room):
-            row: FoundLine = {"path": shown, "line": number, "text": _cut(line.strip(), self._wanted)}
+            row: FoundLine = {"path": path, "line": number, "text": _cut(line.strip(), self._folded_text)}
             if self._args.device_name:
                 row["device"] = self._args.device_name
             self.rows.append(row)
@@ -185,23 +185,23 @@ def _is_other(data: bytes, ending: str) -> bool:
     return b"\0" in data[:_HEAD_BYTES] or (ending == ".pdf" and data.startswith(b"%PDF"))
 
 
-def _cut(line: str, wanted: str) -> str:
+def _cut(line: str, folded_text: str) -> str:
     """Return a line within its bound, with the text that was looked for in it."""
     if len(line) <= _LINE_CHARS_MOST:
         return line
-    at = max(0, fold(line).find(wanted) - _LINE_CHARS_MOST // 4)
+    at = max(0, fold(line).find(folded_text) - _LINE_CHARS_MOST // 4)
     part = line[at : at + _LINE_CHARS_MOST]
     return f"{'...' if at else ''}{part}{'...' if at + _LINE_CHARS_MOST < len(line) else ''}"
 
 
 def search(context: ToolContext, args: Search) -> FoundLines:
     reading = _Reading(context, args)
-    for root, shown in roots_of(context, args.root):
+    for root, root_path in roots_of(context, args.root):
         walk = Walk(context.files, root, hidden=args.hidden)
         with plain(root, "searching", effect=False):
-            for found in walk:
-                if not args.pattern or fnmatch.fnmatch(found.path.name, args.pattern):
-                    reading.look(found, found.below if shown == "." else f"{shown}/{found.below}")
+            for file in walk:
+                if not args.pattern or fnmatch.fnmatch(file.path.name, args.pattern):
+                    reading.look(file, file.below if root_path == "." else f"{root_path}/{file.below}")
         for missed in walk.missed:
             reading.leave_out(missed.below, missed.why)
         for below in walk.trashes:

@@ -80,13 +80,15 @@ class Copied(TypedDict):
 def copy(context: ToolContext, args: Copy) -> Copied:
     source, files = context.resolve_read(args.path), context.files
     with plain(source, "looking at", effect=False):
-        folder, there = files.is_folder(source), files.exists(source)
-        named = own_place(context, args.to, source.name, folder=folder)
-    target = context.resolve_write(named)
-    if not there:
+        folder, exists = files.is_folder(source), files.exists(source)
+        path_to = own_place(context, args.to, source.name, folder=folder)
+    target = context.resolve_write(path_to)
+    if not exists:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
     if folder and target.is_relative_to(source):
-        raise ToolFailed(Code.BAD_ARGUMENTS, f"{named} lies inside {args.path}; choose a place beside it", effect=False)
+        raise ToolFailed(
+            Code.BAD_ARGUMENTS, f"{path_to} lies inside {args.path}; choose a place beside it", effect=False
+        )
     walk = Walk(files, source, hidden=True)
     pairs = _below(walk, target, args.path) if folder else [(source, target)]
     with plain(target, "looking at", effect=False):
@@ -104,21 +106,21 @@ def copy(context: ToolContext, args: Copy) -> Copied:
             continue
         half = new_draft(context)
         digest = hashlib.sha256()
-        with plain(file, "copying"), files.open(file) as taken, files.create(half) as made:
-            copy_bytes(taken, made, digest.update)
-            about = os.fstat(taken.fileno())
-            made.flush()
-            os.utime(made.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
+        with plain(file, "copying"), files.open(file) as source_file, files.create(half) as copy_file:
+            copy_bytes(source_file, copy_file, digest.update)
+            about = os.fstat(source_file.fileno())
+            copy_file.flush()
+            os.utime(copy_file.fileno(), ns=(about.st_atime_ns, about.st_mtime_ns))
         missing = missing_above(context, to)
         placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
         done += placed.bytes
-        shown = os.path.normpath(Path(named) / to.relative_to(target))
-        path = readable_as(context, shown, to)
+        shown_path = os.path.normpath(Path(path_to) / to.relative_to(target))
+        path = readable_as(context, shown_path, to)
         added += [*folders_on_way(path, missing), added_as(path, digest.hexdigest(), placed.ticket)]
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     left_out = left_out_trashes(args.path, walk.trashes)
     return {
-        "path": named,
+        "path": path_to,
         "files": len(pairs),
         "kept": len(same),
         "bytes": done,
@@ -138,15 +140,15 @@ def _put(context: ToolContext, half: Path, to: Path, mode: int, args: Copy) -> P
             raise ToolFailed(Code.TOOL_FAILED, reason) from None
 
 
-def _below(walk: Walk, target: Path, named: str) -> list[tuple[Path, Path]]:
+def _below(walk: Walk, target: Path, path: str) -> list[tuple[Path, Path]]:
     """Return the files of a folder, each with its place in the copy.
 
     Raises:
         ToolFailed: something in it cannot be copied; a copy that lacks a part looks like a whole one.
     """
-    pairs = [(found.path, target / found.below) for found in walk]
+    pairs = [(entry.path, target / entry.below) for entry in walk]
     if walk.unreadable:
-        reason = f"{walk.unreadable} entries of {named} cannot be read, lie too deep, or have names that are no text"
+        reason = f"{walk.unreadable} entries of {path} cannot be read, lie too deep, or have names that are no text"
         raise ToolFailed(Code.TOOL_FAILED, f"{reason}: nothing was copied", effect=False)
     return pairs
 
@@ -195,15 +197,15 @@ def move(context: ToolContext, args: Move) -> Moved:
         reason = f"{to} lies inside {args.path}, which cannot move into itself; choose a place beside it"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     with plain(source, "looking at", effect=False):
-        there, taken, folder = files.exists(source), files.exists(target), files.is_folder(target)
-        recased = taken and files.is_recased(source, target)
-        taken = taken and not (there and (recased or files.is_begun(source, target)))
-    if not there:
-        if taken:
+        exists, is_taken, folder = files.exists(source), files.exists(target), files.is_folder(target)
+        recased = is_taken and files.is_recased(source, target)
+        is_taken = is_taken and not (exists and (recased or files.is_begun(source, target)))
+    if not exists:
+        if is_taken:
             # An earlier attempt has done it.
             return {"path": to, "count": 0, "left_out": [], "moved": False, "put_back": []}
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
-    if taken:
+    if is_taken:
         way_out = f"; to move it into that folder, write {to}/" if folder else "; choose another name"
         raise ToolFailed(Code.TOOL_FAILED, f"{to} exists already{way_out}", effect=False)
     with plain(source, "moving"):
@@ -230,10 +232,10 @@ def _left_out(file: FoundRef, why: str) -> LeftOut:
 
 def _move_all(context: ToolContext, args: Move, paths: list[str | FoundRef]) -> Moved:
     """Move files into a folder. The result tells each that moved, whatever stands in the way of another one."""
-    found = [FoundRef(path=item) if isinstance(item, str) else item for item in paths]
+    files = [FoundRef(path=item) if isinstance(item, str) else item for item in paths]
     ways: list[tuple[FoundRef, Path, str, Path]] = []
     with before_any_change():
-        for file in found:
+        for file in files:
             source = context.resolve_write(file.path)
             below = _FOLDERS_BY_KIND.get(kind_of(source.name), _OTHERS) if args.by_kind else ""
             to = os.path.normpath(Path(args.to) / below / source.name)
@@ -329,11 +331,11 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
             restored.append(path)  # an earlier attempt has done it, and the old file is in its place again
             continue
         with plain(at, "looking at"):
-            there = context.files.exists(at)
-        if there and (why := _why_left(context, file, at)):
+            exists = context.files.exists(at)
+        if exists and (why := _why_left(context, file, at)):
             left_out.append(_left_out(file, why))
             continue
-        if there:
+        if exists:
             item: TrashedItem = {"path": path, "ticket": remove_as_written(context, file, at, seen.pop(at, None))}
             if file.device:
                 item["device"] = file.device
@@ -346,8 +348,8 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
         if file.replaced:
             bring_back(context, file.replaced)
             restored.append(path)
-    for found in (items, left_out, missing, restored):
-        found.reverse()
+    for rows in (items, left_out, missing, restored):
+        rows.reverse()
     return {
         "items": items,
         "left_out": left_out,
@@ -379,12 +381,12 @@ def _why_left(context: ToolContext, file: FoundRef, at: Path) -> str:
         return "it was changed since it was found"
     if not file.kept:
         return ""
-    kept = context.resolve_read(file.kept)
-    with plain(kept, "reading"):
-        other = context.files.status(kept)
-        if kept == at or (about is not None and other is not None and os.path.samestat(about, other)):
+    twin = context.resolve_read(file.kept)
+    with plain(twin, "reading"):
+        other = context.files.status(twin)
+        if twin == at or (about is not None and other is not None and os.path.samestat(about, other)):
             return f"{file.kept}, which is to stay, is the same file"
-        stays = hold_the_same(context, at, kept)
+        stays = hold_the_same(context, at, twin)
     return "" if stays else f"{file.kept}, which was to stay, is not there with the same contents any more"
 
 
@@ -421,12 +423,12 @@ def restore(context: ToolContext, args: Restore) -> Restored:
                 raise ToolFailed(Code.FORBIDDEN, f"ticket {ticket} does not lead into {args.under}: nothing was moved")
         ways = [(item, *way_to_put_back(context, item, folder)) for item in args.put_back]
     back: list[RestoredItem] = []
-    for item, at, was, there in ways:
-        if there:
+    for item, at, was, has_moved in ways:
+        if has_moved:
             with plain(at, "moving"):
                 context.files.make_folder(was.parent)
                 context.files.move(at, was)
-        back.append({"path": item.was, "moved": there})
+        back.append({"path": item.was, "moved": has_moved})
     for ticket in args.tickets:
         target, moved = bring_back(context, ticket)
         back.append({"path": os.fspath(target), "ticket": ticket, "moved": moved})

@@ -56,14 +56,14 @@ class TrashListed(TypedDict):
 
 
 def list_trash(context: ToolContext, args: ListTrash) -> TrashListed:
-    found: list[tuple[Entry, str]] = []
+    entries: list[tuple[Entry, str]] = []
     for root, entry in _entries(context, args.older_than_days):
         path = read_note(context.files, note_in(root / TRASH / entry.ticket))
         if not args.name or Path(path).name.casefold() == args.name.casefold():
-            found.append((entry, path))
-    found.sort(key=lambda one: (-one[0].since_s, one[0].ticket))
+            entries.append((entry, path))
+    entries.sort(key=lambda one: (-one[0].since_s, one[0].ticket))
     items: list[InTrash] = []
-    for entry, path in found[: args.limit]:
+    for entry, path in entries[: args.limit]:
         item: InTrash = {
             "bytes": entry.bytes,
             "name": Path(path).name,
@@ -75,13 +75,13 @@ def list_trash(context: ToolContext, args: ListTrash) -> TrashListed:
             item["device"] = args.device_name
         items.append(item)
     listed: TrashListed = {
-        "bytes": sum(entry.bytes for entry, _ in found),
-        "count": len(found),
+        "bytes": sum(entry.bytes for entry, _ in entries),
+        "count": len(entries),
         "items": items,
         "tickets": [item["ticket"] for item in items],
     }
-    if found:
-        listed["oldest_s"] = int(found[-1][0].since_s)
+    if entries:
+        listed["oldest_s"] = int(entries[-1][0].since_s)
     return listed
 
 
@@ -102,16 +102,16 @@ class TrashEmptied(Named):
 
 def empty_trash(context: ToolContext, args: EmptyTrash) -> TrashEmptied:
     with before_any_change():
-        chosen = list(_entries(context, args.older_than_days))
+        entries = list(_entries(context, args.older_than_days))
     gone: list[Entry] = []
-    for root in dict.fromkeys(root for root, _ in chosen):
+    for root in dict.fromkeys(root for root, _ in entries):
         with plain(root / TRASH, "emptying"):
-            tickets = {entry.ticket for of, entry in chosen if of == root}
+            tickets = {entry.ticket for of, entry in entries if of == root}
             gone += empty_tickets(context.files, root, tickets, context.log)
     emptied: TrashEmptied = {
         "bytes": sum(entry.bytes for entry in gone),
         "count": len(gone),
-        "left": len(chosen) - len(gone),
+        "left": len(entries) - len(gone),
     }
     if args.device_name:
         emptied["device"] = args.device_name
@@ -121,13 +121,13 @@ def empty_trash(context: ToolContext, args: EmptyTrash) -> TrashEmptied:
 def _entries(context: ToolContext, days: int) -> list[tuple[Path, Entry]]:
     """Return the tickets of each trash that are older than so many days; all of them for 0."""
     until_s = time.time() - days * DAY_S
-    found = []
+    in_trash = []
     for root in dict.fromkeys(context.folders.write):
         with plain(root / TRASH, "looking into"):
             entries = entries_of(context.files, root)
         # The clock of the file system may be a little ahead of that of the process.
-        found += [(root, entry) for entry in entries if not days or entry.since_s < until_s]
-    return found
+        in_trash += [(root, entry) for entry in entries if not days or entry.since_s < until_s]
+    return in_trash
 
 
 TOOLS = (

@@ -106,55 +106,55 @@ class Place:
 
 def choose(
     context: ToolContext,
-    wanted: Path,
+    path: Path,
     digest: str,
     size: int | None,
     on_clash: OnClash,
     *,
     keep: bool = True,
-    own: Container[Identity] = (),
+    own_files: Container[Identity] = (),
 ) -> Place:
-    """Return the place of contents with this hash: at `wanted` where that is free, else as `on_clash` says.
+    """Return the place of contents with this hash: at `path` where that is free, else as `on_clash` says.
 
     A file of another `size`, where that is known, is not read. `keep`: the same contents there are as good. A file in
-    `own` is not replaced.
+    `own_files` is not replaced.
 
     Raises:
         ToolFailed: other contents are there and must stay, or too many versions.
     """
     for number in range(1, RENAMES_MOST):
-        shown = os.path.normpath(numbered(wanted, number))
-        real = context.resolve_write(shown)
+        numbered_path = os.path.normpath(numbered(path, number))
+        real = context.resolve_write(numbered_path)
         with plain(real, "looking at"):
             about = context.files.status(real)
         if about is None:
-            return Place(shown, real, False, number, free=True)
+            return Place(numbered_path, real, False, number, free=True)
         alike = stat.S_ISREG(about.st_mode) and size in (None, about.st_size)
         if alike and has_hash(context.files, real, digest):
-            return Place(shown, real, keep, number)
-        if on_clash == "replace" and identity_of(about) not in own:
-            return Place(shown, real, False, number)
+            return Place(numbered_path, real, keep, number)
+        if on_clash == "replace" and identity_of(about) not in own_files:
+            return Place(numbered_path, real, False, number)
         if on_clash == "fail":
-            reason = f"{shown} exists with other contents; allow on_clash: rename or replace"
+            reason = f"{numbered_path} exists with other contents; allow on_clash: rename or replace"
             raise ToolFailed(Code.TOOL_FAILED, reason, effect=False)
-    reason = f"{wanted.name} exists in {RENAMES_MOST} versions in {wanted.parent}; clear the folder"
+    reason = f"{path.name} exists in {RENAMES_MOST} versions in {path.parent}; clear the folder"
     raise ToolFailed(Code.TOOL_FAILED, reason)
 
 
 def settle(
     context: ToolContext,
-    made: Callable[[], Path],
-    wanted: Path,
+    make: Callable[[], Path],
+    path: Path,
     digest: str,
     size: int | None,
     on_clash: OnClash,
     *,
     keep: bool = True,
-    own: Container[Identity] = (),
+    own_files: Container[Identity] = (),
     mode: int | None = None,
     mtime_s: int = 0,
 ) -> Place:
-    """Put a finished file with this hash where `choose` says; `made` gives it, if the same contents are not there.
+    """Put a finished file with this hash where `choose` says; `make` gives it, if the same contents are not there.
 
     A file that comes to the chosen place meanwhile is not written over: the place is chosen again.
 
@@ -163,17 +163,17 @@ def settle(
         ToolFailed: as `choose`, or the old file cannot go to the trash.
     """
     for _ in range(RENAMES_MOST):
-        chosen = choose(context, wanted, digest, size, on_clash, keep=keep, own=own)
-        if chosen.same:
-            return chosen
-        if not chosen.free:
-            placed = place(context, made(), chosen.real, mode=mode, mtime_s=mtime_s)
-            return replace(chosen, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket, wrote=digest)
-        missing = missing_above(context, chosen.real)
+        target = choose(context, path, digest, size, on_clash, keep=keep, own_files=own_files)
+        if target.same:
+            return target
+        if not target.free:
+            placed = place(context, make(), target.real, mode=mode, mtime_s=mtime_s)
+            return replace(target, bytes=placed.bytes, ticket=placed.ticket, free=not placed.ticket, wrote=digest)
+        missing = missing_above(context, target.real)
         with suppress(FileExistsError):
-            size = context.files.place(made(), chosen.real, mode=mode, mtime_s=mtime_s)
-            return replace(chosen, bytes=size, missing=missing, wrote=digest)
-    raise ToolFailed(Code.TOOL_FAILED, f"{wanted} is written by others again and again; retry later")
+            size = context.files.place(make(), target.real, mode=mode, mtime_s=mtime_s)
+            return replace(target, bytes=size, missing=missing, wrote=digest)
+    raise ToolFailed(Code.TOOL_FAILED, f"{path} is written by others again and again; retry later")
 
 
 class WrittenFile(TypedDict):
@@ -220,39 +220,41 @@ def write(context: ToolContext, args: Write) -> Written:
     changed: list[Changed] = []
     added: Added = []
     written_bytes = 0
-    own: set[Identity] = set()
+    own_files: set[Identity] = set()
     places: set[Path] = set()
     for file in args.files:
         if not file.hash:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no artifact to write from")
-        wanted = _wanted_path(file, args)
-        chosen, size = _put(context, wanted, file, args, own)
-        about = context.files.status(chosen.real)
+        path_below = _wanted_path(file, args)
+        target, size = _put(context, path_below, file, args, own_files)
+        about = context.files.status(target.real)
         if about is not None:
-            own.add(identity_of(about))
-        places.add(chosen.real)
-        written_bytes += 0 if chosen.same else size
+            own_files.add(identity_of(about))
+        places.add(target.real)
+        written_bytes += 0 if target.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
-        path = readable_as(context, chosen.shown, chosen.real)
-        added += chosen.added(path)
-        changed += [{"file": wanted, "path": path, "why": why} for why in _changes(about, wanted, chosen, file, args)]
+        path = readable_as(context, target.shown, target.real)
+        added += target.added(path)
+        changed += [
+            {"file": path_below, "path": path, "why": why} for why in _changes(about, path_below, target, file, args)
+        ]
         row: WrittenFile = {
             "path": path,
             "name": file.shown_name,
             "source": file.path,
             "sha256": file.hash,
             "bytes": size,
-            "state": "kept" if chosen.same else "written",
+            "state": "kept" if target.same else "written",
         }
         if file.below:
             row["below"] = file.below
         if file.device:
             row["device"] = file.device
         rows.append(row)
-    made = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
+    folders = [_make_folder(context, folder, args, changed, added) for folder in args.folders if not folder.files]
     written: Written = {
         "files": rows,
-        "folders": made,
+        "folders": folders,
         "changed": changed,
         "added": added,
         "written": sum(row["state"] == "written" for row in rows),
@@ -264,57 +266,61 @@ def write(context: ToolContext, args: Write) -> Written:
     return written
 
 
-def _put(context: ToolContext, wanted: str, file: FileRef, args: Write, own: set[Identity]) -> tuple[Place, int]:
+def _put(
+    context: ToolContext, path_below: str, file: FileRef, args: Write, own_files: set[Identity]
+) -> tuple[Place, int]:
     """Store one file under its own name, or under a portable one where the file system refuses that."""
-    portable = portable_path(wanted)
-    for stored in dict.fromkeys((stored_path(wanted), portable)):
+    portable = portable_path(path_below)
+    for stored in dict.fromkeys((stored_path(path_below), portable)):
         try:
-            return _put_as(context, stored, file, args, own)
+            return _put_as(context, stored, file, args, own_files)
         except OSError as error:
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, Path(args.under) / stored, "writing") from error
     raise AssertionError("the portable name is the last")
 
 
-def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write, own: set[Identity]) -> tuple[Place, int]:
+def _put_as(
+    context: ToolContext, stored: str, file: FileRef, args: Write, own_files: set[Identity]
+) -> tuple[Place, int]:
     # Under its hash, other contents can only be a damaged copy.
     clash = "replace" if args.name_by == "hash" else args.on_clash
-    wanted = Path(args.under) / stored
+    path = Path(args.under) / stored
     mode, keep = kept_mode(file.mode), args.on_same_hash == "keep"
-    chosen = settle(
+    target = settle(
         context,
         lambda: context.fetch(file.hash),
-        wanted,
+        path,
         file.hash,
         file.bytes or None,
         clash,
         keep=keep,
-        own=own,
+        own_files=own_files,
         mode=mode,
         mtime_s=file.mtime_s,
     )
-    if not chosen.same:
-        return chosen, chosen.bytes
-    about = context.files.status(chosen.real)
+    if not target.same:
+        return target, target.bytes
+    about = context.files.status(target.real)
     if mode is not None and about is not None and not mode_fits(about, file.mode):
         with suppress(PermissionError):
-            context.files.set_mode(chosen.real, mode)
-    return chosen, 0 if about is None else about.st_size
+            context.files.set_mode(target.real, mode)
+    return target, 0 if about is None else about.st_size
 
 
-def _changes(about: os.stat_result | None, wanted: str, chosen: Place, file: FileRef, args: Write) -> list[str]:
+def _changes(about: os.stat_result | None, path_below: str, target: Place, file: FileRef, args: Write) -> list[str]:
     """Return the properties of a file that differ from the original."""
-    found = []
-    here = os.path.normpath(Path(args.under) / wanted)
-    if os.path.normpath(numbered(Path(here), chosen.number)) != chosen.shown:
-        found.append("this device cannot store its name")
-    if chosen.number > 1:
-        found.append("another file has its name")
+    changes = []
+    here = os.path.normpath(Path(args.under) / path_below)
+    if os.path.normpath(numbered(Path(here), target.number)) != target.shown:
+        changes.append("this device cannot store its name")
+    if target.number > 1:
+        changes.append("another file has its name")
     if about is not None and not mode_fits(about, file.mode):
-        found.append("this device does not keep its mode")
-    if about is not None and not chosen.same and not _time_fits(about, file.mtime_s):
-        found.append("this device does not keep its time")
-    return found
+        changes.append("this device does not keep its mode")
+    if about is not None and not target.same and not _time_fits(about, file.mtime_s):
+        changes.append("this device does not keep its time")
+    return changes
 
 
 def _time_fits(about: os.stat_result, mtime_s: int) -> bool:
@@ -325,23 +331,23 @@ def _time_fits(about: os.stat_result, mtime_s: int) -> bool:
 def _make_folder(
     context: ToolContext, folder: FolderRef, args: Write, changed: list[Changed], added: Added
 ) -> WrittenFolder:
-    wanted = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
-    portable = portable_path(wanted)
-    for stored in dict.fromkeys((stored_path(wanted), portable)):
-        shown = os.path.normpath(Path(args.under) / stored)
-        real = context.resolve_write(shown)
+    path_below = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
+    portable = portable_path(path_below)
+    for stored in dict.fromkeys((stored_path(path_below), portable)):
+        path_here = os.path.normpath(Path(args.under) / stored)
+        real = context.resolve_write(path_here)
         try:
             free, missing = context.files.status(real) is None, missing_above(context, real)
             context.files.make_folder(real)
         except OSError as error:
             if error.errno not in REFUSED_NAME or stored == portable:
-                raise os_fault(error, shown, "making") from error
+                raise os_fault(error, path_here, "making") from error
         else:
-            path = readable_as(context, shown, real)
+            path = readable_as(context, path_here, real)
             added += [*folders_on_way(path, missing), {"path": path, "folder": True}] if free else []
-            if stored != wanted:
-                changed.append({"file": wanted, "path": shown, "why": "this device cannot store its name"})
-            return {"path": shown}
+            if stored != path_below:
+                changed.append({"file": path_below, "path": path_here, "why": "this device cannot store its name"})
+            return {"path": path_here}
     raise AssertionError("the portable name is the last")
 
 
@@ -353,32 +359,32 @@ def _write_text(context: ToolContext, args: Write) -> Written:
         reason = f"{args.path} is a folder, and a text has no name of its own; give path the name of a file in it"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     half = new_draft(context)
-    with plain(half, "writing"), context.files.create(half) as made:
-        made.write((args.text or "").encode())
+    with plain(half, "writing"), context.files.create(half) as out:
+        out.write((args.text or "").encode())
     digest, _ = sha256_of(context.files, half)
     size = half.stat().st_size
     with plain(args.path, "writing"):
         keep = args.on_same_hash == "keep"
-        chosen = settle(context, lambda: half, Path(args.path), digest, size, args.on_clash, keep=keep)
-    first = chosen.number == 1
-    shown = args.path if first else chosen.shown
-    changed: list[Changed] = [] if first else [{"file": args.path, "path": shown, "why": "another file has its name"}]
+        target = settle(context, lambda: half, Path(args.path), digest, size, args.on_clash, keep=keep)
+    first = target.number == 1
+    path = args.path if first else target.shown
+    changed: list[Changed] = [] if first else [{"file": args.path, "path": path, "why": "another file has its name"}]
     row: WrittenFile = {
-        "path": shown,
-        "name": Path(shown).name,
+        "path": path,
+        "name": Path(path).name,
         "sha256": digest,
         "bytes": size,
-        "state": "kept" if chosen.same else "written",
+        "state": "kept" if target.same else "written",
     }
     return {
-        "folder": holding({chosen.real}),
+        "folder": holding({target.real}),
         "files": [row],
         "folders": [],
         "changed": changed,
-        "added": chosen.added(readable_as(context, shown, chosen.real)),
-        "written": 0 if chosen.same else 1,
-        "kept": 1 if chosen.same else 0,
-        "bytes": 0 if chosen.same else size,
+        "added": target.added(readable_as(context, path, target.real)),
+        "written": 0 if target.same else 1,
+        "kept": 1 if target.same else 0,
+        "bytes": 0 if target.same else size,
     }
 
 

@@ -50,32 +50,32 @@ def zip_folder(context: ToolContext, args: Zip) -> Zipped:
     left_out: list[LeftOut] = []
     if about is not None and stat.S_ISDIR(about.st_mode):
         walk = Walk(context.files, real, hidden=True)
-        found = list(walk)
+        entries = list(walk)
         left_out += [{"path": missed.below, "why": missed.why} for missed in walk.missed]
         left_out += [{"path": below, "why": "a link is not packed"} for below in walk.links]
         left_out += left_out_trashes(args.path, walk.trashes)
     elif about is not None and stat.S_ISREG(about.st_mode):
-        found = [Found(real, real.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))]
+        entries = [Found(real, real.name, about.st_size, int(about.st_mtime), stat.S_IMODE(about.st_mode))]
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
-    made = context.workdir / "folder.zip"
-    packed = _write(context, found, made, left_out)
-    kept = context.put(made, name=f"{real.name or 'folder'}.zip", media="application/zip")
+    archive = context.workdir / "folder.zip"
+    packed = _write(context, entries, archive, left_out)
+    stored = context.put(archive, name=f"{real.name or 'folder'}.zip", media="application/zip")
     return {
-        "bytes": kept["bytes"],
+        "bytes": stored["bytes"],
         "count": len(packed),
-        "files": [kept],
+        "files": [stored],
         "left_out": left_out,
         "unpacked_bytes": sum(packed),
     }
 
 
-def _write(context: ToolContext, found: list[Found], made: Path, left_out: list[LeftOut]) -> list[int]:
+def _write(context: ToolContext, entries: list[Found], target: Path, left_out: list[LeftOut]) -> list[int]:
     """Write the files into an archive; return the size of each, and add to `left_out` those that cannot be read."""
-    total, sizes = sum(one.bytes for one in found), []
-    with plain(made, "writing"), context.files.create(made) as raw:
+    total, sizes = sum(one.bytes for one in entries), []
+    with plain(target, "writing"), context.files.create(target) as raw:
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as archive:
-            for one in found:
+            for one in entries:
                 if _leads_out(one.below):
                     left_out.append({"path": one.below, "why": _LEADS_OUT})
                     continue
@@ -97,15 +97,15 @@ def _write(context: ToolContext, found: list[Found], made: Path, left_out: list[
 
 def _leads_out(below: str) -> bool:
     """Tell whether a name of this system is that of a place outside where a backslash or a colon parts names."""
-    there = PureWindowsPath(below)
-    return bool(there.anchor) or ".." in there.parts
+    path = PureWindowsPath(below)
+    return bool(path.anchor) or ".." in path.parts
 
 
-def _add(archive: zipfile.ZipFile, file: BinaryIO, found: Found) -> int:
+def _add(archive: zipfile.ZipFile, file: BinaryIO, entry: Found) -> int:
     """Add one open file in pieces, as long as it was when it was opened; return its size."""
-    at = datetime.fromtimestamp(min(max(0, found.mtime_s), _TIME_MOST_S), UTC)
+    at = datetime.fromtimestamp(min(max(0, entry.mtime_s), _TIME_MOST_S), UTC)
     stamp = (at.year, at.month, at.day, at.hour, at.minute, at.second)
-    head = zipfile.ZipInfo(found.below, min(max(stamp, _FIRST), _LAST))
+    head = zipfile.ZipInfo(entry.below, min(max(stamp, _FIRST), _LAST))
     about = os.fstat(file.fileno())
     head.compress_type, head.file_size = zipfile.ZIP_DEFLATED, about.st_size
     head.external_attr = stat.S_IMODE(about.st_mode) << 16

@@ -76,8 +76,8 @@ class Steps(Args, frozen=True, kw_only=True):
 
 def executable() -> str | None:
     """Return the Chromium of this device."""
-    found = next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
-    return found or (str(_MAC) if _MAC.exists() else None)
+    program = next((path for name in _PROGRAMS if (path := shutil.which(name))), None)
+    return program or (str(_MAC) if _MAC.exists() else None)
 
 
 def _as_root() -> bool:
@@ -180,7 +180,7 @@ class PageRead(TypedDict):
     url: str
 
 
-def _told(tab: Any, blocked: dict[str, None]) -> PageRead:
+def _page_read(tab: Any, blocked: dict[str, None]) -> PageRead:
     text = tab.inner_text("body")
     links = tab.eval_on_selector_all("a[href]", "all => all.map(a => ({text: a.innerText.trim(), href: a.href}))")
     return {
@@ -195,7 +195,7 @@ def _told(tab: Any, blocked: dict[str, None]) -> PageRead:
 
 def read(context: ToolContext, args: Read) -> PageRead:
     with _page(context, args.url, args.within_s) as (tab, blocked):
-        return _told(tab, blocked)
+        return _page_read(tab, blocked)
 
 
 class _Shown(TypedDict):
@@ -212,8 +212,8 @@ def capture(context: ToolContext, args: Capture) -> PagePicture:
     path = context.workdir / "page.png"
     with _page(context, args.url, args.within_s, args.width) as (tab, blocked):
         tab.screenshot(path=str(path), full_page=args.whole)
-        told: _Shown = {"url": tab.url, "title": tab.title()[:500], "blocked_hosts": list(blocked)[:_BLOCKED_MOST]}
-    return {**told, "picture": context.put(path, name=args.name, media="image/png")}
+        page: _Shown = {"url": tab.url, "title": tab.title()[:500], "blocked_hosts": list(blocked)[:_BLOCKED_MOST]}
+    return {**page, "picture": context.put(path, name=args.name, media="image/png")}
 
 
 class PageSteps(PageRead):
@@ -222,8 +222,8 @@ class PageSteps(PageRead):
 
 def steps(context: ToolContext, args: Steps) -> PageSteps:
     for number, step in enumerate(args.steps, 1):
-        given = [value for value in (step.click, step.fill, step.press, step.wait_for) if value is not None]
-        if len(given) != 1:
+        actions = [value for value in (step.click, step.fill, step.press, step.wait_for) if value is not None]
+        if len(actions) != 1:
             reason = f"step {number} needs exactly one of click, fill, press and wait_for"
             raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     with _page(context, args.url, args.within_s) as (tab, blocked):
@@ -237,7 +237,7 @@ def steps(context: ToolContext, args: Steps) -> PageSteps:
                 tab.keyboard.press(step.press)
             else:
                 tab.wait_for_selector(step.wait_for)
-        return {**_told(tab, blocked), "steps": len(args.steps)}
+        return {**_page_read(tab, blocked), "steps": len(args.steps)}
 
 
 def _probe() -> str | None:

@@ -18,7 +18,7 @@ import msgspec
 from cryptography import x509
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Finding, Named
+from starloom_agent.toolkit.results import Finding, Named, of_device
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _HOST = re.compile(r"[A-Za-z0-9._:\-]{1,253}")
@@ -178,8 +178,8 @@ def check(context: ToolContext, args: Check) -> NetCheck:
     if args.device_name:
         row["device"] = args.device_name
     try:
-        found = socket.getaddrinfo(target.machine, target.port, type=socket.SOCK_STREAM)
-        row["addresses"] = sorted({str(address[4][0]) for address in found})
+        addresses = socket.getaddrinfo(target.machine, target.port, type=socket.SOCK_STREAM)
+        row["addresses"] = sorted({str(address[4][0]) for address in addresses})
         if target.port is not None:
             _ask(target, target.port, args.timeout_s, row)
         row["up"] = row.get("status", 200) < 500
@@ -195,13 +195,13 @@ def check(context: ToolContext, args: Check) -> NetCheck:
     except ValueError as error:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{target.host} cannot be asked: {error}", effect=False) from error
     severity, why = _judge(target, row, at=args.at)
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     return {
         **row,
         "addresses_text": ", ".join(row.get("addresses", [])),
         "severity": severity,
         "why": why,
-        "findings": [{**named, "looked_at": "network", "severity": severity, "why": why}] if why else [],
+        "findings": [{**device, "looked_at": "network", "severity": severity, "why": why}] if why else [],
     }
 
 

@@ -111,15 +111,15 @@ def _receive(context: ToolContext, answer: http.client.HTTPResponse) -> WebBody:
 def request(context: ToolContext, args: Request) -> WebAnswer:
     secure, host, port, target = _parts(args.url)
     context.check_host(host)
-    body, own = _body(args)
+    body, body_headers = _body(args)
     make = http.client.HTTPSConnection if secure else http.client.HTTPConnection
     connection = make(host, port, timeout=args.timeout_s)
     try:
-        headers = {"User-Agent": "starloom-agent", "Accept-Encoding": "identity", **own, **args.headers}
+        headers = {"User-Agent": "starloom-agent", "Accept-Encoding": "identity", **body_headers, **args.headers}
         connection.request(args.method, target, body=body, headers=headers)
         with connection.getresponse() as answer:
             value = _receive(context, answer)
-            shown = {name: found for name in _HEADERS_SHOWN if (found := answer.getheader(name)) is not None}
+            answer_headers = {name: header for name in _HEADERS_SHOWN if (header := answer.getheader(name)) is not None}
             status = answer.status
             page = value.get("text", "") if value["media"] in _WITH_LINKS else ""
             if links := links_of(page, answer.getheader("link", ""), args.url):
@@ -135,9 +135,9 @@ def request(context: ToolContext, args: Request) -> WebAnswer:
     finally:
         connection.close()
     if status not in args.accept if args.accept else not 200 <= status < 400:
-        said = context.hidden.text(str(value.get("text", "")))
-        raise ToolFailed(Code.TOOL_FAILED, f"{host} answered {status}: {said[:300]}")
-    return {"status": status, "headers": shown, **value}
+        words = context.hidden.text(str(value.get("text", "")))
+        raise ToolFailed(Code.TOOL_FAILED, f"{host} answered {status}: {words[:300]}")
+    return {"status": status, "headers": answer_headers, **value}
 
 
 TOOLS = (

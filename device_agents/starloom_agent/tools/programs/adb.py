@@ -83,9 +83,9 @@ def devices_from(text: str) -> list[Phone]:
         words = rest.split()
         if not serial or not words:
             continue
-        said = dict(word.split(":", 1) for word in words[1:] if ":" in word)
+        fields = dict(word.split(":", 1) for word in words[1:] if ":" in word)
         way_out = "" if words[0] == _READY else _NOT_READY.get(words[0], "see `adb devices -l` on this computer")
-        rows.append({"serial": serial, "state": words[0], "model": said.get("model", ""), "way_out": way_out})
+        rows.append({"serial": serial, "state": words[0], "model": fields.get("model", ""), "way_out": way_out})
     return rows
 
 
@@ -96,7 +96,7 @@ def _listed() -> list[Phone]:
     return devices_from(ran.stdout)
 
 
-def _chosen(serial: str) -> str:
+def _serial_of(serial: str) -> str:
     """Return the selected phone.
 
     Raises:
@@ -105,8 +105,8 @@ def _chosen(serial: str) -> str:
     rows = _listed()
     if serial and not _SERIAL.fullmatch(serial):
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{quoted(serial)} is not the serial number of a phone", effect=False)
-    meant = [row for row in rows if serial in ("", row["serial"])]
-    ready = [row for row in meant if row["state"] == _READY]
+    matching = [row for row in rows if serial in ("", row["serial"])]
+    ready = [row for row in matching if row["state"] == _READY]
     if len(ready) == 1:
         return ready[0]["serial"]
     if ready:
@@ -114,8 +114,8 @@ def _chosen(serial: str) -> str:
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"several phones are plugged in; name one as serial: {names}", effect=False
         )
-    if meant:
-        first = meant[0]
+    if matching:
+        first = matching[0]
         detail = f"{first['serial']} is {first['state']}: {first['way_out']}"
         raise ToolFailed(Code.TOOL_UNAVAILABLE, detail, effect=False)
     which = f"the phone {serial}" if serial else "no phone"
@@ -145,9 +145,9 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
     if not args.path.startswith("/"):
         # Also because `find` would take a path such as `-delete` for an order.
         raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{quoted(args.path)} is not a whole path of a folder on the phone", effect=False
+            Code.BAD_ARGUMENTS, f"{quoted(args.path)} is not an absolute path of a folder on the phone", effect=False
         )
-    serial = _chosen(args.serial)
+    serial = _serial_of(args.serial)
     command = f"find {shlex.quote(args.path)} -type f -exec stat -c '%s|%Y|%n' {{}} +"
     ran = _adb(["-s", serial, "shell", command], timeout_s=120, kept_bytes=_LIST_BYTES)
     rows: list[PhoneFile] = []
@@ -160,8 +160,8 @@ def files(_context: ToolContext, args: Files) -> PhoneFiles:
                 {"path": path, "name": name, "bytes": int(size), "mtime_s": int(changed), "media": media_of(name)}
             )
     if ran.exit_code and not rows:
-        said = said_by(ran)
-        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} cannot be listed on the phone: {said}", effect=False)
+        words = said_by(ran)
+        raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} cannot be listed on the phone: {words}", effect=False)
     rows.sort(key=lambda row: (-row["mtime_s"], row["path"]))
     complete = not ran.lost_bytes and len(rows) <= args.limit
     return {"files": rows[: args.limit], "count": len(rows), "complete": complete}
@@ -178,23 +178,23 @@ class TakenFiles(TypedDict):
 
 
 def get(context: ToolContext, args: Get) -> TakenFiles:
-    serial = _chosen(args.serial)
-    kept: list[TakenFile] = []
+    serial = _serial_of(args.serial)
+    pulled_files: list[TakenFile] = []
     for number, item in enumerate(args.paths):
         path = item if isinstance(item, str) else item.path
         name = PurePosixPath(path).name
         if not path.startswith("/") or not name:
             raise ToolFailed(
-                Code.BAD_ARGUMENTS, f"{quoted(path)} is not a whole path of a file on the phone", effect=False
+                Code.BAD_ARGUMENTS, f"{quoted(path)} is not an absolute path of a file on the phone", effect=False
             )
         local = context.workdir / f"pulled-{number}"
         ran = _adb(["-s", serial, "pull", path, str(local)], timeout_s=3600)
         if ran.exit_code or not local.is_file():
-            said = said_by(ran)
-            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be taken from the phone: {said}", effect=False)
+            words = said_by(ran)
+            raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} cannot be taken from the phone: {words}", effect=False)
         stored = context.put(local, name=name, media=media_of(name))
         local.unlink()
-        taken: TakenFile = {
+        row: TakenFile = {
             "artifact": stored["artifact"],
             "bytes": stored["bytes"],
             "media": stored["media"],
@@ -203,10 +203,10 @@ def get(context: ToolContext, args: Get) -> TakenFiles:
             "sha256": stored["artifact"],
         }
         if not isinstance(item, str) and item.mtime_s:
-            taken["mtime_s"] = item.mtime_s
-        kept.append(taken)
+            row["mtime_s"] = item.mtime_s
+        pulled_files.append(row)
         context.progress(fraction=(number + 1) / len(args.paths), note=name)
-    return {"files": kept, "bytes": sum(file["bytes"] for file in kept)}
+    return {"files": pulled_files, "bytes": sum(file["bytes"] for file in pulled_files)}
 
 
 class PhoneScreen(TypedDict):
@@ -214,15 +214,15 @@ class PhoneScreen(TypedDict):
 
 
 def screen(context: ToolContext, args: Screen) -> PhoneScreen:
-    serial = _chosen(args.serial)
-    there = "/data/local/tmp/starloom-screen.png"
+    serial = _serial_of(args.serial)
+    path_there = "/data/local/tmp/starloom-screen.png"
     local = context.workdir / "screen.png"
-    taken = _adb(["-s", serial, "shell", f"screencap -p {there}"])
-    pulled = _adb(["-s", serial, "pull", there, str(local)]) if not taken.exit_code else taken
-    _adb(["-s", serial, "shell", f"rm -f {there}"])
+    captured = _adb(["-s", serial, "shell", f"screencap -p {path_there}"])
+    pulled = _adb(["-s", serial, "pull", path_there, str(local)]) if not captured.exit_code else captured
+    _adb(["-s", serial, "shell", f"rm -f {path_there}"])
     if pulled.exit_code or not local.is_file():
-        said = said_by(pulled)
-        raise ToolFailed(Code.TOOL_FAILED, f"the phone gave no picture of its screen: {said}")
+        words = said_by(pulled)
+        raise ToolFailed(Code.TOOL_FAILED, f"the phone gave no picture of its screen: {words}")
     return {"file": context.put(local, name="screen.png", media="image/png")}
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.results import Named, of_device
 from starloom_agent.toolkit.running.programs import Ran, needed, run_program, said_by
 from starloom_agent.toolkit.text.durations import Duration, seconds_of
 from starloom_protocol.text.wording import quoted
@@ -70,28 +70,28 @@ class ContainerList(TypedDict):
 def row_from(line: str) -> ContainerRow | None:
     """Return one row from a line of `ps --format '{{json .}}'`; Docker and Podman name some fields differently."""
     try:
-        found = msgspec.json.decode(line)
+        fields = msgspec.json.decode(line)
     except msgspec.DecodeError:
         return None
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         return None
-    names = found.get("Names", "")
+    names = fields.get("Names", "")
     name = names if isinstance(names, str) else ", ".join(map(str, names))
     return {
         "name": name,
-        "image": str(found.get("Image", "")),
-        "state": str(found.get("State", "")).lower(),
-        "since": str(found.get("Status", "")),
-        "id": str(found.get("ID") or found.get("Id") or "")[:12],
+        "image": str(fields.get("Image", "")),
+        "state": str(fields.get("State", "")).lower(),
+        "since": str(fields.get("Status", "")),
+        "id": str(fields.get("ID") or fields.get("Id") or "")[:12],
     }
 
 
 def list_containers(_context: ToolContext, args: List) -> ContainerList:
     which = [] if args.running else ["--all"]
     ran = _run(["ps", *which, "--no-trunc", "--format", "{{json .}}"], _LIST_BYTES)
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     rows: list[ContainerRow] = [
-        {**named, **row} for line in ran.stdout.splitlines() if (row := row_from(line)) is not None
+        {**device, **row} for line in ran.stdout.splitlines() if (row := row_from(line)) is not None
     ]
     rows.sort(key=lambda row: (row["state"] == "running", row["name"]))
     stopped = sum(row["state"] != "running" for row in rows)
@@ -118,9 +118,9 @@ def logs(_context: ToolContext, args: Logs) -> ContainerLogs:
     ran = _run(["logs", "--timestamps", "--tail", str(args.tail), *since, args.name], _LOG_BYTES)
     # Both streams carry the time in front, so that they can be read as one.
     lines = sorted(line for line in (*ran.stdout.splitlines(), *ran.stderr.splitlines()) if args.contains in line)
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     rows: list[ContainerLine] = [
-        {**named, "container": args.name, "at": at, "text": text} for at, _, text in map(_split, lines)
+        {**device, "container": args.name, "at": at, "text": text} for at, _, text in map(_split, lines)
     ]
     return {"rows": rows[-args.tail :], "count": len(rows), "lost_bytes": ran.lost_bytes}
 

@@ -26,7 +26,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
-from starloom_agent.toolkit.results import Named, StoredFrom
+from starloom_agent.toolkit.results import Named, StoredFrom, of_device
 from starloom_agent.toolkit.running.programs import Ran, quiet_environment, refuse_limit, run_program, said_by
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -133,28 +133,28 @@ def _git(context: ToolContext, argv: list[str], *, timeout_s: float = 120) -> Ra
 
 
 def _fault(ran: Ran) -> ToolFailed:
-    said = said_by(ran, 400)
-    if "not a git repository" in said:
-        return ToolFailed(Code.BAD_ARGUMENTS, f"this is no git repository: {said}", effect=False)
-    return ToolFailed(Code.TOOL_FAILED, f"git ended with {ran.exit_code}: {said}")
+    words = said_by(ran, 400)
+    if "not a git repository" in words:
+        return ToolFailed(Code.BAD_ARGUMENTS, f"this is no git repository: {words}", effect=False)
+    return ToolFailed(Code.TOOL_FAILED, f"git ended with {ran.exit_code}: {words}")
 
 
-def _whole(ran: Ran, told: str) -> str:
+def _whole(ran: Ran, refusal: str) -> str:
     """Return all that git said.
 
     Raises:
-        ToolFailed: `output_too_big`, in the words of `told`, if a part of it is missing.
+        ToolFailed: `output_too_big`, in the words of `refusal`, if a part of it is missing.
     """
     if ran.lost_bytes:
-        raise ToolFailed(Code.OUTPUT_TOO_BIG, told, effect=False)
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, refusal, effect=False)
     return ran.stdout
 
 
 def _repository(context: ToolContext, path: str) -> Path:
     real = context.resolve_read(path)
     with plain(real, "looking at", effect=False):
-        there = context.files.is_folder(real)
-    if not there:
+        is_folder = context.files.is_folder(real)
+    if not is_folder:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{path} is no folder on this device", effect=False)
     return real
 
@@ -180,22 +180,22 @@ class WorkingCopy(Named, BranchState):
 def status(context: ToolContext, args: Status) -> WorkingCopy:
     repository = _repository(context, args.path)
     ran = _git(context, ["-C", str(repository), "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"])
-    found: BranchState = {"branch": "", "commit": "", "ahead": 0, "behind": 0}
+    branch: BranchState = {"branch": "", "commit": "", "ahead": 0, "behind": 0}
     rows: list[ChangedFile] = []
     too_many = f"{args.path} differs in more files than one answer holds; put what is made there into its .gitignore"
     parts = iter(_whole(ran, too_many).split("\0"))
     for part in parts:
         kind, _, rest = part.partition(" ")
         if kind == "#":
-            _read_branch(rest, found)
+            _read_branch(rest, branch)
         elif kind in _STATES:
             # The name stands behind eight fields of a change, nine of a rename, ten of a conflict.
             fields = {"1": 7, "2": 8, "u": 9, "?": 0}[kind]
             rows.append({"path": rest.split(" ", fields)[-1], "state": _STATES[kind]})
             if kind == "2":
                 next(parts, "")
-    named: Named = {"device": args.device_name} if args.device_name else {}
-    return {**named, **found, "clean": not rows, "rows": rows[: args.limit], "count": len(rows)}
+    device = of_device(args.device_name)
+    return {**device, **branch, "clean": not rows, "rows": rows[: args.limit], "count": len(rows)}
 
 
 def _read_branch(line: str, into: BranchState) -> None:
@@ -227,12 +227,12 @@ def log(context: ToolContext, args: Log) -> Commits:
     below = ["--", args.below] if args.below else ["--"]
     argv = ["-C", str(repository), "log", "-z", f"--format={_FIELDS}", f"--max-count={args.limit}", args.ref, *below]
     ran = _git(context, argv)
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     rows: list[Commit] = []
     too_long = f"the log of {args.path} is longer than one answer holds; ask for fewer versions with `limit`"
     for entry in filter(None, _whole(ran, too_long).split("\0")):
         commit, short, author, at, subject = entry.split(_SEPARATOR, 4)
-        rows.append({**named, "commit": commit, "short": short, "author": author, "at": at, "subject": subject[:300]})
+        rows.append({**device, "commit": commit, "short": short, "author": author, "at": at, "subject": subject[:300]})
     return {"rows": rows, "count": len(rows)}
 
 
@@ -243,10 +243,10 @@ def _commit_of(context: ToolContext, repository: Path, ref: str) -> str:
     except ToolFailed as failed:
         if _NO_SUCH_NAME not in failed.detail:
             raise
-        asked = ["for-each-ref", f"--count={_NAMES_TOLD}", "--format=%(refname:short)", "refs/heads", "refs/tags"]
-        names = _git(context, ["-C", str(repository), *asked]).stdout.split()
-        known = ", ".join(quoted(name) for name in ["HEAD", *names])
-        reason = f"{quoted(ref)} is no branch, tag or commit of {repository.name}; there is {known}"
+        words = ["for-each-ref", f"--count={_NAMES_TOLD}", "--format=%(refname:short)", "refs/heads", "refs/tags"]
+        names = _git(context, ["-C", str(repository), *words]).stdout.split()
+        names_words = ", ".join(quoted(name) for name in ["HEAD", *names])
+        reason = f"{quoted(ref)} is no branch, tag or commit of {repository.name}; there is {names_words}"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False) from failed
 
 
@@ -259,14 +259,18 @@ class PackedVersion(TypedDict):
 def archive(context: ToolContext, args: Archive) -> PackedVersion:
     repository = _repository(context, args.path)
     name = f"{repository.name}.tar"
-    made = context.workdir / "git" / "archive.tar"
+    archive_path = context.workdir / "git" / "archive.tar"
     if args.ref:
         commit = _commit_of(context, repository, args.ref)
         # Archives of several versions may meet in one folder.
         name = f"{repository.name}-{commit[:12]}.tar"
-        _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={made}", commit])
+        _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={archive_path}", commit])
         # A filter of the repository ran beside git and may have left something else under this name.
-        with plain(made, "reading"), context.files.open(made) as file, tarfile.open(fileobj=file) as packed:
+        with (
+            plain(archive_path, "reading"),
+            context.files.open(archive_path) as file,
+            tarfile.open(fileobj=file) as packed,
+        ):
             count = sum(1 for member in packed if member.isfile())
     else:
         commit = "the working copy"
@@ -276,21 +280,21 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
         )
         names = _whole(listed, f"{args.path} has too many files for one archive; name a version with `ref`")
         context.confine()
-        count = _pack(context, repository, sorted(filter(None, names.split("\0"))), made)
+        count = _pack(context, repository, sorted(filter(None, names.split("\0"))), archive_path)
     if not count:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} has no files in {commit}", effect=False)
-    stored = context.put_last(made, name=name, media="application/x-tar")
+    stored = context.put_last(archive_path, name=name, media="application/x-tar")
     return {"files": [{**stored, "path": name}], "commit": commit, "count": count}
 
 
-def _pack(context: ToolContext, repository: Path, names: list[str], made: Path) -> int:
+def _pack(context: ToolContext, repository: Path, names: list[str], archive_path: Path) -> int:
     """Pack what git names, as it stands on the disk; a link is packed as one, and none is followed."""
     size = 0
     count = 0
     files = context.files
     with (
-        plain(made, "writing"),
-        files.create(made) as out,
+        plain(archive_path, "writing"),
+        files.create(archive_path) as out,
         tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as packed,
     ):
         for name in names:
@@ -340,14 +344,14 @@ class Cloned(TypedDict):
 def clone(context: ToolContext, args: Clone) -> Cloned:
     target = context.resolve_write(args.to)
     origin = _origin(context, args)
-    wanted = _git(context, ["ls-remote", "--exit-code", str(origin), args.ref or "HEAD"]).stdout.split()[0]
+    wanted_commit = _git(context, ["ls-remote", "--exit-code", str(origin), args.ref or "HEAD"]).stdout.split()[0]
     files = context.files
     with plain(target, "looking at", effect=False):
-        taken, copied = files.exists(target), files.exists(target / ".git")
-    if taken:
-        there = _git(context, ["-C", str(target), "rev-parse", "HEAD"]).stdout.strip() if copied else ""
-        if there == wanted:
-            return {"path": args.to, "commit": there, "state": "kept"}
+        exists, copied = files.exists(target), files.exists(target / ".git")
+    if exists:
+        commit_there = _git(context, ["-C", str(target), "rev-parse", "HEAD"]).stdout.strip() if copied else ""
+        if commit_there == wanted_commit:
+            return {"path": args.to, "commit": commit_there, "state": "kept"}
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.to} is there already, with something else in it", effect=False)
     half = context.workdir / "git" / "clone"
     branch = ["--branch", args.ref] if args.ref else []
@@ -408,8 +412,8 @@ def _origin(context: ToolContext, args: Clone) -> Path:
     ]  # fmt: skip
     ran = run_program(argv, timeout_s=args.timeout_s, cwd=home, environment=_environment(home), tell=context.log)
     if ran.exit_code:
-        said = (ran.stderr.strip() or "it said nothing")[-400:]
-        raise ToolFailed(Code.NETWORK, f"{args.url} could not be fetched: {said}", effect=False)
+        words = (ran.stderr.strip() or "it said nothing")[-400:]
+        raise ToolFailed(Code.NETWORK, f"{args.url} could not be fetched: {words}", effect=False)
     return bare
 
 

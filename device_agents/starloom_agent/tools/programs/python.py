@@ -116,20 +116,20 @@ def _files_out(context: ToolContext, root: Path) -> tuple[list[Stored], list[Lef
             return [], []
     # the walk does not follow links
     walk = Walk(context.files, root, hidden=True, trash=True)
-    found = sorted(entry.path for entry in walk)
+    paths = sorted(entry.path for entry in walk)
     left = [LeftBehind(path=missed.below, why=missed.why) for missed in walk.missed]
     left += [LeftBehind(path=below, why="a link is not taken") for below in walk.links if is_text(below)]
-    if len(found) > _FILES_MOST:
-        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"out/ has {len(found)} files; at most {_FILES_MOST} are taken")
-    kept = [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in found]
-    return kept, left[:_FILES_MOST]
+    if len(paths) > _FILES_MOST:
+        raise ToolFailed(Code.OUTPUT_TOO_BIG, f"out/ has {len(paths)} files; at most {_FILES_MOST} are taken")
+    stored = [context.put(path, name=path.relative_to(root).as_posix(), media=media_of(path.name)) for path in paths]
+    return stored, left[:_FILES_MOST]
 
 
-def _outside(context: ToolContext, home: Path, given: Iterable[str]) -> list[LeftBehind]:
+def _outside(context: ToolContext, home: Path, inputs: Iterable[str]) -> list[LeftBehind]:
     """Return what the program made beside `out/`, which ends with the call."""
-    known = {*_RESERVED, *given, "__pycache__", TEMPORARY}
+    expected = {*_RESERVED, *inputs, "__pycache__", TEMPORARY}
     with plain(home, "looking at"), context.files.scan(home) as entries:
-        names = sorted(entry.name for entry in entries if entry.name not in known and is_text(entry.name))
+        names = sorted(entry.name for entry in entries if entry.name not in expected and is_text(entry.name))
     return [LeftBehind(path=name, why=_OUTSIDE) for name in names]
 
 
@@ -137,8 +137,8 @@ def _beside(context: ToolContext, home: Path) -> str:
     """Return the names of the files that lie beside the program, for one that looked for another name."""
     with plain(home, "looking at"), context.files.scan(home) as entries:
         names = sorted(entry.name for entry in entries if entry.name not in _OWN_NAMES and entry.name[0] != ".")
-    shown = ", ".join(quoted(name) for name in names[:_NAMED_MOST])[:_NAMED_CHARS]
-    return f" (beside it: {shown})" if shown else " (beside it: no file)"
+    names_words = ", ".join(quoted(name) for name in names[:_NAMED_MOST])[:_NAMED_CHARS]
+    return f" (beside it: {names_words})" if names_words else " (beside it: no file)"
 
 
 def _no_text(context: ToolContext, home: Path) -> str:
@@ -187,11 +187,11 @@ def run(context: ToolContext, args: Run) -> ProgramResult:
     # Whatever the program left is taken without the right to follow it anywhere.
     context.confine()
     if ran.exit_code and not args.any_exit:
-        said = said_by(ran, 800)
-        beside = _beside(context, home) if "FileNotFoundError" in said else ""
-        if "UnicodeDecodeError" in said:
+        words = said_by(ran, 800)
+        beside = _beside(context, home) if "FileNotFoundError" in words else ""
+        if "UnicodeDecodeError" in words:
             beside = _no_text(context, home)
-        if any(word in said for word in _NOT_CHANGED):
+        if any(word in words for word in _NOT_CHANGED):
             beside = _IN_OUT
         raise ToolFailed(Code.EXIT_CODE, f"the program ended with {ran.exit_code}{beside}: {ended_by(ran, 800)}")
     files, left_out = _files_out(context, home / "out")

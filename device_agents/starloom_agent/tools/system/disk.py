@@ -20,7 +20,7 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files import filling
 from starloom_agent.toolkit.files.filling import Outlook
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed, existing_places, placed, way_out
-from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.results import Named, of_device
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ENTRIES_MOST = 2_000_000
@@ -50,15 +50,15 @@ def _mount_of(path: Path) -> Path:
     return path
 
 
-def _wanted(roots: Sequence[Path], start: Path, path: str) -> Path:
+def _typed_place(roots: Sequence[Path], start: Path, path: str) -> Path:
     """Return the path that was asked for, as written: no name of a person is looked up, so `~SOMEBODY` stays."""
-    given = Path(path)
-    if given.parts[:1] == ("~",):
-        given = Path.home().joinpath(*given.parts[1:])
-    if path.startswith("~") and not given.is_absolute():
-        return given
-    found = existing_places(given, roots, start)
-    return Path(os.path.normpath(found[0] if len(found) == 1 else placed(given, roots, start)))
+    typed = Path(path)
+    if typed.parts[:1] == ("~",):
+        typed = Path.home().joinpath(*typed.parts[1:])
+    if path.startswith("~") and not typed.is_absolute():
+        return typed
+    places = existing_places(typed, roots, start)
+    return Path(os.path.normpath(places[0] if len(places) == 1 else placed(typed, roots, start)))
 
 
 def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
@@ -70,21 +70,21 @@ def _measured(context: ToolContext, path: str) -> tuple[Path, tuple[Path, ...]]:
     """
     roots = tuple(dict.fromkeys((*context.folders.write, *context.folders.read)))
     start = roots[0] if roots else _mount_of(Path.home())
-    wanted = _wanted(roots, start, path) if path else start
+    place = _typed_place(roots, start, path) if path else start
     real = None
     with suppress(OSError, RuntimeError):  # a name that is too long, links in a circle
-        real = wanted.resolve() if wanted.is_absolute() else None
+        real = place.resolve() if place.is_absolute() else None
     if real is not None and any(map(real.is_relative_to, roots)):
         return real, (real,)
     # That there is a system disk is no news, and it is what people mean by `/`.
     mounts = {_mount_of(root): None for root in (*roots, Path.home(), Path(Path.home().anchor))}
-    if wanted in mounts:
-        return wanted, tuple(root for root in outermost(roots) if _mount_of(root) == wanted)
-    named = ", ".join(map(str, dict.fromkeys((*roots, *mounts))))
+    if place in mounts:
+        return place, tuple(root for root in outermost(roots) if _mount_of(root) == place)
+    choices = ", ".join(map(str, dict.fromkeys((*roots, *mounts))))
     raise ToolFailed(
         Code.POLICY_REFUSED,
-        f"{wanted} is none of the folders that this device allows, and no disk of theirs: {named}. "
-        f"{way_out('files:read', wanted)}",
+        f"{place} is none of the folders that this device allows, and no disk of theirs: {choices}. "
+        f"{way_out('files:read', place)}",
         effect=False,
     )
 
@@ -115,8 +115,8 @@ class _Sizes:
         while pending and self.seen < _ENTRIES_MOST:
             folder, above = pending.pop()
             try:
-                with os.scandir(folder) as found:
-                    entries = list(found)
+                with os.scandir(folder) as listing:
+                    entries = list(listing)
             except OSError:
                 self.unreadable += 1
                 continue
@@ -196,12 +196,12 @@ class DiskUsage(Named):
 def _unread(*, whole: bool, full: bool, unreadable: int) -> str:
     """Return what was not measured; empty where all was."""
     entries = "1 entry that could not be read" if unreadable == 1 else f"{unreadable:,} entries that could not be read"
-    told = (
+    reasons = (
         "" if whole else "all but the granted folders",
         entries if unreadable else "",
         f"what came after {_ENTRIES_MOST:,} entries" if full else "",
     )
-    return ", ".join(filter(None, told))
+    return ", ".join(filter(None, reasons))
 
 
 def usage(context: ToolContext, args: Usage) -> DiskUsage:
@@ -209,8 +209,8 @@ def usage(context: ToolContext, args: Usage) -> DiskUsage:
     start = _existing(asked_for)
     with plain(start, "measuring"):
         disk = shutil.disk_usage(start)
-    asked = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
-    needed = int(asked * args.need_factor)
+    need_bytes = args.need_bytes if isinstance(args.need_bytes, int) else sum(args.need_bytes)
+    needed = int(need_bytes * args.need_factor)
     percent = filling.used_percent(disk.used, disk.free)
     result: DiskUsage = {
         "path": os.fspath(start),
@@ -237,9 +237,9 @@ def usage(context: ToolContext, args: Usage) -> DiskUsage:
         result["unreadable"] = sizes.unreadable
         result["unread"] = _unread(whole=whole, full=sizes.seen >= _ENTRIES_MOST, unreadable=sizes.unreadable)
         biggest = sorted(sizes.by_folder.items(), key=lambda item: (-item[1], item[0]))[: args.top]
-        named: Named = {"device": args.device_name} if args.device_name else {}
+        device = of_device(args.device_name)
         result["rows"] = [
-            {**named, "folder": folder, "bytes": size, "disk_used_percent": percent, "disk_free_bytes": disk.free}
+            {**device, "folder": folder, "bytes": size, "disk_used_percent": percent, "disk_free_bytes": disk.free}
             for folder, size in biggest
         ]
     return result

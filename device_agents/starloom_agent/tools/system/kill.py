@@ -21,7 +21,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.results import Named, of_device
 from starloom_agent.tools.system.processes import find_process
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -42,13 +42,13 @@ class Kill(Args, frozen=True, kw_only=True):
 
 def own_family() -> set[int]:
     """Return this process and everything above it: the runner, the agent, its service manager or terminal."""
-    found = set()
+    family = set()
     pid = os.getpid()
-    while pid > 0 and pid not in found:
-        found.add(pid)
+    while pid > 0 and pid not in family:
+        family.add(pid)
         row = find_process(pid)
         pid = int(row["parent"]) if row else 0
-    return found
+    return family
 
 
 class _Target:
@@ -150,7 +150,7 @@ def kill(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> ProcessEnd:
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     with _Target(args.pid) as target:
         begin = clock()
         how: Literal["before", "asked", "forced"] = "before"
@@ -164,17 +164,17 @@ def kill(
                     raise ToolFailed(Code.TIMED_OUT, f"{args.name} ({args.pid}) has not ended in {args.grace_s:g} s")
                 how = "forced" if target.send(signal.SIGKILL) else how
             pause(_LOOK_EVERY_S)
-    return {**named, "pid": args.pid, "name": args.name, "ended": how, "took_s": round(clock() - begin, 1)}
+    return {**device, "pid": args.pid, "name": args.name, "ended": how, "took_s": round(clock() - begin, 1)}
 
 
-def _judge(args: Kill, found: str) -> None:
+def _judge(args: Kill, name: str) -> None:
     """Check that this is the process that was meant, and none that the agent lives in.
 
     Raises:
         ToolFailed: nothing was ended.
     """
-    if found != args.name:
-        reason = f"process {args.pid} is {found}, not {args.name}: nothing was ended"
+    if name != args.name:
+        reason = f"process {args.pid} is {name}, not {args.name}: nothing was ended"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     if (process := _process_of(args.pid)) != args.pid:
         reason = f"{args.pid} is a thread of process {process}: name the process"

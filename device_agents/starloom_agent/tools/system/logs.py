@@ -20,7 +20,7 @@ from starloom_agent.toolkit.beneath import Beneath
 from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.walking import Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Finding, Named, Summary
+from starloom_agent.toolkit.results import Finding, Named, Summary, of_device
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_agent.toolkit.text.durations import Age, begin_of
 from starloom_agent.toolkit.text.moments import moment_of, without_moment
@@ -176,11 +176,11 @@ class _Files:
 
 
 def from_file(
-    file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool, wanted: str = ""
+    file: BinaryIO, name: str, since_s: float, now: datetime, *, only_trouble: bool, word: str = ""
 ) -> tuple[list[LogLine], list[str] | None]:
     """Return the fitting lines of a log file's end; if it tells no known times, the lines that fit but for that.
 
-    A line without a time belongs to the one before it. A word that is `wanted` is searched in all lines: those before
+    A line without a time belongs to the one before it. `word` is searched in all lines: those before
     the first time belong to that one.
     """
     about = os.fstat(file.fileno())
@@ -188,12 +188,12 @@ def from_file(
     lines = file.read(_TAIL_BYTES).decode("utf-8", "replace").splitlines()
     moments = [moment_of(line, now) for line in lines]
     first = next((moment for moment in moments if moment is not None), None)
-    at = first if wanted else None
+    at = first if word else None
     fitting = [
-        not (only_trouble and not _TROUBLE.search(line)) and wanted in line[:_LINE_CHARS].casefold() for line in lines
+        not (only_trouble and not _TROUBLE.search(line)) and word in line[:_LINE_CHARS].casefold() for line in lines
     ]
     if first is None:
-        return [], [line[:_LINE_CHARS] for line, fits in zip(lines, fitting, strict=True) if fits or not wanted]
+        return [], [line[:_LINE_CHARS] for line, fits in zip(lines, fitting, strict=True) if fits or not word]
     rows: list[LogLine] = []
     for line, moment, fits in zip(lines, moments, fitting, strict=True):
         at = at if moment is None else moment
@@ -207,7 +207,7 @@ def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> _Fil
     seen = _Files()
     # Links are left out: they may lead anywhere.
     walk = Walk(files, place, hidden=True)
-    for path in [place] if files.is_file(place) else sorted(found.path for found in walk):
+    for path in [place] if files.is_file(place) else sorted(rows.path for rows in walk):
         if path != place and not _is_log(path):
             seen.others += 1
             continue
@@ -218,10 +218,10 @@ def _from_files(args: Search, begin: float, files: Beneath, place: Path) -> _Fil
                 if os.fstat(file.fileno()).st_mtime < begin:
                     seen.older += 1
                     continue
-                found, untimed = from_file(
-                    file, path.name, begin, now, only_trouble=args.only_trouble, wanted=args.contains.casefold()
+                rows, untimed = from_file(
+                    file, path.name, begin, now, only_trouble=args.only_trouble, word=args.contains.casefold()
                 )
-                seen.rows += found
+                seen.rows += rows
                 if untimed:
                     seen.untimed.append(path.name)
                     if args.contains:
@@ -248,8 +248,8 @@ def search(context: ToolContext, args: Search) -> LogSearch:
         source = args.path
         real = context.resolve_read(args.path)
         with plain(real, "looking at", effect=False):
-            there = context.files.exists(real)
-        if not there:
+            exists = context.files.exists(real)
+        if not exists:
             raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is not there on this device ({real})", effect=False)
         seen = _from_files(args, begin, context.files, real)
     elif _has_journal():
@@ -258,27 +258,29 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     else:
         source = str(_FOLDER)
         folder = _FOLDER.resolve()
-        found = _from_files(args, begin, Beneath(read=(folder,)), folder)
+        in_files = _from_files(args, begin, Beneath(read=(folder,)), folder)
         # A system has files of other forms as well; only of a named place is it said what was not judged.
-        seen = _Files(found.rows, found.undated, found.unreadable, untimed=found.untimed if args.contains else [])
-    wanted = args.contains.casefold()
-    rows = [row for row in seen.rows if wanted in row["text"].casefold()]
+        seen = _Files(
+            in_files.rows, in_files.undated, in_files.unreadable, untimed=in_files.untimed if args.contains else []
+        )
+    word = args.contains.casefold()
+    rows = [row for row in seen.rows if word in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])
-    kept = rows[-args.limit :]
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    newest = rows[-args.limit :]
+    device = of_device(args.device_name)
     unseen = _unseen(seen, args, hidden=hidden)
     why = f"trouble in the log: {_counted(rows)}" if args.only_trouble and rows else ""
-    shown: list[LogRow] = [{**named, **row, "shape": shape_of(row["text"])} for row in kept]
+    rows_shown: list[LogRow] = [{**device, **row, "shape": shape_of(row["text"])} for row in newest]
     return {
         "source": source,
-        "read": [{**named, "lines": len(rows), "source": source}],
-        "rows": shown,
+        "read": [{**device, "lines": len(rows), "source": source}],
+        "rows": rows_shown,
         "count": len(rows),
-        "truncated": len(rows) > len(kept),
+        "truncated": len(rows) > len(newest),
         "unreadable": seen.unreadable,
-        "untimed": [{**named, **line} for line in seen.undated[-args.limit :]],
-        "summary": {**named, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
-        "findings": [{**named, "looked_at": "log", "severity": 1, "why": why}] if why else [],
+        "untimed": [{**device, **line} for line in seen.undated[-args.limit :]],
+        "summary": {**device, "severity": 1 if why else 0, "weight": 1 if why else 0, "why": why, "unseen": unseen},
+        "findings": [{**device, "looked_at": "log", "severity": 1, "why": why}] if why else [],
         "window": _window(seen, args, round(now.timestamp() - begin), len(rows)),
     }
 

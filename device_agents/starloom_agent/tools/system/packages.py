@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NotRequired, TypedDict
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Named, Summary
+from starloom_agent.toolkit.results import Named, Summary, of_device
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
@@ -56,10 +56,10 @@ class PackageUpdates(TypedDict):
 
 def from_apt(text: str) -> list[Update]:
     """Return rows from `apt list --upgradable`, which takes a third of the time of a simulated upgrade."""
-    found = [match for line in text.splitlines() if (match := _APT.match(line))]
+    matches = [match for line in text.splitlines() if (match := _APT.match(line))]
     return [
         {"name": match[1], "current": match[4], "available": match[3], "security": "-security" in match[2]}
-        for match in found
+        for match in matches
     ]
 
 
@@ -97,16 +97,16 @@ def from_apk(text: str) -> list[Update]:
     rows: list[Update] = []
     for line in text.splitlines():
         left, sign, right = line.partition("<")
-        found = re.match(r"(.+)-(\d[^-]*(?:-r\d+)?)\s*$", left.strip())
-        if sign and found:
-            rows.append({"name": found[1], "current": found[2], "available": right.strip(), "security": False})
+        match = re.match(r"(.+)-(\d[^-]*(?:-r\d+)?)\s*$", left.strip())
+        if sign and match:
+            rows.append({"name": match[1], "current": match[2], "available": right.strip(), "security": False})
     return rows
 
 
 def from_brew(text: str) -> list[Update]:
     """Return rows from `brew outdated --verbose`: name (old) < new."""
-    found = [match for line in text.splitlines() if (match := _BREW.match(line))]
-    return [{"name": match[1], "current": match[2], "available": match[3], "security": False} for match in found]
+    matches = [match for line in text.splitlines() if (match := _BREW.match(line))]
+    return [{"name": match[1], "current": match[2], "available": match[3], "security": False} for match in matches]
 
 
 @dataclass(frozen=True)
@@ -134,11 +134,11 @@ def list_of(folder: Path) -> int | None:
     try:
         times = [path.stat().st_mtime for path in folder.iterdir() if path.is_file() and path.stat().st_size]
     except OSError:
-        return None  # not there, or not for this user: then the age is not told
+        return None  # not there, or not for this user: then the age is not updates_words
     return int(max(times)) if times else None
 
 
-def told(count: int, security: int, as_of_s: int | None, now_s: float) -> str:
+def updates_words(count: int, security: int, as_of_s: int | None, now_s: float) -> str:
     """Return the findings: updates that wait, and a list too old to know of newer ones."""
     kind, number = ("security update", security) if security else ("update", count)
     parts = [f"{number} {kind} waits" if number == 1 else f"{number} {kind}s wait"] if number else []
@@ -157,7 +157,7 @@ def _summary(device_name: str, severity: int, why: str, *, unseen: str = "") -> 
 
 
 def updates(_context: ToolContext, args: Updates) -> PackageUpdates:
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     manager = next((item for item in _MANAGERS if shutil.which(item.program)), None)
     if manager is None:
         note = f"none of the known package managers is here ({', '.join(item.program for item in _MANAGERS)})"
@@ -186,14 +186,14 @@ def updates(_context: ToolContext, args: Updates) -> PackageUpdates:
         raise ToolFailed(Code.TOOL_FAILED, f"{manager.program} does not answer: {ran.stderr.strip()[:300]}")
     rows = manager.parser(ran.stdout)
     security = sum(bool(row["security"]) for row in rows)
-    why = told(len(rows), security, as_of_s, time.time())
+    why = updates_words(len(rows), security, as_of_s, time.time())
     severity = 2 if security else 1 if why and not rows else 0
     summary = _summary(args.device_name, severity, why)
     if as_of_s is not None:
         summary["updates_as_of_s"] = as_of_s
     return {
         "manager": manager.program,
-        "rows": [{**named, **row} for row in rows],
+        "rows": [{**device, **row} for row in rows],
         "count": len(rows),
         "security_count": security,
         "as_of_s": as_of_s,

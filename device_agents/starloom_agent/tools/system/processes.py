@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
-from starloom_agent.toolkit.results import Named
+from starloom_agent.toolkit.results import Named, of_device
 from starloom_agent.toolkit.running.programs import run_program
 from starloom_protocol.vocabulary import Effect, Repeatability
 
@@ -107,12 +107,12 @@ def list_processes(_context: ToolContext, args: List) -> ProcessList:
         rows = _from_proc()
     else:
         rows = from_ps(run_program(["ps", "-axo", "pid=,rss=,time=,comm="], timeout_s=20).stdout)
-    wanted = args.name.casefold()
-    fitting = [row for row in rows if wanted in row["name"].casefold()]
+    name = args.name.casefold()
+    fitting = [row for row in rows if name in row["name"].casefold()]
     order: Literal["memory_bytes", "cpu_s"] = "memory_bytes" if args.by == "memory" else "cpu_s"
     fitting.sort(key=lambda row: (-row[order], row["pid"]))
-    named: Named = {"device": args.device_name} if args.device_name else {}
-    return {"rows": [{**named, **row} for row in fitting[: args.limit]], "count": len(fitting), "all": len(rows)}
+    device = of_device(args.device_name)
+    return {"rows": [{**device, **row} for row in fitting[: args.limit]], "count": len(fitting), "all": len(rows)}
 
 
 def _probe() -> str | None:

@@ -14,7 +14,7 @@ from typing import Annotated, TypedDict
 import msgspec
 
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
-from starloom_agent.toolkit.results import Finding, Named, Summary
+from starloom_agent.toolkit.results import Finding, Named, Summary, of_device
 from starloom_agent.toolkit.running.programs import run_program, said_by
 from starloom_protocol.text.wording import quoted
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
@@ -58,16 +58,16 @@ def units_from(text: str) -> list[ServiceRow]:
     """Return rows from `systemctl show`: blocks of NAME=VALUE lines."""
     rows: list[ServiceRow] = []
     for block in text.strip().split("\n\n"):
-        found = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        if "Id" in found:
+        properties = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
+        if "Id" in properties:
             rows.append(
                 {
-                    "service": found["Id"],
-                    "title": found.get("Description", ""),
-                    "known": found.get("LoadState") == "loaded",
-                    "state": found.get("ActiveState", ""),
-                    "detail": found.get("SubState", ""),
-                    "restarts": int(found.get("NRestarts") or 0),
+                    "service": properties["Id"],
+                    "title": properties.get("Description", ""),
+                    "known": properties.get("LoadState") == "loaded",
+                    "state": properties.get("ActiveState", ""),
+                    "detail": properties.get("SubState", ""),
+                    "restarts": int(properties.get("NRestarts") or 0),
                 }
             )
     return rows
@@ -109,8 +109,8 @@ def _missing() -> str:
         return "this system has no systemd"
     if Path("/run/systemd/system").is_dir():
         return ""
-    said = run_program(["systemctl", "is-system-running"], timeout_s=5).stdout.strip()
-    return "" if said in _RUNNING_SYSTEMD else "systemd is installed but does not run here (a container?)"
+    state = run_program(["systemctl", "is-system-running"], timeout_s=5).stdout.strip()
+    return "" if state in _RUNNING_SYSTEMD else "systemd is installed but does not run here (a container?)"
 
 
 def _systemd(names: list[str]) -> list[ServiceRow]:
@@ -123,10 +123,10 @@ def _systemd(names: list[str]) -> list[ServiceRow]:
         names = failed_from(listed.stdout)
         if not names:
             return []
-    shown = run_program(["systemctl", "show", "--no-pager", f"--property={_PROPERTIES}", "--", *names], timeout_s=20)
-    if shown.exit_code:
-        raise ToolFailed(Code.TOOL_FAILED, f"systemctl does not answer: {shown.stderr.strip()[:300]}")
-    return units_from(shown.stdout)
+    ran = run_program(["systemctl", "show", "--no-pager", f"--property={_PROPERTIES}", "--", *names], timeout_s=20)
+    if ran.exit_code:
+        raise ToolFailed(Code.TOOL_FAILED, f"systemctl does not answer: {ran.stderr.strip()[:300]}")
+    return units_from(ran.stdout)
 
 
 def _check_name(name: str) -> None:
@@ -147,16 +147,16 @@ def status(_context: ToolContext, args: Status) -> ServiceStatus:
     else:
         rows = _systemd(list(args.names))
     down = [row["service"] for row in rows if row["state"] != "active"]
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     on = f" on {args.device_name}" if args.device_name else ""
     unseen = f"could not look at the services{on} ({note})" if note else ""
     why = f"not running: {', '.join(down[:5])}{' ...' if len(down) > 5 else ''}" if down else ""
     return {
-        "rows": [{**named, **row} for row in rows],
+        "rows": [{**device, **row} for row in rows],
         "down": down,
         "note": note,
-        "summary": {**named, "severity": 2 if down else 0, "weight": 2 if down else 0, "why": why, "unseen": unseen},
-        "findings": [{**named, "looked_at": "services", "severity": 2, "why": why}] if why else [],
+        "summary": {**device, "severity": 2 if down else 0, "weight": 2 if down else 0, "why": why, "unseen": unseen},
+        "findings": [{**device, "looked_at": "services", "severity": 2, "why": why}] if why else [],
     }
 
 
@@ -175,7 +175,7 @@ def _look(name: str) -> ServiceRow:
         rows = launchd_from(run_program(["launchctl", "list"], timeout_s=20).stdout, [name])
     else:
         rows = _systemd([name])
-    found = next((row for row in rows if row["known"]), None)
+    service = next((row for row in rows if row["known"]), None)
     unknown: ServiceRow = {
         "service": name,
         "title": "",
@@ -184,7 +184,7 @@ def _look(name: str) -> ServiceRow:
         "detail": "",
         "restarts": 0,
     }
-    return found or unknown
+    return service or unknown
 
 
 def _restart_argv(name: str) -> list[str]:
@@ -221,8 +221,8 @@ def restart(
     context.log(f"{args.name} is {before['state']} ({before['detail']}); restarting it")
     ran = run_program(_restart_argv(args.name), timeout_s=args.within_s)
     if ran.exit_code:
-        said = said_by(ran, 400)
-        raise ToolFailed(Code.EXIT_CODE, f"{args.name} did not restart ({ran.exit_code}): {said}")
+        words = said_by(ran, 400)
+        raise ToolFailed(Code.EXIT_CODE, f"{args.name} did not restart ({ran.exit_code}): {words}")
     steady_from = None
     while True:
         now = _look(args.name)
@@ -237,9 +237,9 @@ def restart(
         if clock() - begin > args.within_s:
             raise ToolFailed(Code.TIMED_OUT, f"{args.name} is still {now['state']} after {args.within_s:g} s")
         pause(_LOOK_EVERY_S)
-    named: Named = {"device": args.device_name} if args.device_name else {}
+    device = of_device(args.device_name)
     took_s = round(clock() - begin, 1)
-    return {**named, "service": args.name, "before": before["state"], "after": now["state"], "took_s": took_s}
+    return {**device, "service": args.name, "before": before["state"], "after": now["state"], "took_s": took_s}
 
 
 def _probe() -> str | None:

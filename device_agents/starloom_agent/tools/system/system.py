@@ -38,15 +38,15 @@ def _proc(name: str) -> str:
 
 def memory_from(meminfo: str) -> tuple[int, int] | None:
     """Return total and available bytes from the text of /proc/meminfo."""
-    found: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for line in meminfo.splitlines():
         name, _, rest = line.partition(":")
         number = rest.split()
         if number and number[0].isdigit():
-            found[name] = int(number[0]) * 1024
-    if "MemTotal" not in found or "MemAvailable" not in found:
+            sizes[name] = int(number[0]) * 1024
+    if "MemTotal" not in sizes or "MemAvailable" not in sizes:
         return None
-    return found["MemTotal"], found["MemAvailable"]
+    return sizes["MemTotal"], sizes["MemAvailable"]
 
 
 def memory_bytes() -> tuple[int, int] | None:
@@ -70,10 +70,10 @@ def os_title(release: str) -> str:
 
 def _title() -> str:
     try:
-        named = os_title(Path("/etc/os-release").read_text(encoding="utf-8"))
+        title = os_title(Path("/etc/os-release").read_text(encoding="utf-8"))
     except OSError:
-        named = ""
-    return named or f"{platform.system()} {platform.release()}"
+        title = ""
+    return title or f"{platform.system()} {platform.release()}"
 
 
 def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
@@ -81,23 +81,23 @@ def trouble(facts: Mapping[str, Any]) -> list[tuple[str, int, str]]:
 
     1 is worth a look, 2 soon, 3 now.
     """
-    found: list[tuple[str, int, str]] = []
+    findings: list[tuple[str, int, str]] = []
     used = facts.get("disk_used_percent", 0)
     if used >= DISK_NEARLY_FULL_PERCENT:
         why = f"disk {used} % full (nearly full from {DISK_NEARLY_FULL_PERCENT} % on)"
-        found.append(("disk", 3 if used >= 97 else 2, why))
+        findings.append(("disk", 3 if used >= 97 else 2, why))
     total, free = facts.get("memory_total_bytes", 0), facts.get("memory_available_bytes", 0)
     if total and free * 100 < total * 8:
-        found.append(("memory", 2, f"memory {100 - free * 100 // total} % used"))
+        findings.append(("memory", 2, f"memory {100 - free * 100 // total} % used"))
     load, cpus = facts.get("load_5m_percent", 0), facts.get("cpus", 1)
     if load >= 200:
-        found.append(("load", 2 if load >= 400 else 1, f"load {load} % of {cpus} processors"))
+        findings.append(("load", 2 if load >= 400 else 1, f"load {load} % of {cpus} processors"))
     if facts.get("reboot_required"):
-        found.append(("system", 1, "a restart is due"))
+        findings.append(("system", 1, "a restart is due"))
     battery = facts.get("battery_percent")
     if battery is not None and battery <= 15:
-        found.append(("battery", 1, f"battery at {battery} %"))
-    return found
+        findings.append(("battery", 1, f"battery at {battery} %"))
+    return findings
 
 
 class SystemFacts(Named):

@@ -87,7 +87,7 @@ def compare(_context: ToolContext, args: Compare) -> Compared:
             rows.append({"path": path, "state": "only in the second", "second_bytes": other.bytes})
     # A file that has another name in both lists was met by both of its names.
     renamed = list({(row["first"], row["second"]): row for row in renamed}.values())
-    found: Compared = {
+    answer: Compared = {
         "count": len(rows),
         "different": sum(row["state"] == "different" for row in rows),
         "equal": not rows,
@@ -98,16 +98,16 @@ def compare(_context: ToolContext, args: Compare) -> Compared:
         "same": same + len(renamed),
     }
     if renamed:
-        found["moved"] = len(renamed)
-    return found
+        answer["moved"] = len(renamed)
+    return answer
 
 
 def _by_contents(files: Mapping[str, HashedFile]) -> dict[str, str]:
     """Return the first path of each contents."""
-    found: dict[str, str] = {}
+    path_of: dict[str, str] = {}
     for path, file in sorted(files.items()):
-        found.setdefault(file.sha256, path)
-    return found
+        path_of.setdefault(file.sha256, path)
+    return path_of
 
 
 def _by_place(files: list[HashedFile]) -> dict[str, HashedFile]:
@@ -116,13 +116,13 @@ def _by_place(files: list[HashedFile]) -> dict[str, HashedFile]:
     Raises:
         ToolFailed: a file has no hash.
     """
-    found: dict[str, HashedFile] = {}
+    file_at: dict[str, HashedFile] = {}
     for file in files:
         if not file.sha256:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.path} has no hash; give the files of fs.hash")
         parts = PurePosixPath(file.below or file.path).parts
-        found["/".join(parts[1:]) if file.below and len(parts) > 1 else "/".join(parts)] = file
-    return found
+        file_at["/".join(parts[1:]) if file.below and len(parts) > 1 else "/".join(parts)] = file
+    return file_at
 
 
 TOOLS = (

@@ -90,23 +90,23 @@ def plus(total: float | None, row: Row, name: str) -> float:
         ToolFailed: `bad_arguments` with the row, for a field that is no number or makes the sum too large for one.
     """
     with suppress(OverflowError):
-        found = (total or 0) + _number(row, name)
-        if -_SUM_MOST < found < _SUM_MOST:
-            return found
+        sum_now = (total or 0) + _number(row, name)
+        if -_SUM_MOST < sum_now < _SUM_MOST:
+            return sum_now
     raise ToolFailed(Code.BAD_ARGUMENTS, f"{name} is to be added up, but no number is so large{_of_row(row, name)}")
 
 
 def _number(row: Row, name: str) -> float:
     value = row.get(name) or 0
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        reason = f"{name} is to be added up, but {quoted(_shown(value))} is not a number{_of_row(row, name)}"
+        reason = f"{name} is to be added up, but {quoted(_cell(value))} is not a number{_of_row(row, name)}"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason)
     return value
 
 
 def _of_row(row: Row, name: str) -> str:
     others = {field: value for field, value in row.items() if field != name}
-    return f": see the row {_shown(others)}"
+    return f": see the row {_cell(others)}"
 
 
 def _combined(into: Row, row: Row, name: str, args: Merge) -> Any:
@@ -138,9 +138,11 @@ class Kept(Rows):
 
 
 def filter_rows(_context: ToolContext, args: Filter) -> Kept:
-    kept = [row for row in args.rows if all(holds(part.op, point(row, part.output), part.value) for part in args.where)]
-    shown = kept[: args.limit]
-    return {"rows": shown, "count": len(kept), "dropped": len(args.rows) - len(kept)}
+    fitting = [
+        row for row in args.rows if all(holds(part.op, point(row, part.output), part.value) for part in args.where)
+    ]
+    first_rows = fitting[: args.limit]
+    return {"rows": first_rows, "count": len(fitting), "dropped": len(args.rows) - len(fitting)}
 
 
 class Sort(Args, frozen=True, kw_only=True):
@@ -209,7 +211,7 @@ class Table(Args, frozen=True, kw_only=True):
     name: str = "table.csv"
 
 
-def _shown(value: Any) -> Any:
+def _cell(value: Any) -> Any:
     if isinstance(value, (dict, list)):
         value = msgspec.json.encode(value).decode()
     if isinstance(value, str) and len(value) > _SHOWN_CHARS:
@@ -230,9 +232,9 @@ def lead_of(rows: list[Row], lead: Table.Lead, *, unseen: bool = False) -> str:
     fine, empty = (lead.fine_but or lead.fine, lead.empty_but or lead.empty) if unseen else (lead.fine, lead.empty)
     if not rows:
         return empty
-    told = [[str(row.get(field) or "") for field in lead.fields] for row in (rows if lead.fine else rows[:1])]
+    lines = [[str(row.get(field) or "") for field in lead.fields] for row in (rows if lead.fine else rows[:1])]
     alike: dict[tuple[str, ...], dict[str, None]] = {}
-    for name, *rest in (words for words in told if words and all(words)):
+    for name, *rest in (words for words in lines if words and all(words)):
         alike.setdefault(tuple(rest), {})[name] = None
     parts = [": ".join([_few(list(names)), *rest]) for rest, names in alike.items()]
     left = len(parts) - _LED_MOST if lead.fine else 0 if lead.alone else len(rows) - 1
@@ -249,15 +251,15 @@ def _few(names: list[str]) -> str:
 
 def unseen_of(rows: list[Row]) -> str:
     """Return one sentence on the things that could not be checked, each once; empty if there are none."""
-    told = list(dict.fromkeys(str(row["unseen"]) for row in rows if row.get("unseen")))
+    parts = list(dict.fromkeys(str(row["unseen"]) for row in rows if row.get("unseen")))
     left = sum(bool(row.get("path") and row.get("why")) for row in rows if "unseen" not in row)
     if left:
-        told.append(f"{left} {'entry was' if left == 1 else 'entries were'} left out")
-    if not told:
+        parts.append(f"{left} {'entry was' if left == 1 else 'entries were'} left out")
+    if not parts:
         return ""
-    more = f"; and {len(told) - _UNSEEN_MOST} more" if len(told) > _UNSEEN_MOST else ""
-    said = "; ".join(told[:_UNSEEN_MOST])
-    return f"{said[:1].upper()}{said[1:]}{more}."
+    more = f"; and {len(parts) - _UNSEEN_MOST} more" if len(parts) > _UNSEEN_MOST else ""
+    text = "; ".join(parts[:_UNSEEN_MOST])
+    return f"{text[:1].upper()}{text[1:]}{more}."
 
 
 class ShownColumn(TypedDict):
@@ -279,42 +281,42 @@ class ShownTable(Rows, _Lead):
 
 
 def table(context: ToolContext, args: Table) -> ShownTable:
-    given = ordered(args.rows, args.by)
+    rows = ordered(args.rows, args.by)
     fields = [(column.field, column.title or column.field, column.show) for column in args.columns]
     if not fields:
-        names = dict.fromkeys(name for row in given for name in row)
+        names = dict.fromkeys(name for row in rows for name in row)
         fields = [(name, name, "bytes" if name.endswith("bytes") else "") for name in names]
-    usual = _usual(given, args.mark_differences) if args.mark_differences else ""
-    others = [bool(args.mark_differences) and repr(row.get(args.mark_differences)) != usual for row in given]
+    usual = _usual(rows, args.mark_differences) if args.mark_differences else ""
+    others = [bool(args.mark_differences) and repr(row.get(args.mark_differences)) != usual for row in rows]
     body: list[Row] = []
-    for row, differs in zip(given[: args.limit], others, strict=False):
-        shown = {field: _shown(row.get(field)) for field, _, _ in fields}
+    for row, differs in zip(rows[: args.limit], others, strict=False):
+        cells = {field: _cell(row.get(field)) for field, _, _ in fields}
         if args.mark_differences:
-            shown["differs"] = differs
-        body.append(shown)
+            cells["differs"] = differs
+        body.append(cells)
     titles = [title for _, title, _ in fields]
     text = csv_text(
-        [titles, *([_csv_cell(row.get(field, MISSING), show) for field, _, show in fields] for row in given)]
+        [titles, *([_csv_cell(row.get(field, MISSING), show) for field, _, show in fields] for row in rows)]
     )
     path = context.workdir / "table.csv"
     with plain(path, "writing"):
         path.write_bytes(text.encode())
     lead: _Lead = {}
     if args.lead is not None:
-        told, lead_in = given, args.lead
+        told_rows, lead_in = rows, args.lead
         if args.lead.differs:
-            told = [
-                {**row, "differs": args.lead.differs if other else ""} for row, other in zip(given, others, strict=True)
+            told_rows = [
+                {**row, "differs": args.lead.differs if other else ""} for row, other in zip(rows, others, strict=True)
             ]
             lead_in = msgspec.structs.replace(args.lead, fields=(*args.lead.fields, "differs"))
         lead["lead"] = " ".join(
-            filter(None, (unseen_of(args.unseen or []), lead_of(told, lead_in, unseen=bool(args.unseen))))
+            filter(None, (unseen_of(args.unseen or []), lead_of(told_rows, lead_in, unseen=bool(args.unseen))))
         )
     return {
         **lead,
         "columns": [{"field": field, "title": title, "show": show} for field, title, show in fields],
         "rows": body,
-        "count": len(given),
+        "count": len(rows),
         "different": sum(bool(row.get("differs")) for row in body),
         "csv": context.put(path, name=args.name, media="text/csv"),
     }

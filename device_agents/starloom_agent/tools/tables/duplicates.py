@@ -108,9 +108,9 @@ def _reasons(keep_in: str) -> list[_Reason]:
     A person or a program that copied wrote *copy* into a name. The time says less: many programs give a copy the time
     of its original, and an original that was restored is newer than its copy.
     """
-    named = [(lambda file: not _lies_in(file.path, keep_in), f"it lies in {quoted(keep_in)}")] if keep_in else []
+    of_folder = [(lambda file: not _lies_in(file.path, keep_in), f"it lies in {quoted(keep_in)}")] if keep_in else []
     return [
-        *named,
+        *of_folder,
         (lambda file: _SAYS_COPY.search(PurePosixPath(file.path).name) is not None, "its name does not say copy"),
         (lambda file: _SAYS_COPY.search(file.path) is not None, "its folder does not say copy"),
         (lambda file: file.mtime_s, "it was changed longest ago"),
@@ -124,9 +124,9 @@ def _ranked(files: list[Equal], reasons: list[_Reason]) -> tuple[Equal, list[Equ
     """Return the file that stays, the others, and why it does: the first key in which it differs from the next one."""
     if not all(file.mtime_s for file in files):
         files = [msgspec.structs.replace(file, mtime_s=0) for file in files]
-    kept, *others = sorted(files, key=lambda file: tuple(key(file) for key, _ in reasons))
-    why = next(words for key, words in reasons if key(kept) != key(others[0]))
-    return kept, others, why
+    original, *others = sorted(files, key=lambda file: tuple(key(file) for key, _ in reasons))
+    why = next(words for key, words in reasons if key(original) != key(others[0]))
+    return original, others, why
 
 
 def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
@@ -143,62 +143,63 @@ def duplicates(_context: ToolContext, args: Duplicates) -> FoundDuplicates:
         rows.sort(key=lambda row: (-row["bytes"], row["path"]))
         extra_bytes = sum(row["extra_bytes"] for row in rows)
         return {"rows": rows, "count": len(rows), "rest": [], "extra_bytes": extra_bytes, "lines": []}
-    found: list[tuple[OriginalFile, list[ExtraFile]]] = []
+    groups: list[tuple[OriginalFile, list[ExtraFile]]] = []
     for (device, digest), files in by_content.items():
         if len(files) > 1:
-            found.append(_choice(device, digest, *_ranked(list(files.values()), reasons)))
-    found.sort(key=lambda one: (one[0].get("device", ""), -one[0]["extra_bytes"], one[0]["path"]))
-    of_devices = groupby(found, key=lambda one: one[0].get("device", ""))
+            groups.append(_choice(device, digest, *_ranked(list(files.values()), reasons)))
+    groups.sort(key=lambda one: (one[0].get("device", ""), -one[0]["extra_bytes"], one[0]["path"]))
+    of_devices = groupby(groups, key=lambda one: one[0].get("device", ""))
     return {
-        "rows": [row for row, _ in found],
-        "count": len(found),
-        "rest": [extra for _, extras in found for extra in extras],
-        "extra_bytes": sum(row["extra_bytes"] for row, _ in found),
+        "rows": [row for row, _ in groups],
+        "count": len(groups),
+        "rest": [extra for _, extras in groups for extra in extras],
+        "extra_bytes": sum(row["extra_bytes"] for row, _ in groups),
         "lines": [line for device, part in of_devices for line in _lines(device, list(part), args.keep_in)],
     }
 
 
-def _shared(kept: Equal, others: list[Equal], why: str) -> OriginalFile:
+def _shared(original: Equal, others: list[Equal], why: str) -> OriginalFile:
     """Return a file of several devices, with each of its other places."""
-    row, _ = _choice(kept.device, kept.sha256, kept, others, why)
+    row, _ = _choice(original.device, original.sha256, original, others, why)
     return {**row, "others": few([f"{file.device}: {file.path}" for file in others], _OTHERS_MOST)}
 
 
 def _choice(
-    device: str, digest: str, kept: Equal, others: list[Equal], why: str
+    device: str, digest: str, original: Equal, others: list[Equal], why: str
 ) -> tuple[OriginalFile, list[ExtraFile]]:
     of_device: _OfDevice = {"device": device} if device else {}
     row: OriginalFile = {
         **of_device,
-        "path": kept.path,
+        "path": original.path,
         "why": why,
         "count": 1 + len(others),
-        "bytes": kept.bytes,
+        "bytes": original.bytes,
         "extra_bytes": sum(file.bytes for file in others),
         "others": few([file.path for file in others], _OTHERS_MOST),
         "sha256": digest,
     }
     return row, [
-        {**of_device, "path": file.path, "bytes": file.bytes, "kept": kept.path, "sha256": digest} for file in others
+        {**of_device, "path": file.path, "bytes": file.bytes, "kept": original.path, "sha256": digest}
+        for file in others
     ]
 
 
-def _lines(device: str, found: list[tuple[OriginalFile, list[ExtraFile]]], keep_in: str) -> list[Line]:
+def _lines(device: str, groups: list[tuple[OriginalFile, list[ExtraFile]]], keep_in: str) -> list[Line]:
     """Return how many extra copies one device has, their room, and the first ones with the files that stay."""
     of_device: _OfDevice = {"device": device} if device else {}
-    extras = [(extra["path"], row) for row, part in found for extra in part]
+    extras = [(extra["path"], row) for row, part in groups for extra in part]
     copies = "1 extra copy" if len(extras) == 1 else f"{len(extras):,} extra copies"
-    size = size_words(sum(row["extra_bytes"] for row, _ in found))
-    nowhere = bool(keep_in) and not any(_lies_in(row["path"], keep_in) for row, _ in found)
+    size = size_words(sum(row["extra_bytes"] for row, _ in groups))
+    nowhere = bool(keep_in) and not any(_lies_in(row["path"], keep_in) for row, _ in groups)
     stays = f"one of each; none of them lies in {quoted(keep_in)}" if nowhere else "one of each"
-    lines = [(f"{copies} of {counted(len(found), 'file')}, {size}", stays)]
-    lines += [(_named(path), f"{_named(row['path'])}, as {row['why']}") for path, row in extras[:_NAMED_MOST]]
+    lines = [(f"{copies} of {counted(len(groups), 'file')}, {size}", stays)]
+    lines += [(_quoted_end(path), f"{_quoted_end(row['path'])}, as {row['why']}") for path, row in extras[:_NAMED_MOST]]
     if len(extras) > _NAMED_MOST:
         lines.append((f"and {len(extras) - _NAMED_MOST:,} more", ""))
-    return [{**of_device, "into_the_trash": goes, "stays": kept} for goes, kept in lines]
+    return [{**of_device, "into_the_trash": goes, "stays": stays_words} for goes, stays_words in lines]
 
 
-def _named(path: str) -> str:
+def _quoted_end(path: str) -> str:
     """Return a path in quotes, a long one by its end, which has the name."""
     return quoted(path if len(path) <= _NAME_CHARS_MOST else f"...{path[-_NAME_CHARS_MOST:]}")
 

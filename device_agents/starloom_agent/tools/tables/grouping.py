@@ -44,32 +44,36 @@ class Groups(TypedDict):
 
 
 def group(_context: ToolContext, args: Group) -> Annotated[Groups, OPEN_ENDED]:
-    found: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in args.rows:
         missing = [name for name in args.by if name not in row]
         if missing:
             raise ToolFailed(
                 Code.BAD_ARGUMENTS, f"a row has no field {quoted(missing[0])} to be grouped by: {value_words(row)}"
             )
-        found.setdefault(tuple(repr(row[name]) for name in args.by), []).append(row)
-    kept = [members for members in found.values() if len(members) >= args.at_least]
-    rows = [_row(members, args) for members in kept]
+        groups.setdefault(tuple(repr(row[name]) for name in args.by), []).append(row)
+    large_groups = [members for members in groups.values() if len(members) >= args.at_least]
+    rows = [_row(members, args) for members in large_groups]
     totals = {f"extra_{name}": _sum(rows, f"extra_{name}") for name in args.add}
-    answer: Groups = {"rows": rows, "count": len(rows), "rest": [row for members in kept for row in members[1:]]}
+    answer: Groups = {
+        "rows": rows,
+        "count": len(rows),
+        "rest": [row for members in large_groups for row in members[1:]],
+    }
     return cast(Groups, {**answer, **totals})
 
 
 def _row(members: list[Row], args: Group) -> Row:
-    made = {**members[0], "count": len(members)}
+    row = {**members[0], "count": len(members)}
     for name in args.add:
-        made[f"total_{name}"] = _sum(members, name)
-        made[f"extra_{name}"] = _sum(members[1:], name)
+        row[f"total_{name}"] = _sum(members, name)
+        row[f"extra_{name}"] = _sum(members[1:], name)
     for name in args.collect:
         values = list(dict.fromkeys(str(member[name]) for member in members if member.get(name) not in (None, "")))
         more = len(values) - _SHOWN_MOST
-        shown = args.separator.join(values[:_SHOWN_MOST])
-        made[f"each_{name}"] = f"{shown}{args.separator}and {more} more" if more > 0 else shown
-    return made
+        values_words = args.separator.join(values[:_SHOWN_MOST])
+        row[f"each_{name}"] = f"{values_words}{args.separator}and {more} more" if more > 0 else values_words
+    return row
 
 
 def _sum(rows: list[Row], name: str) -> float:

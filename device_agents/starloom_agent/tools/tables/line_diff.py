@@ -84,8 +84,8 @@ def _common(first: list[str], second: list[str]) -> list[tuple[int, int]]:
     row = every = (1 << len(first)) - 1
     rows: list[int] = []
     for line in second:
-        found = row & places.get(line, 0)
-        row = ((row + found) | (row - found)) & every
+        matches = row & places.get(line, 0)
+        row = ((row + matches) | (row - matches)) & every
         rows.append(row)
     common: list[tuple[int, int]] = []
     one, other = len(first) - 1, len(second) - 1

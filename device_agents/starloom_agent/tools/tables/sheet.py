@@ -75,12 +75,12 @@ def _figure(row: FileRef, small: tuple[str, bytes] | None, reason: str) -> str:
     name = html.escape(row.shown_name)
     if small is None:
         why = f"<br>{html.escape(reason)}" if reason else ""
-        shown = f'<span class="none"><span>no preview{why}</span></span>'
+        picture = f'<span class="none"><span>no preview{why}</span></span>'
     else:
         data = base64.b64encode(small[1]).decode()
-        shown = f'<img alt="{name}" src="data:{small[0]};base64,{data}">'
+        picture = f'<img alt="{name}" src="data:{small[0]};base64,{data}">'
     about = f"{_size(row.bytes)} · {row.hash[:12]}"
-    return f"<li><figure>{shown}<figcaption>{name}<small>{about}</small></figcaption></figure></li>"
+    return f"<li><figure>{picture}<figcaption>{name}<small>{about}</small></figcaption></figure></li>"
 
 
 def page(

@@ -22,7 +22,7 @@ from starloom_agent.toolkit.faults import plain
 from starloom_agent.toolkit.files.near import near_name
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import FileRef
-from starloom_agent.toolkit.results import Named, StoredFrom
+from starloom_agent.toolkit.results import Named, StoredFrom, of_device
 from starloom_protocol.vocabulary import Code, Effect, Repeatability
 
 _ROWS_MOST = 1000
@@ -82,7 +82,7 @@ def _fault(error: sqlite3.Error, path: str) -> ToolFailed:
 
 
 @contextmanager
-def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterator[sqlite3.Connection]:
+def _opened(files: Beneath, real: Path, path: str, timeout_s: float) -> Iterator[sqlite3.Connection]:
     """Open a database for reading alone, ended from inside after `timeout_s`.
 
     The engine opens it by its name; so its descriptor is compared with the file that lay below the granted folder.
@@ -92,25 +92,27 @@ def _opened(files: Beneath, real: Path, shown: str, timeout_s: float) -> Iterato
     """
     with plain(real, "looking at", effect=False):
         if not files.is_file(real):
-            reason = f"{shown} does not exist on this device{near_name(files, real)}"
+            reason = f"{path} does not exist on this device{near_name(files, real)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
-        meant = files.open(real)
+        file = files.open(real)
     deadline = time.monotonic() + timeout_s
     try:
         with (
-            meant,
-            closing(sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))) as found,
+            file,
+            closing(
+                sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))
+            ) as database,
         ):
-            found.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
-            found.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-            found.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
-            found.execute("PRAGMA query_only = ON")
-            found.execute("SELECT count(*) FROM sqlite_master").fetchone()
-            if not _is_open_twice(meant):
-                raise ToolFailed(Code.TOOL_FAILED, f"{shown} was exchanged while it was opened; retry", effect=False)
-            yield found
+            database.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
+            database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
+            database.execute("PRAGMA query_only = ON")
+            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if not _is_open_twice(file):
+                raise ToolFailed(Code.TOOL_FAILED, f"{path} was exchanged while it was opened; retry", effect=False)
+            yield database
     except sqlite3.Error as error:
-        raise _fault(error, shown) from error
+        raise _fault(error, path) from error
 
 
 def _is_open_twice(file: BinaryIO) -> bool:
@@ -183,11 +185,11 @@ def _what_is_there(database: sqlite3.Connection) -> str:
     names = database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view') ORDER BY name").fetchmany(
         _TABLES_NAMED
     )
-    told = []
+    tables = []
     for (name,) in names:
         columns = database.execute("SELECT name FROM pragma_table_info(?)", (name,)).fetchmany(_COLUMNS_NAMED)
-        told.append(f"{name} ({', '.join(str(column) for (column,) in columns)})")
-    return f"there is {', '.join(told)}"[:_NAMED_CHARS] if told else "it has no table"
+        tables.append(f"{name} ({', '.join(str(column) for (column,) in columns)})")
+    return f"there is {', '.join(tables)}"[:_NAMED_CHARS] if tables else "it has no table"
 
 
 def _ask(database: sqlite3.Connection, args: Query) -> FoundRows:
@@ -204,8 +206,8 @@ def _ask(database: sqlite3.Connection, args: Query) -> FoundRows:
     rows: list[dict[str, Scalar]] = []
     size = 0
     more = False
-    for found in cursor:
-        row = {name: _plain(value) for name, value in zip(columns, found, strict=True)}
+    for record in cursor:
+        row = {name: _plain(value) for name, value in zip(columns, record, strict=True)}
         size += len(msgspec.json.encode(row))
         if len(rows) == args.limit or size > _VALUE_BYTES:
             more = True
@@ -215,15 +217,15 @@ def _ask(database: sqlite3.Connection, args: Query) -> FoundRows:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    found: dict[str, None] = {}
+    names_so_far: dict[str, None] = {}
     for name in names:
         number = 2
-        shown = name
-        while shown in found:
-            shown = f"{name} ({number})"
+        distinct = name
+        while distinct in names_so_far:
+            distinct = f"{name} ({number})"
             number += 1
-        found[shown] = None
-    return list(found)
+        names_so_far[distinct] = None
+    return list(names_so_far)
 
 
 def _examine(database: sqlite3.Connection) -> Examined:
@@ -254,14 +256,14 @@ def query(context: ToolContext, args: Query) -> DatabaseAnswer:
     if bool(args.path) == bool(args.files):
         raise ToolFailed(Code.BAD_ARGUMENTS, "name the database: by path, or as files", effect=False)
     if args.path:
-        shown, real = args.path, context.resolve_read(args.path)
+        path, real = args.path, context.resolve_read(args.path)
     else:
-        shown, real = args.files[0].shown_name, context.fetch(args.files[0].hash)
-    named: Named = {"device": args.device_name} if args.device_name else {}
-    with _opened(context.files, real, shown, args.timeout_s) as database:
+        path, real = args.files[0].shown_name, context.fetch(args.files[0].hash)
+    device = of_device(args.device_name)
+    with _opened(context.files, real, path, args.timeout_s) as database:
         if args.sql:
-            return {**named, "database": shown, **_ask(database, args)}
-        return {**named, "database": shown, **_examine(database)}
+            return {**device, "database": path, **_ask(database, args)}
+        return {**device, "database": path, **_examine(database)}
 
 
 class DatabaseCopy(TypedDict):
@@ -272,24 +274,24 @@ class DatabaseCopy(TypedDict):
 
 def copy(context: ToolContext, args: Copy) -> DatabaseCopy:
     real = context.resolve_read(args.path)
-    made = context.workdir / "copy.sqlite"
+    copy_path = context.workdir / "copy.sqlite"
     deadline = time.monotonic() + args.timeout_s
 
-    def told(_status: int, left: int, all_pages: int) -> None:
+    def report(_status: int, left: int, all_pages: int) -> None:
         if time.monotonic() > deadline:
             raise ToolFailed(Code.TIMED_OUT, f"copying {args.path} took longer than {args.timeout_s:g} s", effect=False)
         context.progress(fraction=1 - left / max(all_pages, 1), note=args.path)
 
     with (
         _opened(context.files, real, args.path, args.timeout_s) as source,
-        closing(sqlite3.connect(made)) as target,
+        closing(sqlite3.connect(copy_path)) as target,
     ):
-        source.backup(target, pages=_PAGES_AT_ONCE, progress=told, sleep=0.01)
+        source.backup(target, pages=_PAGES_AT_ONCE, progress=report, sleep=0.01)
         # One file, whatever the journal of the original: nothing of it stays beside.
         target.execute("PRAGMA journal_mode = DELETE")
         examined = _examine(target)
     name = args.name or real.name
-    stored = context.put_last(made, name=name, media="application/vnd.sqlite3")
+    stored = context.put_last(copy_path, name=name, media="application/vnd.sqlite3")
     return {"files": [{**stored, "path": name}], "tables": examined["rows"], "ok": examined["ok"]}
 
 

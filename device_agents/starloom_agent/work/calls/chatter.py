@@ -44,15 +44,15 @@ class Chatter:
     def begin(self, at: LeaseRef) -> None:
         self._voices[at] = _Voice()
 
-    def said(self, at: LeaseRef, said: Said) -> None:
+    def said(self, at: LeaseRef, output: Said) -> None:
         voice = self._voices.get(at)
         if voice is None:
             return
-        if not said.stream:
-            voice.progress = said
+        if not output.stream:
+            voice.progress = output
         else:
-            voice.said.append(said)
-            voice.chars += len(said.text)
+            voice.said.append(output)
+            voice.chars += len(output.text)
             while voice.chars > KEPT_CHARS and len(voice.said) > 1:
                 voice.chars -= len(voice.said.pop(0).text)
         self._something.set()
@@ -86,20 +86,20 @@ class Chatter:
 
 def _frames(at: LeaseRef, voice: _Voice) -> list[Frame]:
     """Join neighbouring pieces of one stream; a gap between offsets starts a new chunk."""
-    found: list[Frame] = []
+    frames: list[Frame] = []
     texts: list[str] = []
     first: Said | None = None
     next_offset = -1
-    for said in voice.said:
-        if first is None or said.stream != first.stream or said.offset != next_offset:
+    for piece in voice.said:
+        if first is None or piece.stream != first.stream or piece.offset != next_offset:
             if first is not None:
-                found.append(LogChunk(at=at, offset=first.offset, stream=first.stream, text="".join(texts)))
-            first, texts = said, []
-        texts.append(said.text)
-        next_offset = said.offset + len(said.text.encode())
+                frames.append(LogChunk(at=at, offset=first.offset, stream=first.stream, text="".join(texts)))
+            first, texts = piece, []
+        texts.append(piece.text)
+        next_offset = piece.offset + len(piece.text.encode())
     if first is not None:
-        found.append(LogChunk(at=at, offset=first.offset, stream=first.stream, text="".join(texts)))
+        frames.append(LogChunk(at=at, offset=first.offset, stream=first.stream, text="".join(texts)))
     if voice.progress is not None:
         last = voice.progress
-        found.append(Progress(at=at, done_bytes=last.done_bytes, fraction_1000=last.fraction_1000, note=last.note))
-    return found
+        frames.append(Progress(at=at, done_bytes=last.done_bytes, fraction_1000=last.fraction_1000, note=last.note))
+    return frames

@@ -35,7 +35,7 @@ def stopped_early(tool: str, why: str) -> Ended:
 
 
 @contextmanager
-def following(what: str, take_fault: Callable[[LedgerFault], None]) -> Iterator[None]:
+def ends_connection_on_fault(what: str, take_fault: Callable[[LedgerFault], None]) -> Iterator[None]:
     """Around what a message of the hub sets off: a fault ends the connection, and neither the agent nor its calls.
 
     Raises:

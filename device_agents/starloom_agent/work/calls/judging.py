@@ -100,17 +100,17 @@ def judge(allowance: Allowance, dispatch: Dispatch, tool: Tool, note: Callable[[
     if tool.grant == SHELL_RUN and any(item.name == "argv" for item in dispatch.inputs if item not in here):
         detail = "a command may not come out of an artifact: its words could not be judged before it runs"
         return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=detail)
-    shown = {**args, **inputs}
+    visible_args = {**args, **inputs}
     if tool.asks_first:
         # The owner is asked about the content of an artifact by its hash.
         stored = [item for item in dispatch.inputs if item not in here]
-        shown |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
+        visible_args |= {item.name: [part.artifact or part.value for part in item.parts] for item in stored}
     task = f"{dispatch.at.constellation}/{dispatch.at.task}"
     refused = allowance.refusal()
     if refused:
         note(DecisionRow(time.time(), lease_name(dispatch.at), tool.name, False, refused, allowance.policy.profile))
         return Ended(outcome=Outcome.REFUSED, code=Code.POLICY_REFUSED, detail=refused)
-    decision = allowance.decide(tool, shown, writes=_writes(dispatch), task=task, hide=dispatch.secrets.values())
+    decision = allowance.decide(tool, visible_args, writes=_writes(dispatch), task=task, hide=dispatch.secrets.values())
     profile = allowance.policy.profile
     name = lease_name(dispatch.at)
     note(DecisionRow(time.time(), name, tool.name, decision.allowed, decision.reason, profile, decision.asks))
@@ -132,8 +132,8 @@ def _writes(dispatch: Dispatch) -> str | None:
 
 def is_taken_back(allowance: Allowance, dispatch: Dispatch, tool: Tool, spec: CallSpec) -> bool:
     """Tell whether the owner has taken back what a call that runs was given; what they answered to it stays."""
-    shown = {**shown_args(dispatch.args, dispatch.secrets), **resolve_inputs(_here(dispatch))}
-    if not allowance.permits(tool, shown, writes=_writes(dispatch)):
+    visible_args = {**shown_args(dispatch.args, dispatch.secrets), **resolve_inputs(_here(dispatch))}
+    if not allowance.permits(tool, visible_args, writes=_writes(dispatch)):
         return True
     folders, hosts = allowance.folders(), allowance.policy.hosts
     if tool.grant == NET_REACH and "*" not in hosts and not set(spec.hosts) <= set(hosts):

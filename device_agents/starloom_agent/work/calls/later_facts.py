@@ -30,18 +30,18 @@ class _Quiet:
         """There is nobody to show it to."""
 
 
-def look_up(asked: FetchFacts, kept: ResultFrame | Receipt | None, connection_file: Path) -> FactsFrame:
-    """Return the answer; `kept` False if the value is not here and cannot be had back."""
-    gone = FactsFrame(at=asked.at, kept=False)
-    if not isinstance(kept, ResultFrame):
+def look_up(request: FetchFacts, report: ResultFrame | Receipt | None, connection_file: Path) -> FactsFrame:
+    """Return the answer; `report` False if the value is not here and cannot be had back."""
+    gone = FactsFrame(at=request.at, kept=False)
+    if not isinstance(report, ResultFrame):
         return gone
-    text = kept.value
-    if text is None and kept.artifact is not None:
-        text = _fetched(kept.artifact, connection_file)
+    text = report.value
+    if text is None and report.artifact is not None:
+        text = _fetched(report.artifact, connection_file)
     if text is None:
         return gone
-    facts, too_big = facts_of(parse(text), asked.wants)
-    return FactsFrame(at=asked.at, facts=facts, facts_too_big=too_big)
+    facts, too_big = facts_of(parse(text), request.wants)
+    return FactsFrame(at=request.at, facts=facts, facts_too_big=too_big)
 
 
 def _fetched(sha256: str, connection_file: Path) -> str | None:

@@ -42,36 +42,38 @@ class Leftovers:
         self._say = say
         self._clock = clock
         self._boot = processes.boot_mark()
-        self._kept: dict[str, _Kept] = {}
+        self._running: dict[str, _Kept] = {}
         self._is_written = True
 
     def recover(self) -> None:
         """End the programs that an earlier process of this agent left, if this is still the same boot."""
         try:
-            found = msgspec.json.decode(self._path.read_bytes(), type=list[_Kept])
+            items = msgspec.json.decode(self._path.read_bytes(), type=list[_Kept])
         except (FileNotFoundError, msgspec.DecodeError):
             return
-        self._kept = {item.kind: item for item in found if item.boot == self._boot}
+        self._running = {item.kind: item for item in items if item.boot == self._boot}
         self.end_all()
 
     def take(self, detached: Iterable[Detached]) -> None:
         """Own these programs from now on; an earlier one of the same kind ends."""
         for item in detached:
             if item.kind:
-                self._end([kept for kept in self._kept.values() if kept.kind == item.kind])
-                self._kept[item.kind] = _Kept(item.kind, item.pid, item.mark, self._clock() + item.keep_s, self._boot)
+                self._end([earlier for earlier in self._running.values() if earlier.kind == item.kind])
+                self._running[item.kind] = _Kept(
+                    item.kind, item.pid, item.mark, self._clock() + item.keep_s, self._boot
+                )
                 self._note()
 
     def sweep(self) -> None:
         """End programs whose time is over, forget ended ones, and write a record that the disk refused."""
         now = self._clock()
-        gone = [item for item in self._kept.values() if processes.start_mark(item.pid) != item.mark]
-        self._end([*gone, *(item for item in self._kept.values() if item.until <= now and item not in gone)])
+        gone = [item for item in self._running.values() if processes.start_mark(item.pid) != item.mark]
+        self._end([*gone, *(item for item in self._running.values() if item.until <= now and item not in gone)])
         if not self._is_written:
             self._note()
 
     def end_all(self) -> None:
-        self._end(list(self._kept.values()))
+        self._end(list(self._running.values()))
 
     def _end(self, items: list[_Kept]) -> None:
         if not items:
@@ -79,12 +81,12 @@ class Leftovers:
         # A group lives while it has a member, so its number is not another's; a leader with another mark is spared.
         processes.end_groups([(item.pid, item.mark) for item in items])
         for item in items:
-            del self._kept[item.kind]
+            del self._running[item.kind]
         self._note()
 
     def _note(self) -> None:
         try:
-            write_private(self._path, msgspec.json.encode(list(self._kept.values())))
+            write_private(self._path, msgspec.json.encode(list(self._running.values())))
         except OSError as error:
             if self._is_written:
                 self._say(
@@ -110,12 +112,12 @@ def end_attempts(ledger: Ledger, boot: str, *, say: Callable[[str], None]) -> li
         say(f"groups {left} did not end within 5 s; their attempts are reported nevertheless")
     ends = []
     for item in unfinished:
-        begun = item.state == "started"
+        was_begun = item.state == "started"
         ended = Ended(
-            outcome=Outcome.INTERRUPTED if begun else Outcome.NEVER_STARTED,
+            outcome=Outcome.INTERRUPTED if was_begun else Outcome.NEVER_STARTED,
             code=Code.INTERRUPTED,
-            detail="the agent was ended in the middle of it" if begun else "the agent was ended before it began",
-            effect=EffectSeen(item.effect) if begun else EffectSeen.NONE,
+            detail="the agent was ended in the middle of it" if was_begun else "the agent was ended before it began",
+            effect=EffectSeen(item.effect) if was_begun else EffectSeen.NONE,
         )
         ends.append((item.at, ended))
     return ends

@@ -50,13 +50,13 @@ class CallQuestions:
         self._note = note
         self._pasteable = pasteable
         self._open: set[str] = set()
-        self._asked = 0
+        self._asked_count = 0
         self._hints: dict[int, str] = {}
         self._heard_to = 0
 
-    def reply(self, asked: Asking | Listening) -> Permit | Heard:
+    def reply(self, message: Asking | Listening) -> Permit | Heard:
         """Return the answer to a line of the call that waits for one."""
-        return self.answer(asked) if isinstance(asked, Asking) else self._heard(asked.after)
+        return self.answer(message) if isinstance(message, Asking) else self._outcome(message.after)
 
     def hinted(self, number: int, text: str) -> bool:
         """Keep a person's hint for the call; False where its tool reads none, or has too many."""
@@ -70,18 +70,18 @@ class CallQuestions:
         """How many hints the call has not asked for."""
         return sum(number > self._heard_to for number in self._hints)
 
-    def _heard(self, after: int) -> Heard:
+    def _outcome(self, after: int) -> Heard:
         fresh = sorted(number for number in self._hints if number > after)
         self._heard_to = max([self._heard_to, *fresh])
         return Heard(last=max([after, *fresh]), texts=[self._hints[number] for number in fresh])
 
-    def answer(self, asked: Asking) -> Permit:
+    def answer(self, question: Asking) -> Permit:
         """Return the decision on a question; a new one for the owner is kept until the owner answers."""
-        tool = self._tools.get(asked.tool)
+        tool = self._tools.get(question.tool)
         if tool is None or tool.name not in self._tool.asks_within:
-            return Permit(reason=f"{self._tool.name} may not ask about {asked.tool[:60]}")
+            return Permit(reason=f"{self._tool.name} may not ask about {question.tool[:60]}")
         try:
-            args: Any = msgspec.json.decode(asked.args)
+            args: Any = msgspec.json.decode(question.args)
         except msgspec.DecodeError:
             args = None
         if not isinstance(args, dict):
@@ -94,8 +94,8 @@ class CallQuestions:
         identity = ask_id(action_of(tool, args), task)
         is_new = identity not in self._open
         if is_new:
-            self._asked += 1
-        if self._asked > QUESTIONS_MOST:
+            self._asked_count += 1
+        if self._asked_count > QUESTIONS_MOST:
             return Permit(reason=f"{self._tool.name} has asked {QUESTIONS_MOST} questions in this call")
         decision = self._allowance.decide(tool, args, writes=None, task=task, hide=self._dispatch.secrets.values())
         if decision.asks:

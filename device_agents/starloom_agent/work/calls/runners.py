@@ -82,12 +82,12 @@ class RunnerLink:
         agent.setblocking(False)
         self._socket = agent
         self._loop = asyncio.get_running_loop()
-        self._held = bytearray()
+        self._unread = bytearray()
         self._ready = self._loop.create_future()
         self.origin = origin
         self.calls = 0
         self.gone = False
-        self._kept: _Kept | None = None
+        self._kept_process: _Kept | None = None
         self.on_line: Callable[[RunnerLine | None], None] = lambda _: None
         self._loop.add_reader(agent, self._read)
 
@@ -132,31 +132,31 @@ class RunnerLink:
     @property
     def reuse(self) -> str:
         """The key of the calls for which a process waits here; empty: none waits."""
-        return self._kept.reuse if self._kept is not None else ""
+        return self._kept_process.reuse if self._kept_process is not None else ""
 
     def keep(self, spec: CallSpec) -> None:
         """Note that the process of this call waits in its folder for another call, and for so long alone."""
         timer = self._loop.call_later(_REUSE_WITHIN_S, self.release)
-        self._kept = _Kept(spec.reuse, spec.workdir, spec.environment, timer)
+        self._kept_process = _Kept(spec.reuse, spec.workdir, spec.environment, timer)
 
     def take_kept(self, spec: CallSpec) -> str:
         """Return the folder of the process that waits for this call, which is the call's from now on; empty: none."""
-        kept = self._kept
-        if kept is None or (kept.reuse, kept.environment) != (spec.reuse, spec.environment):
+        process = self._kept_process
+        if process is None or (process.reuse, process.environment) != (spec.reuse, spec.environment):
             self.release()
             return ""
-        self._kept = None
-        kept.timer.cancel()
-        return kept.folder
+        self._kept_process = None
+        process.timer.cancel()
+        return process.folder
 
     def release(self) -> None:
         """Have the process ended that waits for another call, and remove its folder."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.timer.cancel()
+        process, self._kept_process = self._kept_process, None
+        if process is not None:
+            process.timer.cancel()
             self.order(Order(release=True))
             # Nothing is in it: else it would not be kept.
-            remove_if_empty(Path(kept.folder))
+            remove_if_empty(Path(process.folder))
 
     def kill(self) -> None:
         """Kill the runner alone; the zygote or the caller ends the processes that it leaves."""
@@ -186,9 +186,9 @@ class RunnerLink:
             self.close()
             self.on_line(None)
             return
-        self._held += data
-        *lines, rest = bytes(self._held).split(b"\n")
-        self._held = bytearray(rest)
+        self._unread += data
+        *lines, rest = bytes(self._unread).split(b"\n")
+        self._unread = bytearray(rest)
         for text in lines:
             try:
                 line = decode_runner_line(text)
@@ -227,14 +227,14 @@ class _ZygoteLink:
                     stdin=theirs.fileno(), stdout=asyncio.subprocess.DEVNULL, start_new_session=True, env=environment(),
                 )  # fmt: skip
             async with asyncio.timeout(_READY_WITHIN_S):
-                said = await asyncio.get_running_loop().sock_recv(ours, len(ZYGOTE_READY))
+                ready = await asyncio.get_running_loop().sock_recv(ours, len(ZYGOTE_READY))
         except (OSError, TimeoutError) as error:
             await _end(process, ours)
             raise RunnerGone(f"the zygote could not be started: {error or type(error).__name__}") from error
         except BaseException:
             await _end(process, ours)
             raise
-        if said != ZYGOTE_READY:
+        if ready != ZYGOTE_READY:
             status = await process.wait()
             ours.close()
             raise RunnerGone(f"the zygote ended with status {status} at its start")
@@ -322,9 +322,9 @@ class Runners:
 
     def _best_for(self, reuse: str) -> int:
         """Return the place of the idle runner to use: its process waits for this call, or none does, or the oldest."""
-        for wanted in (reuse, ""):
+        for fitting in (reuse, ""):
             for place in reversed(range(len(self._idle))):
-                if self._idle[place].reuse == wanted:
+                if self._idle[place].reuse == fitting:
                     return place
         return 0
 
@@ -336,8 +336,8 @@ class Runners:
     def give_back(self, link: RunnerLink, over: Over | None, *, secret: bool) -> None:
         """Take back a runner whose call is over: kept for the next one, unless data of the call may be left in it."""
         clean = over is not None and not over.strays and not secret and link.calls < _CALLS_MOST
-        kept = link.origin is not None and link.origin is self._zygote and len(self._idle) < self._slots
-        if clean and kept:
+        is_kept = link.origin is not None and link.origin is self._zygote and len(self._idle) < self._slots
+        if clean and is_kept:
             link.on_line = lambda _: None
             self._idle.append(link)
         else:

@@ -43,10 +43,10 @@ _BEHIND_S: Final = 10.0
 _TRIES: Final = 3
 
 
-def _nothing_asked(asked: Asking | Listening) -> Permit | Heard:
-    if isinstance(asked, Listening):
-        return Heard(last=asked.after)
-    return Permit(reason=f"{asked.tool} cannot be asked about by this call")
+def _nothing_asked(message: Asking | Listening) -> Permit | Heard:
+    if isinstance(message, Listening):
+        return Heard(last=message.after)
+    return Permit(reason=f"{message.tool} cannot be asked about by this call")
 
 
 class RunningCall:
@@ -73,7 +73,7 @@ class RunningCall:
         self._fence_at = spec.fence_at
         self._stopped_at: float | None = None
         self._fault = ""
-        self._begun = spec
+        self._spec_begun = spec
         self._folder = spec.workdir
         self._watch: asyncio.TimerHandle | None = None
 
@@ -148,7 +148,7 @@ class RunningCall:
         except OSError:
             is_empty = False
         if is_empty:
-            link.keep(self._begun)
+            link.keep(self._spec_begun)
             self._folder = ""
         else:
             link.order(Order(release=True))
@@ -179,7 +179,7 @@ class RunningCall:
             reuse=self.spec.reuse if link.origin is not None else "",
         )
         self._folder = link.take_kept(spec) or self._folder
-        self._begun = spec = msgspec.structs.replace(spec, workdir=self._folder)
+        self._spec_begun = spec = msgspec.structs.replace(spec, workdir=self._folder)
         begin = Begin(
             start_to_close_s=spec.start_to_close_s,
             fence_at=self._fence_at,

@@ -66,7 +66,7 @@ class Output:
         if not text:
             return []
         self.tail = (self.tail + text)[-TAIL_BYTES:]
-        found = []
+        pieces = []
         for at in range(0, len(text), PIECE_CHARS):
             piece = text[at : at + PIECE_CHARS]
             offset, size = self._written_bytes, len(piece.encode())
@@ -74,16 +74,16 @@ class Output:
                 self.lost_bytes += size
                 continue
             self.sent_bytes += size
-            found.append(Said(stream=stream, offset=offset, text=piece))
-        return found
+            pieces.append(Said(stream=stream, offset=offset, text=piece))
+        return pieces
 
     @property
     def _written_bytes(self) -> int:
         return self.sent_bytes + self.lost_bytes
 
-    def clean_note(self, said: Said) -> Said:
+    def clean_note(self, progress: Said) -> Said:
         """Return a progress, which is not part of the output, without secrets and no longer than it is shown."""
-        return msgspec.structs.replace(said, note=self._scrubber.text(said.note)[:NOTE_CHARS_MOST])
+        return msgspec.structs.replace(progress, note=self._scrubber.text(progress.note)[:NOTE_CHARS_MOST])
 
     def clean_end(self, ended: Ended) -> Ended:
         """Return how the call ended without secrets in its sentence."""
@@ -91,12 +91,12 @@ class Output:
 
     def finish(self) -> list[Said]:
         """Return the text that was held back, and the note about lost output."""
-        found = [said for stream in ("out", "err", "log") for said in self.take(stream, b"", final=True)]
+        pieces = [piece for stream in ("out", "err", "log") for piece in self.take(stream, b"", final=True)]
         if self.lost_bytes:
             text = f"\n[{self.lost_bytes} bytes of output were not kept: the limit is {OUTPUT_BYTES_MAX}]\n"
-            found.append(Said(stream="log", offset=self._written_bytes, text=text))
+            pieces.append(Said(stream="log", offset=self._written_bytes, text=text))
             self.tail = (self.tail + text)[-TAIL_BYTES:]
-        return found
+        return pieces
 
     def tail_text(self) -> str:
         """The last 4 KiB of output."""
@@ -123,7 +123,7 @@ class CallStreams:
         self._on_said = on_said
         self._on_fault = on_fault
         self._on_asked = on_asked
-        self._held = bytearray()
+        self._unread = bytearray()
         self._sending: asyncio.Task[None] | None = None
         self.output = Output(secrets)
         self.begun = False
@@ -132,14 +132,14 @@ class CallStreams:
         self._tool.setblocking(False)
         out, err = os.pipe(), os.pipe()
         self._pipes = {"out": out[0], "err": err[0]}
-        self._given = [out[1], err[1]]
+        self._tool_ends = [out[1], err[1]]
         for pipe in self._pipes.values():
             os.set_blocking(pipe, False)
 
     @property
     def descriptors(self) -> list[int]:
         """The descriptors of the call's process, in the order that the runner expects."""
-        return [self._theirs.fileno(), *self._given]
+        return [self._theirs.fileno(), *self._tool_ends]
 
     def open(self, spec: bytes) -> None:
         """Send the spec, one line, and begin to read; the descriptors are with the runner by now."""
@@ -174,12 +174,12 @@ class CallStreams:
             for _ in range(_DRAIN_READS):
                 if not self._read_pipe(name, pipe):
                     break
-        for said in self.output.finish():
-            self._on_said(said)
+        for piece in self.output.finish():
+            self._on_said(piece)
         self.close()
 
-    def _reply(self, asked: Asking | Listening) -> None:
-        reply = self._on_asked(asked)
+    def _reply(self, message: Asking | Listening) -> None:
+        reply = self._on_asked(message)
         # A tool waits for each answer, so the socket is empty; one that does not read them is not waited for.
         with contextlib.suppress(OSError):
             self._tool.send(encode(reply) + b"\n")
@@ -194,8 +194,8 @@ class CallStreams:
 
     def _close_given(self) -> None:
         self._theirs.close()
-        given, self._given = self._given, []
-        for descriptor in given:
+        tool_ends, self._tool_ends = self._tool_ends, []
+        for descriptor in tool_ends:
             os.close(descriptor)
 
     def _end_tool(self) -> None:
@@ -220,8 +220,8 @@ class CallStreams:
         if not data:
             self._end_pipe(name)
             return False
-        for said in self.output.take(name, data):
-            self._on_said(said)
+        for piece in self.output.take(name, data):
+            self._on_said(piece)
         return True
 
     def _read_tool(self) -> bool:
@@ -238,13 +238,13 @@ class CallStreams:
             if self._sending is None or self._sending.done():
                 self._tool.close()
             return False
-        self._held += data
+        self._unread += data
         if b"\n" in data:
-            *lines, rest = bytes(self._held).split(b"\n")
-            self._held = bytearray(rest)
+            *lines, rest = bytes(self._unread).split(b"\n")
+            self._unread = bytearray(rest)
             for line in lines:
                 self._take(line)
-        if len(self._held) > _LINE_BYTES_MAX:
+        if len(self._unread) > _LINE_BYTES_MAX:
             self._end_tool()
             self._on_fault(f"its process said a line of more than {_LINE_BYTES_MAX} bytes")
             return False

@@ -45,11 +45,11 @@ def _what_is_there(whole: Any, pointer: str) -> str:
         if point(whole, following) is MISSING:
             break
         way = following
-    found, where = point(whole, way), quoted(way) if way else "the result"
-    if isinstance(found, dict):
-        names = ", ".join(quoted(name[:_NAME_CHARS]) for name in sorted(found)[:_NAMED_MOST])
+    value, where = point(whole, way), quoted(way) if way else "the result"
+    if isinstance(value, dict):
+        names = ", ".join(quoted(name[:_NAME_CHARS]) for name in sorted(value)[:_NAMED_MOST])
         return f"; {where} has {names or 'no names'}"
-    return f"; {where} is a list of {len(found)}" if isinstance(found, list) else f"; {where} is no map and no list"
+    return f"; {where} is a list of {len(value)}" if isinstance(value, list) else f"; {where} is no map and no list"
 
 
 def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] = _no_artifact) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] =
     Raises:
         ToolFailed: `no_value` for a pointer that finds nothing, `not_a_list` where lists are to be joined.
     """
-    found: dict[str, Any] = {}
+    resolved: dict[str, Any] = {}
     for item in inputs:
         values = []
         for part in item.parts:
@@ -80,12 +80,12 @@ def resolve_inputs(inputs: Iterable[DispatchInput], load: Callable[[str], Any] =
                         effect=False,
                     )
                 joined += value
-            found[item.name] = joined
+            resolved[item.name] = joined
         elif item.many:
-            found[item.name] = values
+            resolved[item.name] = values
         else:
-            found[item.name] = values[0] if values else None
-    return found
+            resolved[item.name] = values[0] if values else None
+    return resolved
 
 
 def arguments(kind: type[msgspec.Struct], args: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
@@ -124,13 +124,13 @@ def facts_of(value: Any, wants: Iterable[str]) -> tuple[dict[str, str], dict[str
     facts: dict[str, str] = {}
     too_big: dict[str, int] = {}
     for pointer in wants:
-        found = point(value, pointer)
-        if found is MISSING:
+        part = point(value, pointer)
+        if part is MISSING:
             continue
-        text = canonical(found)
+        text = canonical(part)
         size = len(text.encode())
-        if isinstance(found, list):
-            fits = len(found) <= FACT_LIST_ITEMS_MAX and size <= FACT_LIST_BYTES_MAX
+        if isinstance(part, list):
+            fits = len(part) <= FACT_LIST_ITEMS_MAX and size <= FACT_LIST_BYTES_MAX
         else:
             fits = size <= FACT_SCALAR_BYTES_MAX
         if fits:
@@ -148,11 +148,11 @@ def facts_of(value: Any, wants: Iterable[str]) -> tuple[dict[str, str], dict[str
 
 def too_long(value: Any, pointers: Iterable[str]) -> str:
     """Return how many entries the lists have that are longer than a fact may be; empty where none is."""
-    lists = [(pointer, found) for pointer in pointers if isinstance(found := point(value, pointer), list)]
+    lists = [(pointer, entries) for pointer in pointers if isinstance(entries := point(value, pointer), list)]
     long = [
-        f"{pointer or 'the result'} has {len(found):,} entries"
-        for pointer, found in lists
-        if len(found) > FACT_LIST_ITEMS_MAX
+        f"{pointer or 'the result'} has {len(entries):,} entries"
+        for pointer, entries in lists
+        if len(entries) > FACT_LIST_ITEMS_MAX
     ]
     return ", ".join(long)
 

@@ -51,7 +51,7 @@ _EXCHANGES: Final = frozenset({"object.__setattr__", "object.__delattr__"})
 """The events of an attribute that Python audits: of a function these are its code and its defaults, and no others."""
 _Names = tuple[str, Any, list[Any]]
 _names: list[_Names] = []
-_heard: Final[list[str]] = []
+_exit_hooks: Final[list[str]] = []
 """Deeds of this process since it was listened to that leave nothing to see. The list only grows."""
 _functions: Final[set[int]] = set()
 """The functions that were there when the names were remembered; a new one may be given its defaults."""
@@ -69,28 +69,28 @@ def remember_names() -> None:
     for name, module in list(sys.modules.items()):
         if name in _OF_PYTHON or name.startswith(_OURS):
             with_classes = name in _READS_AND_WRITES or name.startswith(_OURS)
-            held = vars(module).values() if with_classes else ()
-            classes = [one for one in held if isinstance(one, type) and one.__module__ == name]
+            objects = vars(module).values() if with_classes else ()
+            classes = [one for one in objects if isinstance(one, type) and one.__module__ == name]
             _names.append(_names_of(name, module))
             _names.extend(_names_of(name, one) for one in classes)
 
 
 def _listened(register: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(register)
-    def heard(*args: Any, **kwargs: Any) -> Any:
-        _heard.append("atexit")
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        _exit_hooks.append("atexit")
         return register(*args, **kwargs)
 
-    return heard
+    return noting
 
 
 def _hear(event: str, args: tuple[Any, ...]) -> None:
     # It is called at each event that Python audits, such as each file that is opened: most end at the first line.
     if event in _EXCHANGES:
         if id(args[0]) in _functions:
-            _heard.append(event)
+            _exit_hooks.append(event)
     elif event == _HOOK:
-        _heard.append(event)
+        _exit_hooks.append(event)
 
 
 def _names_of(module: str, holder: ModuleType | type[object]) -> _Names:
@@ -121,7 +121,7 @@ def _seen() -> tuple[object, ...]:
     mask = os.umask(0)
     os.umask(mask)
     return (
-        len(_heard),
+        len(_exit_hooks),
         mask,
         os.getcwd(),  # noqa: PTH109 - a path object costs more than the reading
         dict(os.environ),

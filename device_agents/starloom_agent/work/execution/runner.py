@@ -52,10 +52,10 @@ class Runner:
         self._agent = agent
         self._agent_gone = False
         self._terminated = False
-        self._held = bytearray()
+        self._unread = bytearray()
         self._descriptors: list[int] = []
         self._call: _Call | None = None
-        self._kept: ToolProcess | None = None
+        self._kept_process: ToolProcess | None = None
         wake_read, wake_write = os.pipe()
         for descriptor in (wake_read, wake_write):
             os.set_blocking(descriptor, False)
@@ -72,7 +72,7 @@ class Runner:
         """Carry out calls until the agent is gone, or `calls` of them."""
         # From here on what leaves the tree of a tool comes back to this process, which ends it.
         processes.adopt_orphans()
-        processes.shut_memory(True)
+        processes.protect_memory(True)
         self._say(Ready(pid=os.getpid(), mark=processes.start_mark(os.getpid()) or ""))
         self._pages = resident_pages(os.getpid()) if processes.LINUX else 0
         done = 0
@@ -86,9 +86,9 @@ class Runner:
 
     def _release(self) -> None:
         """End the process that is kept for another call."""
-        kept, self._kept = self._kept, None
-        if kept is not None:
-            kept.end()
+        process, self._kept_process = self._kept_process, None
+        if process is not None:
+            process.end()
 
     def _terminate(self) -> None:
         self._terminated = True
@@ -114,30 +114,30 @@ class Runner:
 
     def _hear(self) -> None:
         try:
-            data, found, _, _ = socket.recv_fds(self._agent, _READ_BYTES, _DESCRIPTORS)
+            data, descriptors, _, _ = socket.recv_fds(self._agent, _READ_BYTES, _DESCRIPTORS)
         except BlockingIOError:
             return
         except OSError:
-            data, found = b"", []
-        self._descriptors += found
+            data, descriptors = b"", []
+        self._descriptors += descriptors
         if not data:
             self._agent_gone = True
             self._selector.unregister(self._agent)
             if self._call is not None:
                 self._call.stop("agent_gone", at_once=True)
             return
-        self._held += data
-        *lines, rest = bytes(self._held).split(b"\n")
-        self._held = bytearray(rest)
+        self._unread += data
+        *lines, rest = bytes(self._unread).split(b"\n")
+        self._unread = bytearray(rest)
         for line in lines:
-            said = decode_agent_line(line)
-            if isinstance(said, Begin):
-                self._call = _Call(said, self._descriptors)
+            message = decode_agent_line(line)
+            if isinstance(message, Begin):
+                self._call = _Call(message, self._descriptors)
                 self._descriptors = []
             elif self._call is not None:
                 # Without a call it is about one that has ended.
-                self._call.order(said)
-            elif said.release:
+                self._call.order(message)
+            elif message.release:
                 self._release()
 
     def _carry(self, call: _Call) -> Over:
@@ -146,7 +146,7 @@ class Runner:
             return call.not_begun()
         self._see_through(call, self._kept_for(call))
         if call.process.settled and not call.stopping and call.process.is_quiet(self._pages):
-            self._kept = call.process
+            self._kept_process = call.process
             return call.over(0, strays=False, kept=True)
         status = call.reap()
         strays = bool(usage.below(os.getpid()))
@@ -157,16 +157,16 @@ class Runner:
 
     def _kept_for(self, call: _Call) -> ToolProcess | None:
         """Return the process that waits for this call; one that waits for another is ended."""
-        kept = self._kept
-        if kept is None or kept.reuse != call.reuse or kept.has_ended():
+        process = self._kept_process
+        if process is None or process.reuse != call.reuse or process.has_ended():
             self._release()
             return None
-        self._kept = None
-        return kept
+        self._kept_process = None
+        return process
 
-    def _see_through(self, call: _Call, kept: ToolProcess | None) -> None:
+    def _see_through(self, call: _Call, kept_process: ToolProcess | None) -> None:
         """Watch a call until its process has ended, or is ready for another one."""
-        self._say(call.start(kept))
+        self._say(call.start(kept_process))
         link = call.process.link
         if link is not None:
             self._selector.register(link, selectors.EVENT_READ)
@@ -177,7 +177,7 @@ class Runner:
         if link is not None:
             with contextlib.suppress(KeyError):
                 self._selector.unregister(link)
-        if kept is not None and call.was_not_begun():
+        if kept_process is not None and call.was_not_begun():
             # It ended while it waited, and has not heard of the call: another one can have it.
             call.reap()
             self._see_through(call, None)
@@ -216,11 +216,11 @@ class _Call:
         assert self._process is not None  # noqa: S101 - it has been started
         return self._process
 
-    def start(self, kept: ToolProcess | None = None) -> Grouped:
+    def start(self, kept_process: ToolProcess | None = None) -> Grouped:
         """Have a process for the call, which waits for `let_begin`."""
         self.ended = False
-        self._process = kept
-        if kept is None:
+        self._process = kept_process
+        if kept_process is None:
             self._gate = os.pipe()
             self._process = ToolProcess.fork(self._descriptors, self._gate, self.reuse)
             self._close_descriptors()

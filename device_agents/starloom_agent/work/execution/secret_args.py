@@ -21,21 +21,21 @@ def name_of(handle: str) -> str:
 
 def shown_args(args: str, secrets: Mapping[str, str]) -> Any:
     """Return arguments as policy and people see them."""
-    found = parse(args)
-    return _replaced(found, secrets, lambda handle: f"secret:{name_of(handle)}") if secrets else found
+    plain = parse(args)
+    return _replaced(plain, secrets, lambda handle: f"secret:{name_of(handle)}") if secrets else plain
 
 
 def filled_args(args: str, secrets: Mapping[str, str]) -> Any:
     """Return arguments with the values of secrets. Only for the process of the tool."""
-    found = parse(args)
-    return _replaced(found, secrets, secrets.__getitem__) if secrets else found
+    plain = parse(args)
+    return _replaced(plain, secrets, secrets.__getitem__) if secrets else plain
 
 
 def misplaced(tool: Tool, args: str, secrets: Mapping[str, str]) -> str | None:
     """Return in words which secret stands where the tool takes none; None if all is well."""
-    found = parse(args) if secrets else {}
+    plain = parse(args) if secrets else {}
     takes = takes_secrets(tool.args)
-    for argument, value in found.items() if isinstance(found, dict) else ():
+    for argument, value in plain.items() if isinstance(plain, dict) else ():
         handle = None if argument in takes else _first(value, secrets)
         if handle is not None:
             where = " or ".join(f"`{name}`" for name in sorted(takes)) or "none of its arguments"
@@ -62,4 +62,4 @@ def _first(value: Any, secrets: Mapping[str, str]) -> str | None:
         handle: str = value["secret"]
         return handle
     items = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next((found for item in items if (found := _first(item, secrets)) is not None), None)
+    return next((first for item in items if (first := _first(item, secrets)) is not None), None)

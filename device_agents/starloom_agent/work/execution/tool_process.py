@@ -47,41 +47,41 @@ _NEXT: Final = b"n"
 class ToolProcess:
     """A tool's process, as its runner knows it. `link` and `begun` are for processes that may serve several calls."""
 
-    def __init__(self, pid: int, reuse: str, link: socket.socket | None, begun: mmap.mmap | None) -> None:
+    def __init__(self, pid: int, reuse: str, link: socket.socket | None, begun_mark: mmap.mmap | None) -> None:
         self.pid = pid
         self.mark = processes.start_mark(pid) or ""
         self.reuse = reuse
         self.link = link
         self.settled = False
-        self._begun = begun
+        self._begun_mark = begun_mark
 
     @classmethod
     def fork(cls, descriptors: list[int], gate: tuple[int, int], reuse: str) -> ToolProcess:
         """Fork it into a session and group of its own; it waits for a byte from the gate."""
         parent = os.getpid()
-        ours = theirs = begun = None
+        ours = theirs = begun_mark = None
         if reuse:
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
-            begun = mmap.mmap(-1, 1)
+            begun_mark = mmap.mmap(-1, 1)
         pid = os.fork()
         if pid == 0:
-            _be_the_tool(descriptors, parent, gate, theirs, begun)
+            _be_the_tool(descriptors, parent, gate, theirs, begun_mark)
         if theirs is not None:
             theirs.close()
-        return cls(pid, reuse, ours, begun)
+        return cls(pid, reuse, ours, begun_mark)
 
     def hand_over(self, descriptors: list[int]) -> None:
         """Give it another call. If it has ended, its end is seen like any other."""
-        assert self.link is not None and self._begun is not None  # noqa: S101, PT018 - it waits for calls
+        assert self.link is not None and self._begun_mark is not None  # noqa: S101, PT018 - it waits for calls
         self.settled = False
-        self._begun[0] = 0
+        self._begun_mark[0] = 0
         with contextlib.suppress(OSError):
             socket.send_fds(self.link, [_NEXT], descriptors)
 
     def has_begun(self) -> bool:
         """Whether it has taken the call that was handed over."""
-        return self._begun is None or bool(self._begun[0])
+        return self._begun_mark is None or bool(self._begun_mark[0])
 
     def has_ended(self) -> bool:
         return processes.has_ended(self.pid)
@@ -90,13 +90,13 @@ class ToolProcess:
         """Read whether its call is over and it waits for another: `settled`. False once it reports nothing more."""
         assert self.link is not None  # noqa: S101 - it waits for calls
         try:
-            said = self.link.recv(1)
+            message = self.link.recv(1)
         except BlockingIOError:
             return True
         except OSError:
-            said = b""
-        self.settled = self.settled or said == _SETTLED
-        return bool(said)
+            message = b""
+        self.settled = self.settled or message == _SETTLED
+        return bool(message)
 
     def is_quiet(self, pages: int) -> bool:
         """Whether only this process is left of its call: one thread, its own descriptors, and few pages above these."""
@@ -121,8 +121,8 @@ class ToolProcess:
     def let_go(self) -> None:
         if self.link is not None:
             self.link.close()
-        if self._begun is not None:
-            self._begun.close()
+        if self._begun_mark is not None:
+            self._begun_mark.close()
 
 
 def resident_pages(pid: int) -> int:
@@ -134,7 +134,7 @@ def _be_the_tool(
     parent: int,
     gate: tuple[int, int],
     link: socket.socket | None,
-    begun: mmap.mmap | None,
+    begun_mark: mmap.mmap | None,
 ) -> NoReturn:
     status = 70
     try:
@@ -152,15 +152,15 @@ def _be_the_tool(
         signal.set_wakeup_fd(-1)
         _take(descriptors, None if link is None else link.detach())
         # The runner measures what it uses, and may look into it for that.
-        processes.shut_memory(False)
+        processes.protect_memory(False)
         gc.set_threshold(_COLLECT_AFTER)
         gc.enable()
         body = _Body()
         status = body.carry_out()
-        if begun is not None:
+        if begun_mark is not None:
             waiting = socket.socket(fileno=_LINK)
             while status == 0 and body.is_good and _next_is_there(waiting) and body.is_as_before():
-                begun[0] = 1
+                begun_mark[0] = 1
                 status = body.carry_out()
     except BaseException as error:
         os.write(2, f"{type(error).__name__}: {error}\n".encode())
@@ -172,13 +172,13 @@ def _take(descriptors: list[int], link: int | None) -> None:
     """Have the call's descriptors and no other: nothing of the runner, the zygote or another call."""
     import fcntl
 
-    given = [*descriptors, *([] if link is None else [link])]
-    high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for descriptor in given]
+    numbers = [*descriptors, *([] if link is None else [link])]
+    high = [fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _ABOVE) for descriptor in numbers]
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     for descriptor, number in zip(high, (_TOOL_SOCKET, 1, 2, _LINK), strict=False):
         os.dup2(descriptor, number, inheritable=number in (1, 2))
-    os.closerange(_TOOL_SOCKET + len(given) - _DESCRIPTORS + 1, min(os.sysconf("SC_OPEN_MAX"), _DESCRIPTORS_MOST))
+    os.closerange(_TOOL_SOCKET + len(numbers) - _DESCRIPTORS + 1, min(os.sysconf("SC_OPEN_MAX"), _DESCRIPTORS_MOST))
 
 
 def _next_is_there(link: socket.socket) -> bool:
@@ -187,10 +187,10 @@ def _next_is_there(link: socket.socket) -> bool:
         os.dup2(0, number)
     os.close(_TOOL_SOCKET)
     link.send(_SETTLED)
-    said, found, _, _ = socket.recv_fds(link, 1, _DESCRIPTORS)
-    if said != _NEXT:
+    message, descriptors, _, _ = socket.recv_fds(link, 1, _DESCRIPTORS)
+    if message != _NEXT:
         return False
-    for descriptor, number in zip(found, (_TOOL_SOCKET, 1, 2), strict=True):
+    for descriptor, number in zip(descriptors, (_TOOL_SOCKET, 1, 2), strict=True):
         if descriptor != number:
             os.dup2(descriptor, number, inheritable=number != _TOOL_SOCKET)
             os.close(descriptor)
@@ -261,12 +261,12 @@ class _Body:
 
 def _identities(spec: CallSpec) -> list[tuple[int, int] | None]:
     """Return which folders stand behind the granted paths now: a confinement is for these, not for their names."""
-    found: list[tuple[int, int] | None] = []
+    identities: list[tuple[int, int] | None] = []
     for path in (*spec.read, *spec.write):
         try:
             seen = os.lstat(path)
         except OSError:
-            found.append(None)
+            identities.append(None)
         else:
-            found.append((seen.st_dev, seen.st_ino))
-    return found
+            identities.append((seen.st_dev, seen.st_ino))
+    return identities

@@ -112,7 +112,7 @@ class LinePermits:
     def __init__(self, out: LineOut, descriptor: int) -> None:
         self._out = out
         self._descriptor = descriptor
-        self._held = bytearray()
+        self._unread = bytearray()
 
     def permit(self, tool: str, args: Mapping[str, Any]) -> Permit:
         """Return the decision of the agent, which answers at once.
@@ -126,19 +126,19 @@ class LinePermits:
         """Return the hints of people that came since."""
         return decode_heard(self._replied(Listening(after=after)))
 
-    def _replied(self, asked: Asking | Listening) -> bytes:
-        self._out.line(asked)
+    def _replied(self, question: Asking | Listening) -> bytes:
+        self._out.line(question)
         deadline = time.monotonic() + _ANSWER_WITHIN_S
-        while b"\n" not in self._held:
+        while b"\n" not in self._unread:
             left_s = deadline - time.monotonic()
             if left_s <= 0 or not select.select([self._descriptor], [], [], left_s)[0]:
                 raise ToolFailed(Code.TOOL_FAILED, "the agent of this device did not answer a question of this call")
             data = os.read(self._descriptor, _READ_BYTES)
             if not data:
                 raise ToolFailed(Code.TOOL_FAILED, "the agent of this device is gone")
-            self._held += data
-        line, _, rest = bytes(self._held).partition(b"\n")
-        self._held = bytearray(rest)
+            self._unread += data
+        line, _, rest = bytes(self._unread).partition(b"\n")
+        self._unread = bytearray(rest)
         return line
 
 
@@ -171,12 +171,12 @@ def find_tool(module: str, name: str, settings: str = "") -> Tool:
     """
     imported = importlib.import_module(f"starloom_agent.tools.{module}")
     if settings:
-        made: Tool = imported.tool_from(settings)
-        return made
+        from_settings: Tool = imported.tool_from(settings)
+        return from_settings
     for tool in imported.TOOLS:
         if tool.name == name:
-            found: Tool = tool
-            return found
+            named_tool: Tool = tool
+            return named_tool
     raise LookupError(f"{module} has no tool {name}")
 
 
@@ -252,10 +252,10 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
 
 def _failure(spec: CallSpec, code: Code, detail: str, *, begun: bool) -> Ended:
     effect = EffectSeen.MAYBE if begun and not spec.effectless else EffectSeen.NONE
-    shown = sendable(scrub(detail, spec.secrets.values()))[:_DETAIL_CHARS_MAX]
+    text = sendable(scrub(detail, spec.secrets.values()))[:_DETAIL_CHARS_MAX]
     refused = code in (Code.POLICY_REFUSED, Code.MISSING_GRANT) and effect is EffectSeen.NONE
     outcome = Outcome.REFUSED if refused else Outcome.ERROR
-    return Ended(outcome=outcome, code=code, detail=shown, effect=effect)
+    return Ended(outcome=outcome, code=code, detail=text, effect=effect)
 
 
 def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
@@ -273,8 +273,8 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
     if size <= INLINE_VALUE_BYTES_MAX:
         return Ended(outcome=Outcome.OK, value=text, bytes=size, facts=facts, facts_too_big=too_big, detail=detail)
     path = context.workdir / "value.json"
-    with context.files.create(path) as made:
-        made.write(text.encode())
+    with context.files.create(path) as out:
+        out.write(text.encode())
     stored = context.put(path, name="value.json", media="application/json")
     return Ended(
         outcome=Outcome.OK,

@@ -60,28 +60,28 @@ class Zygote:
         except (BrokenPipeError, ConnectionResetError):
             return  # the agent ended while this process loaded
         while True:
-            found, _, _ = select.select([self._agent.fileno(), wake_read], [], [])
-            if wake_read in found:
+            readable, _, _ = select.select([self._agent.fileno(), wake_read], [], [])
+            if wake_read in readable:
                 with contextlib.suppress(BlockingIOError):
                     os.read(wake_read, _READ_BYTES)
-            if self._agent.fileno() in found and not self._hear((wake_read, wake_write)):
+            if self._agent.fileno() in readable and not self._hear((wake_read, wake_write)):
                 return
             self._look_after()
 
-    def _hear(self, own: tuple[int, ...]) -> bool:
-        data, found, _, _ = socket.recv_fds(self._agent, 1, 1)
-        for descriptor in found:
+    def _hear(self, own_descriptors: tuple[int, ...]) -> bool:
+        data, descriptors, _, _ = socket.recv_fds(self._agent, 1, 1)
+        for descriptor in descriptors:
             pid = os.fork()
             if pid == 0:
-                self._be_a_runner(descriptor, own)
+                self._be_a_runner(descriptor, own_descriptors)
             os.close(descriptor)
             self._runners.add(pid)
         return bool(data)
 
-    def _be_a_runner(self, descriptor: int, own: tuple[int, ...]) -> NoReturn:
+    def _be_a_runner(self, descriptor: int, own_descriptors: tuple[int, ...]) -> NoReturn:
         try:
             signal.set_wakeup_fd(-1)
-            for mine in own:
+            for mine in own_descriptors:
                 os.close(mine)
             self._agent.close()
             Runner(socket.socket(fileno=descriptor)).serve()
@@ -175,7 +175,7 @@ def main() -> int:
     os.dup2(2, 1)
     processes.die_with_parent(signal.SIGKILL, os.getppid())
     processes.adopt_orphans()
-    processes.shut_memory(True)
+    processes.protect_memory(True)
     load()
     Zygote(agent).serve()
     return 0

@@ -117,10 +117,10 @@ class Keeper:
         with link:
             try:
                 lines = lines_of(link)
-                asked = decode_ask(next(lines))
-                told = self._answered(link, asked)
+                request = decode_ask(next(lines))
+                answer = self._answered(link, request)
                 with contextlib.suppress(OSError):
-                    link.sendall(encode(told) + b"\n")
+                    link.sendall(encode(answer) + b"\n")
             except (StopIteration, msgspec.DecodeError, OSError):
                 return  # the caller is gone, or said what no caller of ours says
             finally:
@@ -128,20 +128,22 @@ class Keeper:
         if self._conversation.broken:
             self._tell(Broke(why=self._conversation.broken))
 
-    def _answered(self, link: socket.socket, asked: Ask) -> Answered:
+    def _answered(self, link: socket.socket, request: Ask) -> Answered:
         self._ready.wait(GREET_S)
         if self._fault or not self._ready.is_set():
             return Answered(fault=self._fault or "it did not greet in time")
-        if asked.method not in METHODS:
-            return Answered(fault=f"{quoted(asked.method[:_NOTE_CHARS])} is no request of a call")
-        exchange = Exchange(asked.method, (lambda said: _pass_on(link, said)) if asked.method == CALL else None)
-        threading.Thread(target=self._watch_caller, args=(link, exchange, asked), daemon=True).start()
+        if request.method not in METHODS:
+            return Answered(fault=f"{quoted(request.method[:_NOTE_CHARS])} is no request of a call")
+        exchange = Exchange(
+            request.method, (lambda progress: _pass_on(link, progress)) if request.method == CALL else None
+        )
+        threading.Thread(target=self._watch_caller, args=(link, exchange, request), daemon=True).start()
         try:
-            return Answered(result=self._conversation.finish(exchange, asked.params, asked.within_s))
+            return Answered(result=self._conversation.finish(exchange, request.params, request.within_s))
         except ServerFault as fault:
             return Answered(fault=str(fault))
 
-    def _watch_caller(self, link: socket.socket, exchange: Exchange, asked: Ask) -> None:
+    def _watch_caller(self, link: socket.socket, exchange: Exchange, request: Ask) -> None:
         """Give the call up when its caller goes away before the answer."""
         with contextlib.suppress(OSError):
             while link.recv(1024):
@@ -149,7 +151,7 @@ class Keeper:
         if exchange.done.is_set():
             return
         self._conversation.give_up(exchange, "the call was ended")
-        if not asked.reads:
+        if not request.reads:
             self._conversation.fail("a call that may change something was ended, and the session with it")
             end_session()
 
@@ -159,15 +161,15 @@ def _bounded(tool: dict[str, Any]) -> dict[str, Any]:
     return tool if len(encode(tool)) <= _TOOL_BYTES_MOST else {"name": str(tool.get("name"))[:_NOTE_CHARS]}
 
 
-def _pass_on(link: socket.socket, said: object) -> None:
+def _pass_on(link: socket.socket, progress: object) -> None:
     """Send the progress that a server tells on to the caller; what is no figure is left out."""
-    if not isinstance(said, dict):
+    if not isinstance(progress, dict):
         return
-    done, total = said.get("progress"), said.get("total")
+    done, total = progress.get("progress"), progress.get("total")
     went = Went(
         done=float(done) if isinstance(done, int | float) else 0.0,
         total=float(total) if isinstance(total, int | float) else 0.0,
-        note=str(said.get("message") or "")[:_NOTE_CHARS],
+        note=str(progress.get("message") or "")[:_NOTE_CHARS],
     )
     with contextlib.suppress(OSError):
         link.sendall(encode(went) + b"\n")
@@ -190,7 +192,7 @@ def end_session() -> None:
 def main() -> None:
     # Processes that leave the tree of the server come back to this one, which ends them.
     processes.adopt_orphans()
-    processes.shut_memory(True)
+    processes.protect_memory(True)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     control, calls = map(int, sys.argv[1:3])
     keeper = Keeper(socket.socket(fileno=control), socket.socket(fileno=calls))

@@ -157,11 +157,11 @@ class KeptSessions:
         self._end(idle[:1])
         return bool(idle)
 
-    def _started(self, key: Key, told: McpToolSettings) -> _Session | None:
+    def _started(self, key: Key, settings: McpToolSettings) -> _Session | None:
         self._number += 1
         folder = self._root / str(self._number)
         path, workdir = folder / "calls", folder / "work"
-        spec = encode(keep_of(told, str(workdir))) + b"\n"
+        spec = encode(keep_of(settings, str(workdir))) + b"\n"
         if len(str(path).encode()) > _PATH_BYTES_MOST or len(spec) > _SPEC_BYTES_MOST:
             if not self._said_short:
                 self._said_short = True
@@ -177,7 +177,7 @@ class KeptSessions:
         ours.sendall(spec)
         ours.setblocking(False)
         mark = processes.start_mark(keeper.pid) or ""
-        session = _Session(key, told.keep_s, folder, keeper.pid, mark, ours, keeper, self._clock())
+        session = _Session(key, settings.keep_s, folder, keeper.pid, mark, ours, keeper, self._clock())
         self._sessions[key] = session
         self._record.take([Detached(pid=session.pid, mark=mark, token="", kind=session.kind, keep_s=_RECORD_S)])
         asyncio.get_running_loop().add_reader(ours, self._read, session)

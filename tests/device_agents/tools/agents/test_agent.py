@@ -15,7 +15,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from starloom_agent.cli import main
-from starloom_agent.owner.agents import FILE, AgentsFault, find_agents, greeted, read_agents
+from starloom_agent.owner.agents import FILE, AgentsFault, find_agents, greet, read_agents
 from starloom_agent.platforms import processes
 from starloom_agent.policy.offers import make_offer
 from starloom_agent.policy.policy import Policy, decide
@@ -101,7 +101,7 @@ def test_a_wrong_entry_is_left_out_alone(device: Device, home: Path) -> None:
         "words": ('command = "x"\nfolders = ["/tmp"]\n', "Expected `array`, got `str` - at `$.command`"),
         "nothing": ('command = []\nfolders = ["/tmp"]\n', "a program and its arguments"),
         "nowhere": ('command = ["x"]\nfolders = []\n', "name a folder in which it may work"),
-        "relative": ('command = ["x"]\nfolders = ["here"]\n', "'here' is not a whole path"),
+        "relative": ('command = ["x"]\nfolders = ["here"]\n', "'here' is not an absolute path"),
         "idle": (f"{entry(device, 'well')}effects = []\n", "name at least one of read"),
         "more": (f"{entry(device, 'well')}shell = true\n", "Object contains unknown field `shell`"),
         "keys": (f'command = ["x"]\nfolders = ["{home}"]\n', "would show it the key and the policy"),
@@ -169,7 +169,7 @@ def test_the_command_checks_agents_by_a_greeting(
     assert main(["agents", "check", "three", "--home", str(home)]) == 1
     assert "no usable agent three; there are: one, two" in capsys.readouterr().err
     with pytest.raises(AgentsFault, match="there is no program"):
-        greeted(msgspec.structs.replace(read_agents(home)[0]["one"], argv=["no-such-agent"]))
+        greet(msgspec.structs.replace(read_agents(home)[0]["one"], argv=["no-such-agent"]))
 
 
 def test_work_is_done_and_told(device: Device, home: Path) -> None:
@@ -334,7 +334,7 @@ def test_strange_messages_change_nothing(device: Device, home: Path) -> None:
     assert lines[0] == "this request belongs to no session of this device"
     assert lines[1] == "host/own_everything is not offered by this device"
     assert "there is no terminal terminal-7" in lines[2]
-    assert "the whole path of a file is expected" in lines[3]
+    assert "the absolute path of a file is expected" in lines[3]
 
 
 def test_an_agent_moves_no_terminal(device: Device, home: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from jsonschema_rs import Draft202012Validator
 
 from starloom.host.ports import free_port, is_free
-from starloom_agent.owner.agents import FILE, find_agents, greeted, module_of, read_agents
+from starloom_agent.owner.agents import FILE, find_agents, greet, module_of, read_agents
 from starloom_agent.policy.policy import Policy, decide
 from starloom_agent.toolkit.clients.a2a.card import PATH
 from starloom_agent.toolkit.clients.a2a.messages import Followed, TaskFault
@@ -119,7 +119,7 @@ def test_the_owner_names_it_and_its_words_leave_the_device(home: Path) -> None:
 
 def test_work_goes_there_and_its_artifacts_come_back(home: Path, device: Device, others: Others) -> None:
     tool = tool_at(home, others.url("well"))
-    assert greeted(read_agents(home)[0]["other"]) == "Other"
+    assert greet(read_agents(home)[0]["other"]) == "Other"
     value = call(device, tool)
     assert value["text"].startswith("part one, heard 'plan my trip'")
     assert value["data"] == [{"rows": [1]}]

@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.toolkit.files.packing import Limits, Taken, copy_out, members, safe_path
+from starloom_agent.toolkit.files.packing import Findings, Limits, copy_out, members, safe_path
 from starloom_agent.toolkit.interface import ToolContext, ToolFailed
 from starloom_agent.tools.files import archives
 from tests.device_agents.tools.conftest import Device
@@ -383,7 +383,7 @@ def test_a_changed_archive_never_does_more_than_fail(tmp_path: Path, data: st.Da
     path = tmp_path / "changed"
     path.write_bytes(bytes(whole))
     with contextlib.suppress(ToolFailed):
-        for member in members(path, LIMITS, Taken(), Beneath(read=(path.parent,))):
+        for member in members(path, LIMITS, Findings(), Beneath(read=(path.parent,))):
             assert ".." not in member.path.split("/")
             copy_out(member, None)
 
@@ -395,7 +395,7 @@ def test_a_name_that_begins_with_nul_is_left_out_of_a_zip(tmp_path: Path) -> Non
         archive.writestr("c.txt", b"hello")
     whole = bytearray(out.getvalue())
     whole[whole.rindex(b"a/b.txt")] = 0
-    path, taken = tmp_path / "changed", Taken()
+    path, taken = tmp_path / "changed", Findings()
     path.write_bytes(bytes(whole))
     assert [member.path for member in members(path, LIMITS, taken, Beneath(read=(path.parent,)))] == ["c.txt"]
     assert taken.left_out == ["?: it has no name"]

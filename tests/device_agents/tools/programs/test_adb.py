@@ -92,7 +92,7 @@ def test_files_come_with_size_and_time_and_can_be_taken(device: Device, phone: P
     assert taken["files"][0]["path"] == "/Pictures of it's/a b.jpg"
     with pytest.raises(ToolFailed, match="failed to stat"):
         device.call("adb.get", paths=["/nothing"])
-    with pytest.raises(ToolFailed, match="not a whole path"):
+    with pytest.raises(ToolFailed, match="not an absolute path"):
         device.call("adb.get", paths=["--help"])
 
 

@@ -14,7 +14,7 @@ from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.text.durations import begin_of
 from starloom_agent.tools.system import logs
 from starloom_agent.tools.system.logs import shape_of
-from starloom_agent.tools.system.packages import list_of, told
+from starloom_agent.tools.system.packages import list_of, updates_words
 from tests.device_agents.tools.conftest import Device
 
 NOW = datetime(2026, 3, 10, 12, 0, tzinfo=UTC)
@@ -180,9 +180,11 @@ def test_the_age_of_a_list_of_updates_is_part_of_what_is_told(tmp_path: Path) ->
     (tmp_path / "lists").write_text("x")
     os.utime(tmp_path / "lists", (1000, 1000))
     assert list_of(tmp_path) == 1000
-    assert told(0, 0, 1000, 2000) == ""
-    assert told(1, 0, None, 2000) == "1 update waits"
-    assert told(9, 2, 1000, 1000 + 30 * 86_400) == "2 security updates wait; the list of updates is 30 days old"
+    assert updates_words(0, 0, 1000, 2000) == ""
+    assert updates_words(1, 0, None, 2000) == "1 update waits"
+    assert (
+        updates_words(9, 2, 1000, 1000 + 30 * 86_400) == "2 security updates wait; the list of updates is 30 days old"
+    )
 
 
 def test_logs_that_cannot_be_read_are_told(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

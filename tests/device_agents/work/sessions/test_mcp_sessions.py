@@ -19,7 +19,7 @@ import pytest
 from msgspec.structs import replace as with_fields
 
 from starloom.host.ports import free_port, is_free
-from starloom_agent.owner.mcp import FILE, LaterTools, _made, find_tools, read_servers
+from starloom_agent.owner.mcp import FILE, LaterTools, _tool, find_tools, read_servers
 from starloom_agent.platforms import processes
 from starloom_agent.toolkit.clients.mcp.keeping import Ask, encode
 from starloom_agent.toolkit.interface import Tool, ToolContext, ToolFailed
@@ -332,7 +332,7 @@ def test_an_address_of_the_web_has_its_own_fields(tmp_path: Path) -> None:
 
 
 def tools_told(path: Path) -> str:
-    tool = _made("x", read_servers(path)["x"], {"name": "a", "inputSchema": {"type": "object"}}, print)
+    tool = _tool("x", read_servers(path)["x"], {"name": "a", "inputSchema": {"type": "object"}}, print)
     assert tool is not None
     assert tool.kept_by == "x"
     return tool.settings

@@ -10,6 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from starloom.edge.access.vault import Vault
+from starloom.engine.commits import TAKEN_OVER
+from starloom.engine.ports import Reply
 from starloom_protocol.vocabulary import Role
 from starloom_protocol.wire import frames as f
 from tests.edge.world import World, an_offer, settle
@@ -83,6 +85,21 @@ async def test_a_repeated_key_sets_once(world: World) -> None:
     assert world.hub.access.secrets["key"].version == 1
 
 
+async def test_a_value_stays_where_the_hub_cannot_tell_whether_it_was_set(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its event may stand in the log, and another hub is to open what it names."""
+    await call(world, "PUT", f"{S}/key", {"value": VALUE})
+
+    async def lost(_item: Any) -> Reply:
+        return Reply(faults=[TAKEN_OVER])
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.hub.inbox, "ask", lost)
+        assert (await call(world, "PUT", f"{S}/key", {"value": VALUE + "!"}))[0] == 503
+    assert len(world.engine._store.history.sealed) == 2  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(("role", "lists"), [(Role.OPERATOR, 200), (Role.APPROVER, 403), (Role.VIEWER, 403)])
 async def test_only_an_owner_sets_and_an_operator_may_name(world: World, role: Role, lists: int) -> None:
     async with world.client() as http:
@@ -124,7 +141,7 @@ async def test_a_task_waits_is_given_it_and_what_comes_back_is_cleaned(
     everything = [*log, *(raw for commit in store.redis.log for raw in (*commit.events, *commit.outbox))]  # type: ignore[attr-defined]
     assert not any(VALUE.encode() in raw for raw in everything)
     assert VALUE not in caplog.text
-    assert len(world.hub.given) == 1
+    assert len(world.hub.dispatched_secrets) == 1
 
 
 async def test_one_that_cannot_be_opened_fails_its_task_and_says_what_to_do(world: World) -> None:
@@ -170,9 +187,9 @@ async def test_what_an_attempt_was_given_is_remembered_by_the_next_owner(world: 
     await call(world, "POST", C, {"plan": plan()})
     await settle(60)
     dispatch: f.Dispatch = await agent.next(f.Dispatch)
-    given = type(world.hub.given)()
-    giving = world.engine._giving
-    giving._given = given
+    given = type(world.hub.dispatched_secrets)()
+    giving = world.engine._secret_delivery
+    giving._dispatched = given
     await giving.recall(world.engine.shard)
     frame = f.ResultFrame(at=dispatch.at, outcome="ok", report=1, value=json.dumps(VALUE), detail=VALUE)  # type: ignore[arg-type]
     assert given.result(frame) == replace(frame, value='"***"', detail="***")

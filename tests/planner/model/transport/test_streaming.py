@@ -72,6 +72,27 @@ async def test_a_broken_stream_is_a_plain_fault_within_its_time(how: str, wire: 
     assert len(fake.asked) == 1
     assert "sk-secret-key" not in found.value.fault.reason
     assert found.value.fault.reason.isprintable()
+    assert found.value.input_tokens > 0, "its endpoint has read the prompt"
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_what_came_of_a_reply_counts_for_its_budget_though_it_broke_off(wire: Wire) -> None:
+    async with fake_model(dataclasses.replace(GOOD, fault=STREAM_FAULTS["cut"]), streams=True) as fake:
+        with pytest.raises(ModelFault) as found:
+            await model(fake, wire).ask("Plan." * 600, ASKED)
+    assert 1_000 <= found.value.input_tokens <= 1_010
+    assert 0 < found.value.output_tokens < 2_000
+
+
+@pytest.mark.parametrize("how", ["unauthorised", "too_many_calls", "server_error"])
+async def test_a_call_that_was_refused_costs_nothing(how: str) -> None:
+    async with fake_model(BROKEN[how], streams=True) as fake:
+        with pytest.raises(ModelFault) as found:
+            await model(fake, Wire.OPENAI).ask("Plan.", ASKED)
+    assert (found.value.input_tokens, found.value.output_tokens, found.value.micros) == (0, 0, 0)
+    with pytest.raises(ModelAway) as away:
+        await model(fake, Wire.OPENAI).ask("Plan.", ASKED)
+    assert (away.value.input_tokens, away.value.output_tokens) == (0, 0), "nobody listens there any more"
 
 
 @pytest.mark.parametrize("how", ["stalled", "cut", "cut_at_once", "an_error"])

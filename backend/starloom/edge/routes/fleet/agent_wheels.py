@@ -60,8 +60,8 @@ class Wheels:
         self.prepare()
         if self._building is not None:
             await asyncio.shield(self._building)
-        found = await asyncio.to_thread(self._list)
-        names = {item["name"] for item in found}
+        rows = await asyncio.to_thread(self._list)
+        names = {item["name"] for item in rows}
         missing = [name for name in OWN if name not in names]
         if missing:
             lacking = " and ".join(missing)
@@ -73,7 +73,7 @@ class Wheels:
                 hint="Install the hub from its wheel or run it from a checkout, or put both wheels into the folder "
                 "that the hub's log names; a phone's browser joins without them.",
             )
-        return [item for item in found if item["name"] not in OWN or item is _newest(item["name"], found)]
+        return [item for item in rows if item["name"] not in OWN or item is _newest(item["name"], rows)]
 
     async def path_of(self, file: str) -> Path:
         """Return the path of a listed wheel.
@@ -89,7 +89,7 @@ class Wheels:
     def _list(self) -> list[WheelRow]:
         if not self._folder.is_dir():
             return []
-        found: list[WheelRow] = []
+        rows: list[WheelRow] = []
         for path in sorted(self._folder.glob("*.whl")):
             parts = path.name.split("-")
             if len(parts) < 5 or not path.is_file():
@@ -99,7 +99,7 @@ class Wheels:
             if mark not in self._hashes:
                 with path.open("rb") as file:
                     self._hashes[mark] = hashlib.file_digest(file, "sha256").hexdigest()
-            found.append(
+            rows.append(
                 {
                     "name": parts[0],
                     "version": parts[1],
@@ -108,18 +108,18 @@ class Wheels:
                     "bytes": stat.st_size,
                 }
             )
-        return found
+        return rows
 
 
 def _stale(sources: Sequence[Path], folder: Path) -> list[Path]:
     """Return the sources whose wheel is missing or older than any of their files."""
-    found = []
+    stale = []
     for source in sources:
         wheels = [path.stat().st_mtime for name in OWN for path in folder.glob(f"{name}-*.whl") if _of(name, source)]
         changed = max((path.stat().st_mtime for path in source.rglob("*.py")), default=0.0)
         if not wheels or max(wheels) < changed:
-            found.append(source)
-    return found
+            stale.append(source)
+    return stale
 
 
 def _newest(name: str, listed: Sequence[WheelRow]) -> WheelRow:
@@ -140,7 +140,7 @@ def build(sources: Sequence[Path], folder: Path) -> None:
     for source in sources:
         # The backend itself: an environment made by uv has no pip.
         command = [sys.executable, "-P", "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
-        done = subprocess.run(command, cwd=source, check=False, capture_output=True, text=True)
-        if done.returncode != 0:
-            said = (done.stderr or done.stdout).strip()[-2000:]
-            raise RuntimeError(f"hatchling ended with {done.returncode}: {said}")
+        result = subprocess.run(command, cwd=source, check=False, capture_output=True, text=True)
+        if result.returncode != 0:
+            output = (result.stderr or result.stdout).strip()[-2000:]
+            raise RuntimeError(f"hatchling ended with {result.returncode}: {output}")

@@ -55,8 +55,8 @@ _ABSENT = """<!doctype html>
 def open_again(url: str, lan: LanState) -> PageAddress:
     """Return where a person opens the page of a tab that is asleep, and the QR code of it for a phone."""
     parts = urlsplit(url)
-    named = parts.scheme == "https" and not is_loopback(parts.hostname or "")
-    page = f"{lan.url if lan.leaf is not None and not named else url}/tab/"
+    has_own_name = parts.scheme == "https" and not is_loopback(parts.hostname or "")
+    page = f"{lan.url if lan.leaf is not None and not has_own_name else url}/tab/"
     return {"url": page, "qr": qr(page)}
 
 
@@ -77,15 +77,15 @@ class Tab:
 
     async def get(self, request: Request, path: str) -> Response:
         """Serve the page or one of its files, with the policy of what it is."""
-        found = await asyncio.to_thread(self._find, path)
+        file = await asyncio.to_thread(self._find, path)
         headers = {
             "Content-Security-Policy": WORKER_CSP if path.startswith("python/") else PAGE_CSP,
             "Permissions-Policy": _PERMISSIONS,
             "Cache-Control": "public, max-age=31536000, immutable" if _FOR_EVER.fullmatch(path) else "no-cache",
         }
-        if found is not None:
-            media = _MEDIA.get(found.suffix) or mimetypes.guess_type(found.name)[0] or "application/octet-stream"
-            return FileResponse(found, media_type=media, headers=headers)
+        if file is not None:
+            media = _MEDIA.get(file.suffix) or mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+            return FileResponse(file, media_type=media, headers=headers)
         if path not in ("", "index.html"):
             raise Problem(Code.NOT_FOUND, f"the browser agent has no file {path[:200]}", hint="Reload the page.")
         return Response(self._here.html(request, _ABSENT), media_type="text/html", headers=headers)

@@ -46,10 +46,10 @@ class Signed:
     async def leave(self, request: Request, body: SignedBody) -> JsonReply[SignedAnswer[LeftHub]]:
         """Remove a device that asks for it with its key; a repeated request gets the same answer."""
         device = self._device(request, LEAVE, body)
-        left = inputs.DeviceControlled(
+        item = inputs.DeviceControlled(
             action="leave", by=f"device:{device.id}", device=device.id, id=new_id(), scope="device"
         )
-        accepted(await self._hub.inbox.ask(left))
+        accepted(await self._hub.inbox.ask(item))
         return self._answer(LEAVE, body, {"left": True, "name": device.name})
 
     async def upgrade(self, request: Request, body: SignedBody) -> JsonReply[SignedAnswer[OfferedAgent]]:
@@ -71,32 +71,32 @@ class Signed:
         pins = hashlib.sha256(await asyncio.to_thread(self._requirements.read_bytes)).hexdigest()
         return self._answer(UPGRADE, body, {"name": device.name, "requirements": pins, "wheels": files})
 
-    def _device(self, request: Request, what: str, body: SignedBody) -> Device:
+    def _device(self, request: Request, action: str, body: SignedBody) -> Device:
         """Return the device that signed the request.
 
         Raises:
             Problem: no device of this fleet did; one reason for all cases, so that it does not reveal which ids exist.
         """
         hub = self._hub
-        found = hub.fleet.devices.get(body.device)
-        key = public_key(found.key) if found is not None else None
-        signed = request_bytes(what, hub=hub.key.text, device=body.device, nonce=body.nonce)
-        if found is not None and key is not None and verifies(key, body.signature, signed):
-            return found
+        device = hub.fleet.devices.get(body.device)
+        key = public_key(device.key) if device is not None else None
+        signed = request_bytes(action, hub=hub.key.text, device=body.device, nonce=body.nonce)
+        if device is not None and key is not None and verifies(key, body.signature, signed):
+            return device
         address = request.client.host if request.client else ""
         wait_s = hub.limits.failed(DOOR, address)
         code = Code.RATE_LIMITED if wait_s else Code.BAD_SIGNATURE
         reason = "no device of this hub has signed this request for it"
-        who = "" if wait_s else body.device
+        claimed = "" if wait_s else body.device
         hub.refusals.note(
             DeviceRefusal(
-                at_ms=hub.now_ms(), door=what, address=address, code=code, reason=reason, who=who, enrollment=""
+                at_ms=hub.now_ms(), door=action, address=address, code=code, reason=reason, who=claimed, enrollment=""
             )
         )
         hint = "Only the device itself can ask this, on the hub that it has joined."
         raise Problem(code, reason, hint=hint, status=0 if wait_s else 403, retry_after_s=wait_s)
 
-    def _answer(self, what: str, body: SignedBody, answer: _Said) -> JsonReply[SignedAnswer[_Said]]:
+    def _answer(self, action: str, body: SignedBody, answer: _Said) -> JsonReply[SignedAnswer[_Said]]:
         key = self._hub.key
-        signed = answer_bytes(what, hub=key.text, device=body.device, nonce=body.nonce, answer=answer)
+        signed = answer_bytes(action, hub=key.text, device=body.device, nonce=body.nonce, answer=answer)
         return json_reply({"answer": answer, "signature": key.sign(signed)})

@@ -64,8 +64,8 @@ class FleetRoutes:
     def _find(self, text: str) -> Device:
         found = self._hub.fleet.device(text)
         if found is None:
-            here = (device.name for device in self._hub.fleet.devices.values() if not device.revoked)
-            names = ", ".join(sorted(here)) or "none yet"
+            present = (device.name for device in self._hub.fleet.devices.values() if not device.revoked)
+            names = ", ".join(sorted(present)) or "none yet"
             raise Problem(
                 Code.NOT_FOUND, f"there is no device {text[:64]}; there are: {names}", hint="See `starloom devices`."
             )
@@ -88,31 +88,31 @@ class FleetRoutes:
 
     async def devices(self, all: bool = False) -> JsonReply[Items[DeviceRow]]:  # noqa: A002
         """List the devices, those that are gone last; with `all` the forgotten ones, too."""
-        kept = (device for device in self._hub.fleet.devices.values() if all or not device.forgotten)
-        devices = sorted(kept, key=lambda device: (device.revoked, device.name))
+        listed = (device for device in self._hub.fleet.devices.values() if all or not device.forgotten)
+        devices = sorted(listed, key=lambda device: (device.revoked, device.name))
         return json_reply({"items": self._devices(devices), "next": None})
 
     async def device(self, device: str) -> JsonReply[DeviceDetail]:
         """Show a device with its tools and their schemas, and why one is not available."""
-        found = self._find(device)
-        offer = self._hub.fleet.offers.get(found.id)
+        record = self._find(device)
+        offer = self._hub.fleet.offers.get(record.id)
         hub = self._hub
-        again = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(found) else None
-        running, health = hub.links.running(found.id), hub.fleet.health.get(found.id)
-        slow = _slow(index_over(hub.fleet.paces), found.id, offer)
-        keeping = computers_of(hub.settings.home).get(found.id, "")
-        state = entity_json.device_state(found, offer, running, health, slow, keeping)
-        return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": again})
+        way_to_open = open_again(hub.settings.outside_url, hub.lan.state) if sleeps(record) else None
+        running, health = hub.links.running(record.id), hub.fleet.health.get(record.id)
+        slow = _slow(index_over(hub.fleet.paces), record.id, offer)
+        keeping = computers_of(hub.settings.home).get(record.id, "")
+        state = entity_json.device_state(record, offer, running, health, slow, keeping)
+        return json_reply({**state, "tools": entity_json.tools_shape(offer), "open": way_to_open})
 
     async def patch(self, request: Request, device: str, body: PatchDevice) -> JsonReply[DeviceRow]:
         """Rename a device, or set its labels."""
-        found = self._find(device)
+        record = self._find(device)
         if body.name is not None:
-            await self._control(request, found.id, "rename", "", body.name, labels=body.labels)
+            await self._control(request, record.id, "rename", "", body.name, labels=body.labels)
         elif body.labels is not None:
-            await self._control(request, found.id, "label", "", canonical(body.labels))
-        found = self._hub.fleet.devices.get(found.id, found)
-        return json_reply(self._devices([found])[0])
+            await self._control(request, record.id, "label", "", canonical(body.labels))
+        record = self._hub.fleet.devices.get(record.id, record)
+        return json_reply(self._devices([record])[0])
 
     async def control(
         self, request: Request, device: str, action: Action, body: DeviceControl | None = None
@@ -123,13 +123,13 @@ class FleetRoutes:
         is gone out of the lists. `seen` acknowledges the work that the device remembers
         and this history lacks.
         """
-        found, given = self._find(device), body or DeviceControl()
-        if given.deadline_s is not None and action != "drain":
+        record, terms = self._find(device), body or DeviceControl()
+        if terms.deadline_s is not None and action != "drain":
             raise Problem(Code.BAD_REQUEST, f"only a drain has a deadline, not {action}")
-        deadline_s = -1 if given.deadline_s is None else given.deadline_s
-        await self._control(request, found.id, action, given.reason, "", deadline_s)
-        found = self._hub.fleet.devices.get(found.id, found)
-        return json_reply(self._devices([found])[0])
+        deadline_s = -1 if terms.deadline_s is None else terms.deadline_s
+        await self._control(request, record.id, action, terms.reason, "", deadline_s)
+        record = self._hub.fleet.devices.get(record.id, record)
+        return json_reply(self._devices([record])[0])
 
     async def _control(
         self,
@@ -144,14 +144,12 @@ class FleetRoutes:
         caller = caller_of(request)
         controlled = inputs.DeviceControlled(
             action=action,
-            by=caller.by,
             deadline_s=deadline_s,
             device=device,
-            id=credentials.new_id(),
             labels=labels,
             reason=reason,
-            scope=caller.role,
             value=value,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(controlled))
 
@@ -187,9 +185,11 @@ class FleetRoutes:
 
     async def enrollments(self) -> JsonReply[Enrollments]:
         """List pairings, newest first."""
-        found = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
-        refused = [refused_shape(item) for item in self._hub.refusals.latest()[:50]]
-        return json_reply({"items": [self._shape(item) for item in found[:200]], "next": None, "refused": refused})
+        enrollments = sorted(self._hub.fleet.enrollments.values(), key=lambda item: (-item.created_ms, item.id))
+        refusals = [refused_shape(item) for item in self._hub.refusals.latest()[:50]]
+        return json_reply(
+            {"items": [self._shape(item) for item in enrollments[:200]], "next": None, "refused": refusals}
+        )
 
     async def enroll(self, request: Request, body: Enroll) -> JsonReply[NewEnrollment]:
         """Make a join code: good once and for ten minutes unless asked otherwise; shown this once, with its line."""
@@ -201,13 +201,13 @@ class FleetRoutes:
 
         async def make() -> JsonReply[NewEnrollment]:
             hub, caller = self._hub, caller_of(request)
-            code, now = credentials.new_code(), hub.now_ms()
+            code, now_ms = credentials.new_code(), hub.now_ms()
             enrollment = Enrollment(
                 code_hash=credentials.code_hash(code),
-                created_ms=now,
+                created_ms=now_ms,
                 demo=body.demo,
                 devices=body.devices,
-                expires_ms=now + (body.ends_in_s or hub.settings.enrollment_ttl_s) * 1000,
+                expires_ms=now_ms + (body.ends_in_s or hub.settings.enrollment_ttl_s) * 1000,
                 id="e-" + credentials.new_id(),
                 label=body.label,
                 labels=sorted(dict.fromkeys(body.labels)),
@@ -218,10 +218,8 @@ class FleetRoutes:
                 replaces=self._find(body.replaces).id if body.replaces else "",
                 token=caller.token,
             )
-            opened = inputs.EnrollmentOpened(
-                by=caller.by, enrollment=enrollment, id=credentials.new_id(), scope=caller.role
-            )
-            accepted(await hub.inbox.ask(opened))
+            item = inputs.EnrollmentOpened(enrollment=enrollment, **caller.signed())
+            accepted(await hub.inbox.ask(item))
             if body.installs or not body.preapproved:
                 self._wheels.prepare()
             return json_reply({**self._shape(enrollment), **ways(hub.settings.outside_url, code, hub.lan.state)}, 201)
@@ -235,16 +233,16 @@ class FleetRoutes:
         return shape
 
     def _find_enrollment(self, identity: str) -> Enrollment:
-        found = self._hub.fleet.enrollments.get(identity)
-        if found is None:
+        enrollment = self._hub.fleet.enrollments.get(identity)
+        if enrollment is None:
             raise Problem(Code.NOT_FOUND, f"there is no enrollment {identity[:64]}", hint="See `starloom approvals`.")
-        return found
+        return enrollment
 
     async def enrollment(self, enrollment: str) -> JsonReply[EnrollmentDetail]:
         """Show the state of a pairing, the words to compare, and the devices refused with its code, with reasons."""
-        found = self._find_enrollment(enrollment)
-        refused = [refused_shape(item) for item in self._hub.refusals.latest(found.id)]
-        return json_reply({**self._shape(found), "refused": refused})
+        record = self._find_enrollment(enrollment)
+        refusals = [refused_shape(item) for item in self._hub.refusals.latest(record.id)]
+        return json_reply({**self._shape(record), "refused": refusals})
 
     async def approve(
         self, request: Request, enrollment: str, body: Reasoned | None = None
@@ -258,16 +256,9 @@ class FleetRoutes:
 
     async def _decide(self, request: Request, enrollment: str, *, allow: bool, reason: str) -> JsonReply[EnrollmentRow]:
         caller = caller_of(request)
-        found = self._find_enrollment(enrollment)
-        decided = inputs.EnrollmentDecided(
-            allow=allow,
-            by=caller.by,
-            enrollment=found.id,
-            id=credentials.new_id(),
-            reason=reason,
-            scope=caller.role,
-        )
-        accepted(await self._hub.inbox.ask(decided))
+        record = self._find_enrollment(enrollment)
+        item = inputs.EnrollmentDecided(allow=allow, enrollment=record.id, reason=reason, **caller.signed())
+        accepted(await self._hub.inbox.ask(item))
         return json_reply(self._shape(self._find_enrollment(enrollment)))
 
 
@@ -275,15 +266,15 @@ def _slow(index: PaceIndex, device: str, offer: Offer | None) -> str:
     return slow_sentence(index, device, offer.tools if offer is not None else ())
 
 
-def refused_shape(refused: DeviceRefusal) -> RefusedRow:
+def refused_shape(refusal: DeviceRefusal) -> RefusedRow:
     """Return a refusal as the API gives it."""
     return {
-        "at": entity_json.iso(refused.at_ms),
-        "door": refused.door,
-        "address": refused.address,
-        "who": refused.who,
-        "code": refused.code,
-        "reason": refused.reason,
-        "times": refused.times,
-        "enrollment": refused.enrollment,
+        "at": entity_json.iso(refusal.at_ms),
+        "door": refusal.door,
+        "address": refusal.address,
+        "who": refusal.who,
+        "code": refusal.code,
+        "reason": refusal.reason,
+        "times": refusal.times,
+        "enrollment": refusal.enrollment,
     }

@@ -22,22 +22,22 @@ OWN_NAME: Final = "Give the hub a name of your own (docs/reach.md), or start it 
 def line(url: str, code: str, pin: str = "") -> str:
     """Return the line for a POSIX shell. With a pin, no authority is trusted: the key alone counts."""
     trust = f"-k --pinnedpubkey {pin} " if pin else ""
-    told = f" --pin {pin}" if pin else ""
+    option = f" --pin {pin}" if pin else ""
     # Some shells take the brackets of an IPv6 address for a pattern of file names.
     script, hub = shlex.quote(f"{url}/agent/join.py"), shlex.quote(url)
-    return f"curl -fsS {trust}{script} -o join.py && python3 join.py {hub} {code}{told}"
+    return f"curl -fsS {trust}{script} -o join.py && python3 join.py {hub} {code}{option}"
 
 
 def windows_line(url: str, code: str, pin: str = "") -> str:
     """Return the line for PowerShell and cmd, whose `curl` is `curl.exe`."""
     trust = f"-k --pinnedpubkey {pin} " if pin else ""
-    told = f" --pin {pin}" if pin else ""
-    return f"curl.exe -fsS {trust}{url}/agent/join.py -o join.py; python join.py {url} {code}{told}"
+    option = f" --pin {pin}" if pin else ""
+    return f"curl.exe -fsS {trust}{url}/agent/join.py -o join.py; python join.py {url} {code}{option}"
 
 
 def ways(url: str, code: str, lan: LanState) -> JoinWays:
     """Return every way to use a code: at `url`, in the local network where that is open, on a phone, by ssh."""
-    found: JoinWays = {
+    all_ways: JoinWays = {
         "code": code,
         "url": url,
         "line": line(url, code),
@@ -49,7 +49,7 @@ def ways(url: str, code: str, lan: LanState) -> JoinWays:
     }
     if lan.leaf is not None:
         pin = lan.leaf.pin
-        found["lan"] = {
+        all_ways["lan"] = {
             "url": lan.url,
             "pin": pin,
             "words": lan.leaf.words,
@@ -57,7 +57,7 @@ def ways(url: str, code: str, lan: LanState) -> JoinWays:
             "windows_line": windows_line(lan.url, code, pin),
             "agent_line": f"starloom-agent join {shlex.quote(lan.url)} {code} --pin {shlex.quote(pin)}",
         }
-    return found
+    return all_ways
 
 
 def phone(url: str, code: str, lan: LanState) -> PhoneWay:
@@ -66,8 +66,8 @@ def phone(url: str, code: str, lan: LanState) -> PhoneWay:
     A name of one's own over HTTPS needs no warning; else the local network's listener.
     """
     parts = urlsplit(url)
-    named = parts.scheme == "https" and not is_loopback(parts.hostname or "")
-    base = url if named else lan.url if lan.leaf is not None else ""
+    has_own_name = parts.scheme == "https" and not is_loopback(parts.hostname or "")
+    base = url if has_own_name else lan.url if lan.leaf is not None else ""
     if not base:
         why = lan.fault or "a phone reaches the hub only over HTTPS in the local network, which is not open"
         way_out = OWN_NAME if lan.fault else OPEN_LAN
@@ -87,10 +87,10 @@ def qr(text: str) -> QrCode:
     """Return a QR code as the side of its square and one SVG path over it, a quiet border included."""
     import segno  # here, for a start does not need it
 
-    made = segno.make(text, error="m", micro=False)
-    width = made.symbol_size(border=_BORDER)[0]
+    code = segno.make(text, error="m", micro=False)
+    width = code.symbol_size(border=_BORDER)[0]
     parts = []
-    for y, row in enumerate(bytes(cells) for cells in made.matrix_iter(border=_BORDER)):
+    for y, row in enumerate(bytes(cells) for cells in code.matrix_iter(border=_BORDER)):
         x = 0
         while x < width:
             run = 0

@@ -65,7 +65,7 @@ class Joining:
         try:
             return await self._redeem(request, body)
         except Problem as problem:
-            found = self._hub.fleet.enrollment_of(code_hash(body.code))
+            enrollment = self._hub.fleet.enrollment_of(code_hash(body.code))
             self._hub.refusals.note(
                 DeviceRefusal(
                     at_ms=self._hub.now_ms(),
@@ -75,7 +75,7 @@ class Joining:
                     reason=problem.reason,
                     # Names that guesses bring must not push the others out of the list.
                     who="" if problem.code is Code.RATE_LIMITED else body.name,
-                    enrollment=found.id if found is not None else "",
+                    enrollment=enrollment.id if enrollment is not None else "",
                 )
             )
             raise
@@ -96,7 +96,7 @@ class Joining:
         self._still_good(enrollment)
         repeats = request.headers.get(WORDS_HEADER) != WORDS_ONCE
         words = short_words(hub.key.raw, key, bytes.fromhex(hashed), repeats=repeats)
-        asked = inputs.EnrollmentAsked(
+        item = inputs.EnrollmentAsked(
             by=f"device:{device}",
             device=device,
             enrollment=enrollment.id,
@@ -109,17 +109,17 @@ class Joining:
             scope="device",
             words=words,
         )
-        accepted(await hub.inbox.ask(asked))
+        accepted(await hub.inbox.ask(item))
         return json_reply(self._shape(hub.fleet.pairing_of(hub.fleet.enrollments[enrollment.id], device)), 202)
 
-    def _profile(self, wanted: Profile, most: Profile) -> Profile:
-        if exceeds(wanted, most):
+    def _profile(self, profile: Profile, most: Profile) -> Profile:
+        if exceeds(profile, most):
             raise Problem(
                 Code.FORBIDDEN,
-                f"this code allows the profile {most} at most; {wanted} was asked for",
+                f"this code allows the profile {most} at most; {profile} was asked for",
                 hint=f"Join with --profile {most}, or make another code.",
             )
-        return wanted
+        return profile
 
     def _still_good(self, enrollment: Enrollment) -> None:
         state = enrollment.state
@@ -156,10 +156,10 @@ class Joining:
 
     async def state(self, request: Request, enrollment: str) -> JsonReply[JoinState]:
         """Show the state of a pairing; its id is a secret of the device that asked."""
-        found = self._hub.fleet.enrollments.get(enrollment)
-        if found is None or found.device is None:
+        pairing = self._hub.fleet.enrollments.get(enrollment)
+        if pairing is None or pairing.device is None:
             raise self._unknown(request, "join_poll", Problem(Code.NOT_FOUND, "there is no such pairing"))
-        return json_reply(self._shape(found))
+        return json_reply(self._shape(pairing))
 
     async def script(self) -> Response:
         """Serve join.py: standard library only, short enough to be read."""

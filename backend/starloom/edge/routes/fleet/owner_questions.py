@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from starloom.core.fleet.owner_questions import HUB
 from starloom.core.state import inputs
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -41,7 +40,7 @@ class OwnerAsks:
     async def list(self, state: Literal["open", "answered"] = "open") -> JsonReply[Items[AskRow]]:
         """List the open questions of devices to their owners, the oldest first; or those lately answered here.
 
-        `answers`: where an answer counts.
+        `answers` of a row says where an answer counts: `here` on the device only, or `hub`.
         """
         if state == "answered":
             answered = sorted(self._hub.fleet.answered_asks.items(), key=lambda item: (-item[1].answered_ms, item[0]))
@@ -63,38 +62,36 @@ class OwnerAsks:
     async def _answer(self, request: Request, name: str, body: Judged | None, *, allow: bool) -> JsonReply[AskRow]:
         caller = caller_of(request)
         asks, ask = self._find(name)
-        said = body or Judged()
+        judged = body or Judged()
         answered = inputs.OwnerAskAnswered(
-            action=said.action or ask.action,
+            action=judged.action or ask.action,
             allow=allow,
             ask=ask.id,
-            by=caller.by,
             device=asks.device,
-            id=new_id(),
-            reason=said.reason,
-            scope=caller.role,
+            reason=judged.reason,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(answered))
-        # The device may have taken it by now and asks it no more.
-        taken = replace(ask, answer="allow" if allow else "deny", answered_by=caller.by, reason=said.reason)
-        return json_reply(await self._shape(asks, taken))
+        # The device may have taken it by now and no longer asks it.
+        answered_ask = replace(ask, answer="allow" if allow else "deny", answered_by=caller.by, reason=judged.reason)
+        return json_reply(await self._shape(asks, answered_ask))
 
     def _find(self, name: str) -> tuple[DeviceAsks, PendingAsk]:
         """Return the question called `DEVICE:ID`, or by an id that only one device uses."""
         device, separator, identity = name.partition(":")
-        found = [
+        matches = [
             (asks, ask)
             for asks in self._hub.fleet.asks.values()
             for ask in asks.open
             if (asks.device, ask.id) == (device, identity) or (not separator and ask.id == name)
         ]
-        if len(found) > 1:
-            names = ", ".join(f"{asks.device}:{ask.id}" for asks, ask in found)
+        if len(matches) > 1:
+            names = ", ".join(f"{asks.device}:{ask.id}" for asks, ask in matches)
             raise Problem(Code.CONFLICT, f"several questions are called {name[:64]}: {names}")
-        if not found:
+        if not matches:
             reason = f"no device asks what is called {name[:128]}; it may be answered already"
             raise Problem(Code.NOT_FOUND, reason, hint="See `starloom approvals`.")
-        return found[0]
+        return matches[0]
 
     async def _shape(self, asks: DeviceAsks, ask: PendingAsk) -> AskRow:
         device, offer = self._hub.fleet.devices.get(asks.device), self._hub.fleet.offers.get(asks.device)
@@ -109,7 +106,7 @@ class OwnerAsks:
             "args": ask.args,
             "asked_at": entity_json.iso(ask.asked_ms),
             "constellation": ask.constellation,
-            "constellation_name": headline[0].name if headline else "",
+            "constellation_name": headline.head.name if headline else "",
             "device": {"id": asks.device, "name": device.name if device else asks.device},
             "expires_at": entity_json.iso(ask.expires_ms),
             "reason": ask.reason,

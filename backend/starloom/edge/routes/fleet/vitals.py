@@ -32,38 +32,38 @@ class VitalRoutes:
         router.add_api_route(V1 + "/vitals", self.vitals, methods=["GET"])
         router.add_api_route(V1 + "/device-work", self.work, methods=["GET"])
 
-    def _asked(self, devices: list[str] | None) -> list[str]:
+    def _ids_of(self, devices: list[str] | None) -> list[str]:
         """Return ids; of a fleet all that are in it, by name."""
         fleet = self._hub.fleet
         if not devices:
-            here = (device for device in fleet.devices.values() if not device.revoked)
-            return [device.id for device in sorted(here, key=lambda device: (device.name, device.id))]
-        found = []
+            present = (device for device in fleet.devices.values() if not device.revoked)
+            return [device.id for device in sorted(present, key=lambda device: (device.name, device.id))]
+        ids = []
         for text in devices:
             device = fleet.device(text)
             if device is None:
                 raise Problem(Code.NOT_FOUND, f"there is no device {text[:64]}", hint="See `starloom devices`.")
-            found.append(device.id)
-        return found
+            ids.append(device.id)
+        return ids
 
     async def vitals(self, device: Devices = None) -> JsonReply[Vitals]:
         """Show load, memory, disk, battery and latency of devices over the last hour, as this hub has heard them."""
-        return json_reply(self._hub.vitals.of(self._asked(device)))
+        return json_reply(self._hub.vitals.of(self._ids_of(device)))
 
     async def work(
         self, since_ms: Annotated[int, Query(ge=0, le=2**53)], device: Devices = None
     ) -> JsonReply[Items[DeviceWork]]:
         """Count the constellations asked for since a moment that had work on each device, by their state now."""
-        asked = self._asked(device)[:ASKED_MAX]
-        found = await self._hub.reads.device_work(asked, since_ms)
-        failing = [one for one, states in found.items() if states.get(ConstellationState.FAILED)]
+        ids = self._ids_of(device)[:ASKED_MAX]
+        counts = await self._hub.reads.device_work(ids, since_ms)
+        failing = [name for name, states in counts.items() if states.get(ConstellationState.FAILED)]
         failed = await self._failed.count(failing, since_ms) if failing else {}
         items = [
             DeviceWork(
-                constellations={ConstellationState(state): count for state, count in found.get(one, {}).items()},
-                device=one,
-                failed_here=failed.get(one, 0),
+                constellations={ConstellationState(state): count for state, count in counts.get(name, {}).items()},
+                device=name,
+                failed_here=failed.get(name, 0),
             )
-            for one in asked
+            for name in ids
         ]
         return json_reply({"items": items, "next": None})

@@ -85,18 +85,18 @@ class Activity:
         is that of the program or the assistant which has it.
         """
         hub = self._hub
-        known = hub.fleet.device(device) if device else None
-        wanted = ActivityFilter(
-            about=known.id if known else device,
+        record = hub.fleet.device(device) if device else None
+        activity_filter = ActivityFilter(
+            about=record.id if record else device,
             by=self._author(person) if person and ":" not in person else person,
             kinds=list(kinds_of(kind)) if kind is not None and kind is not Category.OTHER else [],
             stream=constellation,
             text=q,
             without=list(EventKind if kind is Category.OTHER else HOUSEKEEPING),
         )
-        found = await hub.reads.activity(wanted, cursor_of(cursor, stored_number), limit)
-        items = [await self._item(pos, raw) for pos, _place, raw in found.events]
-        return json_reply({"items": items, "next": None if found.next is None else cursor_text(*found.next)})
+        page = await hub.reads.activity(activity_filter, cursor_of(cursor, stored_number), limit)
+        items = [await self._item(pos, raw) for pos, _place, raw in page.events]
+        return json_reply({"items": items, "next": None if page.next is None else cursor_text(*page.next)})
 
     async def _item(self, pos: int, raw: bytes) -> ActivityRow:
         event = decode_event(raw)
@@ -104,11 +104,11 @@ class Activity:
         return {
             "pos": pos,
             "stream": event.stream,
-            "stream_name": headline[0].name if headline is not None else "",
+            "stream_name": headline.head.name if headline is not None else "",
             "seq": event.seq,
             "at": entity_json.iso(event.at_ms),
             "by": event.by,
-            "by_name": self._author_name(event, headline[0] if headline is not None else None),
+            "by_name": self._author_name(event, headline.head if headline is not None else None),
             "kind": event.kind,
             "category": category_of(event.kind),
             "about": event.about,
@@ -127,7 +127,7 @@ class Activity:
 
         Of what the hub notes of a device that is away, the device.
         """
-        device = self._hub.fleet.devices.get(_away(event) or name_of(event.by))
+        device = self._hub.fleet.devices.get(_device_noted(event) or name_of(event.by))
         if device is not None:
             return device.name
         if event.kind == EventKind.REFUSED and ":" not in event.by:
@@ -136,14 +136,14 @@ class Activity:
             return told_name(event.by)
         if head.schedule is None:
             return f"{told_name(ENGINE)}, for {told_name(head.author)}"
-        known = self._hub.fleet.schedules.get(head.schedule)
-        return f"the schedule {known.name if known is not None else head.name}"
+        schedule = self._hub.fleet.schedules.get(head.schedule)
+        return f"the schedule {schedule.name if schedule is not None else head.name}"
 
     async def _proposed(self, about: str) -> str:
         """Return the title of a proposed recipe, which is the name of its constellation; empty for other ids."""
         proposal = self._hub.access.proposals.get(about)
         headline = await self._hub.headlines.of(proposal.constellation) if proposal is not None else None
-        return headline[0].name if headline is not None else ""
+        return headline.head.name if headline is not None else ""
 
     def _name_of(self, stream: str, about: str) -> str:
         """Return the present name of the device, schedule or holder of rights behind an id; empty without one."""
@@ -200,16 +200,16 @@ class Activity:
                 return
 
     async def _prunings(self) -> list[Pruning]:
-        found: list[Pruning] = []
-        while page := await self._hub.reads.prunings(len(found), PAGE_PRUNINGS):
-            found += page
-        return found
+        prunings: list[Pruning] = []
+        while page := await self._hub.reads.prunings(len(prunings), PAGE_PRUNINGS):
+            prunings += page
+        return prunings
 
     async def _pages(self) -> AsyncIterator[list[ChainedCommit]]:
-        after = 0
-        while page := await self._hub.reads.kept(after, PAGE_COMMITS):
+        pos = 0
+        while page := await self._hub.reads.commits_after(pos, PAGE_COMMITS):
             yield page
-            after = page[-1].pos
+            pos = page[-1].pos
 
     async def replay(self, constellation: str) -> JsonReply[Replayed]:
         """Fold the log of a constellation and decide every step again from its inputs; show any difference."""
@@ -217,13 +217,13 @@ class Activity:
             raise Problem(Code.OVERLOADED, "another replay is under way", retry_after_s=5)
         async with self._redeciding:
             try:
-                found = await redecide(self._hub.reads, constellation)
+                redecided = await redecide(self._hub.reads, constellation)
             except PrunedBeside as pruned:
                 raise Problem(Code.PRUNED, str(pruned)) from pruned
             except NothingThere as nothing:
                 raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}") from nothing
-        fields = msgspec.structs.asdict(found)
-        return json_reply(cast("Replayed", {**fields, "same": not found.differences}))
+        fields = msgspec.structs.asdict(redecided)
+        return json_reply(cast("Replayed", {**fields, "same": not redecided.differences}))
 
 
 def _starts_itself(event: Event, head: Head) -> bool:
@@ -231,7 +231,7 @@ def _starts_itself(event: Event, head: Head) -> bool:
     return event.kind == EventKind.STARTED and not event.note and who(event.by) != who(head.author)
 
 
-def _away(event: Event) -> str:
+def _device_noted(event: Event) -> str:
     """Return the device that an event of the hub itself is about; empty for every other one."""
     if event.by != ENGINE or event.kind not in NOTED_FOR_DEVICES:
         return ""
@@ -253,16 +253,16 @@ def _changed_files(event: Event) -> list[str]:
     """Return the paths that a finished task changed on its device, as its result lists them for an undo."""
     if event.kind != EventKind.TASK_SUCCEEDED:
         return []
-    found: list[str] = []
+    paths: list[str] = []
     for key, raw in event.puts.items():
         attempt = decode_entity(key, raw) if raw is not None and key.startswith("attempt/") else None
         if not isinstance(attempt, Attempt):
             continue
         if attempt.value and len(attempt.value) <= RESULT_CHARS_MOST:
-            found += _paths_in(parse(attempt.value))
+            paths += _paths_in(parse(attempt.value))
         elif ADDED in attempt.facts:
-            found += _paths_in({"added": parse(attempt.facts[ADDED])})
-    return list(dict.fromkeys(found))
+            paths += _paths_in({"added": parse(attempt.facts[ADDED])})
+    return list(dict.fromkeys(paths))
 
 
 def _paths_in(result: object) -> list[str]:
@@ -281,10 +281,10 @@ def _dicts(value: object) -> list[dict[str, Any]]:
 
 
 def _pruning_line(pruning: Pruning) -> bytes:
-    said = {**msgspec.structs.asdict(pruning), "seal": pruning.seal.hex()}
-    said["anchors"] = [[item.first, item.last, item.before.hex(), item.link.hex()] for item in pruning.anchors]
-    said["leftovers"] = [[item.pos, item.digest.hex()] for item in pruning.leftovers]
-    return msgspec.json.encode({"pruning": said}) + b"\n"
+    fields = {**msgspec.structs.asdict(pruning), "seal": pruning.seal.hex()}
+    fields["anchors"] = [[item.first, item.last, item.before.hex(), item.link.hex()] for item in pruning.anchors]
+    fields["leftovers"] = [[item.pos, item.digest.hex()] for item in pruning.leftovers]
+    return msgspec.json.encode({"pruning": fields}) + b"\n"
 
 
 class _Copied(msgspec.Struct, frozen=True, kw_only=True):

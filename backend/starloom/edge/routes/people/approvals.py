@@ -52,13 +52,13 @@ class Approvals:
         """List open questions, the oldest first: approvals and tasks for people; or those lately answered here."""
         view = self._hub.questions
         if state == "open":
-            found = sorted(view.open.items(), key=lambda item: (item[1].opened_ms, item[0]))
+            questions = sorted(view.open.items(), key=lambda item: (item[1].opened_ms, item[0]))
         else:
-            found = sorted(view.answered.items(), key=lambda item: (-item[1].answered_ms, item[0]))
+            questions = sorted(view.answered.items(), key=lambda item: (-item[1].answered_ms, item[0]))
         items: list[NamedQuestionRow] = []
-        for (constellation, _), question in found:
+        for (constellation, _), question in questions:
             headline = await self._hub.headlines.of(constellation)
-            name, author = (headline[0].name, headline[0].author) if headline else ("", "")
+            name, author = (headline.head.name, headline.head.author) if headline else ("", "")
             taking = await self._taking_away(constellation, question) if state == "open" else []
             shape = entity_json.question_shape(constellation, question)
             items.append({**shape, "author": author, "constellation_name": name, "takes_away": taking})
@@ -68,38 +68,39 @@ class Approvals:
         """Return the choices after which files leave their place, by the plan as it is now."""
         if question.task is None or len(question.choices) < 2:
             return []
-        read = await self._hub.reads.entities(constellation)
-        plan = {} if read is None else {key: raw for key, raw in read[1].items() if key.startswith(_OF_THE_PLAN)}
-        found = entity_json.Constellation(constellation, 0, plan)
-        specs = found.table("spec")
+        state = await self._hub.reads.entities(constellation)
+        entities = state.entities if state is not None else {}
+        plan = {key: raw for key, raw in entities.items() if key.startswith(_OF_THE_PLAN)}
+        record = entity_json.Constellation(constellation, 0, plan)
+        specs = record.table("spec")
         changing = self._hub.planner.changing_calls([*specs.values()], ())
         destroying = {call.task for call in changing if Effect.DESTROY in call.effects}
-        return taking_away(question.task, specs, found.table("dep").values(), destroying)
+        return taking_away(question.task, specs, record.table("dep").values(), destroying)
 
     async def calls(self, approval: str) -> JsonReply[ChangingCalls]:
         """List the calls that the plan of an approval would make and that do more than read, with their arguments."""
         constellation, _ = await self._find(approval)
-        read = await self._hub.reads.entities(constellation)
-        found = entity_json.Constellation(constellation, 0, read[1] if read is not None else {})
+        state = await self._hub.reads.entities(constellation)
+        record = entity_json.Constellation(constellation, 0, state.entities if state is not None else {})
         fleet = self._hub.fleet
-        specs = [*found.table("spec").values()]
+        specs = [*record.table("spec").values()]
         calls = self._hub.planner.changing_calls(
-            specs, found.table("rule").values(), found.table("approved").get("plan")
+            specs, record.table("rule").values(), record.table("approved").get("plan")
         )
         items: list[CallRow] = []
         for call in calls[:CALLS_SHOWN_MOST]:
-            named = [fleet.devices[name].name if name in fleet.devices else name for name in call.devices]
-            items.append({**entity_json.call_shape(call), "devices": named})
-        gone = lost_words(fleet.devices, specs)
-        written = [spec for spec in specs if spec.key is None and not spec.look]  # a group stands for its children
-        held = self._hub.planner.ungranted(written, found.table("dep").values())
-        return json_reply({"items": items, "more": len(calls) - len(items), "gone": gone, "held": held})
+            device_names = [fleet.devices[name].name if name in fleet.devices else name for name in call.devices]
+            items.append({**entity_json.call_shape(call), "devices": device_names})
+        lost_devices = lost_words(fleet.devices, specs)
+        single_tasks = [spec for spec in specs if spec.key is None and not spec.look]  # a group stands for its children
+        ungranted = self._hub.planner.ungranted(single_tasks, record.table("dep").values())
+        return json_reply({"items": items, "more": len(calls) - len(items), "gone": lost_devices, "held": ungranted})
 
     async def approve(self, request: Request, approval: str, body: Approved | None = None) -> JsonReply[GivenAnswer]:
         """Allow it, this once or always; where devices of the plan are gone, only with `anyway`."""
-        given = body or Approved()
-        value = "always" if given.always else "allow"
-        return await self._answer(request, approval, value, given.reason, anyway=given.anyway)
+        answer = body or Approved()
+        value = "always" if answer.always else "allow"
+        return await self._answer(request, approval, value, answer.reason, anyway=answer.anyway)
 
     async def deny(self, request: Request, approval: str, body: Reasoned | None = None) -> JsonReply[GivenAnswer]:
         """Deny it; the reason goes into the log."""
@@ -117,13 +118,11 @@ class Approvals:
         choice = _choice(question, value)
         answered = inputs.QuestionAnswered(
             anyway=anyway,
-            by=caller.by,
             constellation=constellation,
-            id=new_id(),
             question=question.id,
             reason=reason,
-            scope=caller.role,
             value=choice,
+            **caller.signed(),
         )
         accepted(await self._hub.inbox.ask(answered))
         return json_reply({"id": f"{constellation}:{question.id}", "answer": choice})
@@ -141,8 +140,8 @@ class Approvals:
             if (where == (constellation, name) if separator else approval in where)
         ]
         if not matching and separator:
-            read = await self._hub.reads.entities(constellation)
-            raw = read[1].get(f"question/{name}") if read is not None else None
+            state = await self._hub.reads.entities(constellation)
+            raw = state.entities.get(f"question/{name}") if state is not None else None
             record = decode_entity(f"question/{name}", raw) if raw is not None else None
             if isinstance(record, Question):
                 matching = [(constellation, record)]
@@ -156,22 +155,22 @@ class Approvals:
 
     async def standing(self) -> JsonReply[Items[StandingRow]]:
         """List the standing approvals, the newest first."""
-        found = sorted(self._hub.fleet.standing.values(), key=lambda item: (-item.at_ms, item.id))
-        return json_reply({"items": [self._standing_shape(item) for item in found], "next": None})
+        items = sorted(self._hub.fleet.standing.values(), key=lambda item: (-item.at_ms, item.id))
+        return json_reply({"items": [self._standing_shape(item) for item in items], "next": None})
 
     async def revoke(self, request: Request, standing: str) -> JsonReply[Revoked]:
         """Revoke a standing approval: its call asks again from the next plan on."""
-        revoked = inputs.StandingRevoked(by=caller_of(request).by, id=new_id(), standing=standing)
-        accepted(await self._hub.inbox.ask(revoked))
+        item = inputs.StandingRevoked(by=caller_of(request).by, id=new_id(), standing=standing)
+        accepted(await self._hub.inbox.ask(item))
         return json_reply({"id": standing})
 
     def _standing_shape(self, item: Standing) -> StandingRow:
-        known = self._hub.fleet.devices
+        devices = self._hub.fleet.devices
         return {
             "id": item.id,
             "tool": item.tool,
             "args": parse(item.args),
-            "devices": [{"id": name, "name": known[name].name if name in known else name} for name in item.devices],
+            "devices": [{"id": name, "name": devices[name].name if name in devices else name} for name in item.devices],
             "effects": list(item.effects),
             "by": item.by,
             "at": entity_json.iso(item.at_ms),
@@ -185,8 +184,8 @@ def _choice(question: Question, value: str) -> str:
     if not values or value in values or question.kind == PLANNER:  # which takes other words, too
         return value
     if value in ("allow", "always", "deny"):
-        meant = [choice.value for choice in question.choices if choice.fails == (value == "deny")]
-        if len(meant) == 1:
-            return meant[0]
+        alike = [choice.value for choice in question.choices if choice.fails == (value == "deny")]
+        if len(alike) == 1:
+            return alike[0]
     hint = f'Answer with one of them, as `starloom approve ID --value {values[0]}` or {{"value": "{values[0]}"}} does.'
     raise Problem(Code.BAD_REQUEST, f"{value} is not one of the choices: {', '.join(values)}", hint=hint)

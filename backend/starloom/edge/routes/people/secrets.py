@@ -12,7 +12,6 @@ from pydantic import Field, field_validator
 from starlette.responses import Response
 
 from starloom.core.state import inputs
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -71,8 +70,8 @@ class Secrets:
 
     async def secrets(self) -> JsonReply[Items[SecretRow]]:
         """List the secrets: names, versions, who may receive them, last use. Their values are never shown."""
-        kept = sorted(self._hub.access.secrets.values(), key=lambda record: record.name)
-        return json_reply({"items": [self._shape(record) for record in kept], "next": None})
+        records = sorted(self._hub.access.secrets.values(), key=lambda record: record.name)
+        return json_reply({"items": [self._shape(record) for record in records], "next": None})
 
     async def put(self, request: Request, name: SecretName, body: NewValue) -> JsonReply[SetSecret]:
         """Set a secret, or replace its value. The answer has its metadata, never the value."""
@@ -82,40 +81,40 @@ class Secrets:
             if not SECRET_NAME.fullmatch(name):
                 reason = "a name has letters, digits, `-`, `_` and `.`, begins with none of `-.`, and has at most 64"
                 raise Problem(Code.BAD_REQUEST, reason)
-            known = hub.access.secrets.get(name)
-            devices = self._device_ids(body.devices) if body.devices is not None else known.devices if known else []
-            version = known.version + 1 if known else 1
+            former = hub.access.secrets.get(name)
+            devices = self._device_ids(body.devices) if body.devices is not None else former.devices if former else []
+            version = former.version + 1 if former else 1
             cipher = await hub.vault.keep(name, version, body.value)
-            asked = inputs.SecretSet(
+            item = inputs.SecretSet(
                 base_version=body.base_version,
-                by=caller.by,
                 cipher=cipher,
                 devices=devices,
-                id=new_id(),
                 name=name,
-                recipes=body.recipes if body.recipes is not None else known.recipes if known else [],
-                scope=caller.role,
-                tools=body.tools if body.tools is not None else known.tools if known else [],
+                recipes=body.recipes if body.recipes is not None else former.recipes if former else [],
+                tools=body.tools if body.tools is not None else former.tools if former else [],
                 version=version,
+                **caller.signed(),
             )
-            reply = await hub.inbox.ask(asked)
+            reply = await hub.inbox.ask(item)
             if reply.faults:
-                await hub.vault.forget(cipher)
+                # A hub that lost the shard cannot tell whether the event stands. The vault collects what none names.
+                if all(fault.code is not Code.STORE_UNAVAILABLE for fault in reply.faults):
+                    await hub.vault.forget(cipher)
                 raise problem_of_faults(reply.faults)
             await self._forget(reply.value)
-            made = hub.access.secrets.get(name)
-            found: SetSecret = {"name": name, "version": version}
-            if made is not None:
-                found = {**self._shape(made)}
-            return json_reply(found, 200 if known else 201)
+            record = hub.access.secrets.get(name)
+            row: SetSecret = {"name": name, "version": version}
+            if record is not None:
+                row = {**self._shape(record)}
+            return json_reply(row, 200 if former else 201)
 
         return await self._repeats.once(request, make)
 
     async def remove(self, request: Request, name: SecretName) -> Response:
         """Remove a secret; a task that needs it waits from then on."""
         caller = caller_of(request)
-        asked = inputs.SecretRemoved(by=caller.by, id=new_id(), name=name, scope=caller.role)
-        reply = await self._hub.inbox.ask(asked)
+        item = inputs.SecretRemoved(name=name, **caller.signed())
+        reply = await self._hub.inbox.ask(item)
         if reply.faults:
             raise problem_of_faults(reply.faults)
         await self._forget(reply.value)
@@ -126,13 +125,13 @@ class Secrets:
         if replaced:
             await self._hub.vault.forget(replaced)
 
-    def _device_ids(self, named: list[str]) -> list[str]:
+    def _device_ids(self, texts: list[str]) -> list[str]:
         devices = self._hub.fleet.devices
         by_name = {device.name: device.id for device in devices.values() if not device.revoked}
-        unknown = [name for name in named if name not in by_name and name not in devices]
+        unknown = [name for name in texts if name not in by_name and name not in devices]
         if unknown:
             raise Problem(Code.UNKNOWN_DEVICE, f"there is no device {unknown[0][:64]}")
-        return [by_name.get(name, name) for name in named]
+        return [by_name.get(name, name) for name in texts]
 
     def _shape(self, record: Secret) -> SecretRow:
         devices = self._hub.fleet.devices

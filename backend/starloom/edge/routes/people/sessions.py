@@ -64,22 +64,24 @@ def cookie_name(port: int, request: Request) -> str:
 
     A cookie does not know ports, so its name does: that of the listener, which another hub may have passed on from.
     """
-    passed = getattr(request.state, "relayed", None)
-    return "__Host-starloom" if request.url.scheme == "https" else f"starloom-{passed.port if passed else port}"
+    relayed = getattr(request.state, "relayed", None)
+    return "__Host-starloom" if request.url.scheme == "https" else f"starloom-{relayed.port if relayed else port}"
 
 
 def _address(hub: Hub, request: Request) -> str:
     """Return the address for a link: that of the hub which was asked, where it has no name that both share."""
-    passed = getattr(request.state, "relayed", None)
-    if passed is None or hub.settings.public_url is not None:
+    relayed = getattr(request.state, "relayed", None)
+    if relayed is None or hub.settings.public_url is not None:
         return hub.settings.outside_url
-    return f"{passed.scheme}://{passed.host}"
+    return f"{relayed.scheme}://{relayed.host}"
 
 
-def _told_apart(row: TokenRow, token: Token, here: str) -> TokenRow:
+def _with_label(row: TokenRow, token: Token, local: str) -> TokenRow:
     """Return the row of a token, in which only the local token of this home is called that of this machine."""
-    other = here and token.id != here and token.kind == BEARER and not token.parent and token.label == LOCAL_LABEL
-    return {**row, "label": ELSEWHERE_LABEL} if other else row
+    is_elsewhere = (
+        local and token.id != local and token.kind == BEARER and not token.parent and token.label == LOCAL_LABEL
+    )
+    return {**row, "label": ELSEWHERE_LABEL} if is_elsewhere else row
 
 
 class Sessions:
@@ -104,27 +106,27 @@ class Sessions:
     async def sign_in(self, request: Request, body: SignInBody) -> JsonReply[SignedIn]:
         """Exchange a one-time sign-in link for a session: sets the cookie and returns the CSRF token."""
         hub = self._hub
-        link, principal, parent = self._opened(request, body)
+        link, principal, parent = self._usable_link(request, body)
         label = request.headers.get("user-agent", "")[:128]
         role = parent.role if parent else principal.role
-        made = issue.session(
+        issued = issue.session(
             principal.id, role, hub.now_ms(), ttl_s=hub.settings.session_ttl_s, label=label, parent=parent
         )
-        by = author_of(principal.kind, principal.name, made.token.id)
-        used = inputs.SignInUsed(by=by, id=new_id(), scope=role, signin=link.id, token=made.token)
-        accepted(await hub.inbox.ask(used))
+        by = author_of(principal.kind, principal.name, issued.token.id)
+        item = inputs.SignInUsed(by=by, id=new_id(), scope=role, signin=link.id, token=issued.token)
+        accepted(await hub.inbox.ask(item))
         reply: JsonReply[SignedIn] = json_reply(
             {
                 "principal": {"id": principal.id, "name": principal.name},
                 "role": role,
-                "csrf": made.csrf,
-                "expires_at": entity_json.iso(made.token.expires_ms),
+                "csrf": issued.csrf,
+                "expires_at": entity_json.iso(issued.token.expires_ms),
             }
         )
         scheme = request.url.scheme
         reply.set_cookie(
             cookie_name(hub.settings.port, request),
-            made.text,
+            issued.text,
             max_age=hub.settings.session_ttl_s,
             path="/",
             secure=scheme == "https",
@@ -136,7 +138,7 @@ class Sessions:
     async def terms(self, request: Request, body: SignInBody) -> JsonReply[LinkTerms]:
         """Tell what the link of an invitation gives, before it is used: a person reads it, and then signs in or not."""
         access = self._hub.access
-        _, principal, parent = self._opened(request, body)
+        _, principal, parent = self._usable_link(request, body)
         if parent is None or parent.kind != INVITATION:
             return json_reply({"invitation": None})
         inviting = access.tokens.get(parent.parent)
@@ -153,7 +155,7 @@ class Sessions:
             }
         )
 
-    def _opened(self, request: Request, body: SignInBody) -> tuple[SignIn, Principal, Token | None]:
+    def _usable_link(self, request: Request, body: SignInBody) -> tuple[SignIn, Principal, Token | None]:
         """Return a sign-in link that can still be used, its person, and the token from which its rights come.
 
         Raises:
@@ -195,7 +197,7 @@ class Sessions:
         caller = caller_of(request)
         token = self._hub.access.tokens[caller.token]
         computers = computers_of(self._hub.settings.home)
-        found: SessionRow = {
+        row: SessionRow = {
             "principal": {"id": caller.principal, "kind": caller.kind, "name": caller.name},
             "role": caller.role,
             "person_role": self._hub.access.principals[caller.principal].role,
@@ -206,15 +208,15 @@ class Sessions:
             "expires_at": entity_json.iso(token.expires_ms),
             "now": entity_json.iso(self._hub.now_ms()),
             "lab": self._hub.settings.lab,
-            "hub_device": next((device for device, kept in computers.items() if kept == "own"), None),
+            "hub_device": next((device for device, way in computers.items() if way == "own"), None),
             # It has the paths of the hub's computer, and often a person's name. Only its owner starts that program.
             "program": self._hub.program if caller.role is Role.OWNER else NAME,
         }
         if caller.means is Means.SESSION:
             cookie = cookie_of(request, cookie_name(self._hub.settings.port, request))
             parts = split(cookie or "", SESSION_PREFIX)
-            found["csrf"] = csrf_of(parts[1]) if parts else ""
-        return json_reply(found)
+            row["csrf"] = csrf_of(parts[1]) if parts else ""
+        return json_reply(row)
 
     async def new_link(self, request: Request, body: NewLink | None = None) -> JsonReply[SignInLink]:
         """Make a one-time sign-in link for oneself, or for a person by name; its secret stands after the `#`.
@@ -223,42 +225,42 @@ class Sessions:
         made first: the session has its rights, and whoever may revoke it ends the session.
         """
         hub, caller = self._hub, caller_of(request)
-        wanted = body or NewLink()
+        terms = body or NewLink()
         if caller.kind is not PrincipalKind.PERSON:
             raise Problem(Code.FORBIDDEN, f"a {caller.kind} does not sign in to the page: ask a person to do this")
-        if wanted.holder and caller.role is not Role.OWNER:
+        if terms.holder and caller.role is not Role.OWNER:
             raise Problem(Code.FORBIDDEN, "only an owner invites others", hint="Leave `for` out.")
-        if not wanted.holder and (wanted.role is not None or wanted.scopes):
+        if not terms.holder and (terms.role is not None or terms.scopes):
             reason = "a link for oneself has the rights of the token that asks"
             raise Problem(Code.BAD_REQUEST, reason, hint="Name somebody in `for`, or leave role and scopes out.")
 
         async def make() -> JsonReply[SignInLink]:
             parent, principal, ttl_s = caller.token, caller.principal, hub.settings.sign_in_ttl_s
-            if wanted.holder:
-                asked = NewToken.model_validate(
+            if terms.holder:
+                token_terms = NewToken.model_validate(
                     {
-                        "for": wanted.holder,
+                        "for": terms.holder,
                         "kind": PrincipalKind.PERSON,
                         "label": "invited to the page",
-                        "role": wanted.role or Role.VIEWER,
-                        "scopes": wanted.scopes,
-                        "ttl_s": wanted.ttl_s,
+                        "role": terms.role or Role.VIEWER,
+                        "scopes": terms.scopes,
+                        "ttl_s": terms.ttl_s,
                     }
                 )
-                token = (await self._issue(caller, asked, kind=INVITATION)).token
-                parent, principal, ttl_s = token.id, token.principal, min(INVITED_FOR_S, wanted.ttl_s)
-            made = issue.link(principal, hub.now_ms(), ttl_s=ttl_s, parent=parent)
-            opened = inputs.SignInOpened(by=caller.by, id=new_id(), scope=caller.role, signin=made.sign_in)
-            accepted(await hub.inbox.ask(opened))
+                token = (await self._issue(caller, token_terms, kind=INVITATION)).token
+                parent, principal, ttl_s = token.id, token.principal, min(INVITED_FOR_S, terms.ttl_s)
+            issued = issue.link(principal, hub.now_ms(), ttl_s=ttl_s, parent=parent)
+            item = inputs.SignInOpened(signin=issued.sign_in, **caller.signed())
+            accepted(await hub.inbox.ask(item))
             lan = hub.lan.state
-            url = _address(hub, request) + made.fragment
-            lan_url = lan.url + made.fragment if lan.leaf is not None else None
+            url = _address(hub, request) + issued.fragment
+            lan_url = lan.url + issued.fragment if lan.leaf is not None else None
             return json_reply(
                 {
                     "url": url,
                     "lan_url": lan_url,
                     "qr": qr(lan_url or url),
-                    "expires_at": entity_json.iso(made.sign_in.expires_ms),
+                    "expires_at": entity_json.iso(issued.sign_in.expires_ms),
                     "token": parent,
                 },
                 201,
@@ -269,9 +271,9 @@ class Sessions:
     async def tokens(self, request: Request) -> JsonReply[Items[TokenRow]]:
         """List tokens and sessions; anyone but a full owner sees their own and those that come from it."""
         caller, access = caller_of(request), self._hub.access
-        here = await asyncio.to_thread(local_token_id, self._hub.settings.home)
+        local_token = await asyncio.to_thread(local_token_id, self._hub.settings.home)
         items = [
-            _told_apart(self._shape(token, caller), token, here)
+            _with_label(self._shape(token, caller), token, local_token)
             for token in sorted(access.tokens.values(), key=lambda token: (-token.created_ms, token.id))
             if may_end(caller, token, frozenset(access.ancestors(token.id)))
         ]
@@ -299,8 +301,8 @@ class Sessions:
         It has no more rights than the token that asks, and ends with it.
         """
         caller = caller_of(request)
-        made = await self._issue(caller, body, await asked_once(request))
-        return json_reply({**self._shape(made.token, caller), "token": made.text}, 201)
+        issued = await self._issue(caller, body, await asked_once(request))
+        return json_reply({**self._shape(issued.token, caller), "token": issued.text}, 201)
 
     async def _issue(
         self, caller: Caller, body: NewToken, idempotency: tuple[str, str] | None = None, *, kind: str = BEARER
@@ -317,7 +319,7 @@ class Sessions:
         if refusal is not None:
             raise Problem(Code.FORBIDDEN, refusal)
         holder = await self._holder(caller, body)
-        made = issue.bearer(
+        issued = issue.bearer(
             holder.id,
             body.role,
             hub.now_ms(),
@@ -327,16 +329,9 @@ class Sessions:
             parent=hub.access.tokens[caller.token],
             kind=kind,
         )
-        added = inputs.TokenAdded(
-            by=caller.by,
-            caller=caller.token,
-            id=new_id(),
-            idempotency=idempotency,
-            scope=caller.role,
-            token=made.token,
-        )
-        accepted(await hub.inbox.ask(added))
-        return made
+        item = inputs.TokenAdded(caller=caller.token, idempotency=idempotency, token=issued.token, **caller.signed())
+        accepted(await hub.inbox.ask(item))
+        return issued
 
     async def _holder(self, caller: Caller, body: NewToken) -> Principal:
         """Return the future holder of a token: the caller, or a named one, who is noted if new.
@@ -348,39 +343,39 @@ class Sessions:
         if not body.holder:
             return access.principals[caller.principal]
         name = unicodedata.normalize("NFC", body.holder)
-        known = access.named(name)
-        if known is not None and known.id == caller.principal and body.kind in (None, known.kind):
-            return known
+        holder = access.named(name)
+        if holder is not None and holder.id == caller.principal and body.kind in (None, holder.kind):
+            return holder
         if caller.role is not Role.OWNER:
             raise Problem(Code.FORBIDDEN, "only an owner makes tokens for others", hint="Leave `for` out.")
-        kind = body.kind or (known.kind if known else PrincipalKind.PERSON)
-        if known is None:
+        kind = body.kind or (holder.kind if holder else PrincipalKind.PERSON)
+        if holder is None:
             wrong = person_name_fault(name)
             if wrong is not None:
                 hint = f"Write it in one word, as in {'.'.join(name.split())[:64] or 'Ann'}."
                 raise Problem(Code.BAD_REQUEST, wrong, hint=hint)
-            alike = next((one for one in access.principals.values() if look_of(one.name) == look_of(name)), None)
+            alike = next((other for other in access.principals.values() if look_of(other.name) == look_of(name)), None)
             if alike is not None:
                 reason = f"{name} looks like {alike.name}, who is here already"
                 raise Problem(Code.CONFLICT, reason, hint="Use another name.")
-            known = issue.principal(name, kind, body.role, self._hub.now_ms())
-            added = inputs.PrincipalAdded(by=caller.by, id=new_id(), principal=known, scope=caller.role)
-            accepted(await self._hub.inbox.ask(added))
-        if known.kind is not kind:
-            raise Problem(Code.CONFLICT, f"{known.name} is a {known.kind}, not a {kind}", hint="Use another name.")
-        return known
+            holder = issue.principal(name, kind, body.role, self._hub.now_ms())
+            item = inputs.PrincipalAdded(principal=holder, **caller.signed())
+            accepted(await self._hub.inbox.ask(item))
+        if holder.kind is not kind:
+            raise Problem(Code.CONFLICT, f"{holder.name} is a {holder.kind}, not a {kind}", hint="Use another name.")
+        return holder
 
     async def revoke(self, request: Request, token: str) -> JsonReply[RevokedToken]:
         """Revoke a token or a session; open sockets of it are cut."""
         caller, access = caller_of(request), self._hub.access
-        found = access.tokens.get(token)
-        if found is None or not may_end(caller, found, frozenset(access.ancestors(token))):
+        record = access.tokens.get(token)
+        if record is None or not may_end(caller, record, frozenset(access.ancestors(token))):
             raise Problem(Code.NOT_FOUND, f"there is no token {token[:64]}", hint="See `starloom token ls`.")
         await self._revoke(caller, token)
         return json_reply({"id": token, "revoked": True})
 
     async def _revoke(self, caller: Caller, token: str) -> None:
-        revoked = inputs.TokenRevoked(by=caller.by, id=new_id(), scope=caller.role, token=token)
+        revoked = inputs.TokenRevoked(token=token, **caller.signed())
         accepted(await self._hub.inbox.ask(revoked))
 
     async def ticket(self, request: Request) -> JsonReply[LiveTicket]:

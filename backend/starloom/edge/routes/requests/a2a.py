@@ -59,7 +59,7 @@ _PUSH: Final = "TaskPushNotificationConfig"
 Params = TypeVar("Params")
 
 
-class _Refused(Exception):
+class _A2aRefusal(Exception):
     """A call is refused with an error of the protocol."""
 
     def __init__(self, code: int, words: str, data: list[dict[str, Any]] | None = None) -> None:
@@ -114,7 +114,7 @@ class A2aRoutes:
             if followed is not None:
                 return self._stream(caller, followed, body.id)
             return json_reply({"jsonrpc": "2.0", "id": body.id, "result": await self._result(request, caller, body)})
-        except _Refused as refused:
+        except _A2aRefusal as refused:
             return json_reply({"jsonrpc": "2.0", "id": body.id, "error": _error(refused)})
         except Problem as problem:
             # Load stays an answer of HTTP, which says when to come again; other faults are those of the protocol.
@@ -125,12 +125,12 @@ class A2aRoutes:
     async def _followed(self, request: Request, caller: Caller, body: A2aCall) -> str | None:
         """Return the task that a call wants to follow; None for a call with one answer."""
         if body.method == "SendStreamingMessage":
-            return (await self._sent(request, caller, body)).id
+            return (await self._send(request, caller, body)).id
         if body.method != "SubscribeToTask":
             return None
-        head, _ = await self._own(caller, _params(body, TaskParams).id)
+        head, _ = await self._own_task(caller, _params(body, TaskParams).id)
         if head.state in FINAL_CONSTELLATION_STATES:
-            raise _Refused(_UNSUPPORTED, f"{head.id} has ended; get it with GetTask")
+            raise _A2aRefusal(_UNSUPPORTED, f"{head.id} has ended; get it with GetTask")
         return head.id
 
     def _is_on(self) -> None:
@@ -140,91 +140,87 @@ class A2aRoutes:
 
     async def _result(self, request: Request, caller: Caller, body: A2aCall) -> Any:
         if body.method == "SendMessage":
-            head = await self._sent(request, caller, body)
+            head = await self._send(request, caller, body)
             if not _params(body, SendParams).configuration.return_immediately:
                 await self._settled(request, head.id, caller.token)
             return {"task": await self._task(caller, head.id)}
         if body.method == "GetTask":
             return await self._task(caller, _params(body, TaskParams).id)
         if body.method == "CancelTask":
-            return await self._cancelled(caller, _params(body, TaskParams).id)
+            return await self._cancel(caller, _params(body, TaskParams).id)
         if body.method == "GetExtendedAgentCard":
             rows = self._hub.planner.recipes()
-            known = [
+            recipes = [
                 (row["name"], row["title"], row["phrases"])
                 for row in rows
                 if not caller.recipes or row["name"] in caller.recipes
             ]
-            return a2a_tasks.card(self._hub.settings.outside_url, VERSION, known)
+            return a2a_tasks.card(self._hub.settings.outside_url, VERSION, recipes)
         if _PUSH in body.method:
-            raise _Refused(_NO_PUSH, "this hub calls nobody; subscribe to the task instead")
+            raise _A2aRefusal(_NO_PUSH, "this hub calls nobody; subscribe to the task instead")
         if body.method == "ListTasks":
-            raise _Refused(_UNSUPPORTED, "this hub lists no tasks by A2A; keep their ids")
-        raise _Refused(_NO_METHOD, f"there is no method {body.method[:64]} in A2A {a2a_tasks.VERSION}")
+            raise _A2aRefusal(_UNSUPPORTED, "this hub lists no tasks by A2A; keep their ids")
+        raise _A2aRefusal(_NO_METHOD, f"there is no method {body.method[:64]} in A2A {a2a_tasks.VERSION}")
 
-    async def _sent(self, request: Request, caller: Caller, body: A2aCall) -> Head:
+    async def _send(self, request: Request, caller: Caller, body: A2aCall) -> Head:
         """Make a constellation of a message; the same message of the same caller makes one, however often it comes."""
         message = _params(body, SendParams).message
         if message.task_id:
-            head, _ = await self._own(caller, message.task_id)
+            head, _ = await self._own_task(caller, message.task_id)
             words = "a task takes no further message: questions are for people, and new work is a new task"
-            raise _Refused(_UNSUPPORTED, f"{head.id}: {words}")
+            raise _A2aRefusal(_UNSUPPORTED, f"{head.id}: {words}")
         context = message.context_id or f"x-{new_id()}"
         if not _CONTEXT.fullmatch(context) or not _CONTEXT.fullmatch(message.message_id):
-            raise _Refused(_BAD_PARAMS, "contextId and messageId have 1 to 100 of A-Z a-z 0-9 . _ : -")
-        asked = _asked(message)
-        told = msgspec.to_builtins(message)
-        made = await self._submit.take(
+            raise _A2aRefusal(_BAD_PARAMS, "contextId and messageId have 1 to 100 of A-Z a-z 0-9 . _ : -")
+        body_of_request = _request_of(message)
+        plain = msgspec.to_builtins(message)
+        constellation = await self._submit.take(
             request,
-            asked,
+            body_of_request,
             caller,
-            size=len(canonical(told)),
+            size=len(canonical(plain)),
             labels={"by": "a2a", a2a_tasks.CONTEXT_LABEL: context},
-            idempotency=(f"a2a:{message.message_id}", body_hash(canonical(told).encode())),
+            idempotency=(f"a2a:{message.message_id}", body_hash(canonical(plain).encode())),
         )
-        head, _ = await self._own(caller, made)
+        head, _ = await self._own_task(caller, constellation)
         return head
 
-    async def _cancelled(self, caller: Caller, identity: str) -> Any:
-        head, _ = await self._own(caller, identity)
+    async def _cancel(self, caller: Caller, identity: str) -> Any:
+        head, _ = await self._own_task(caller, identity)
         if head.state in FINAL_CONSTELLATION_STATES:
-            raise _Refused(_NOT_CANCELABLE, f"{head.id} has ended: {head.state}")
-        asked = inputs.ControlRequested(
+            raise _A2aRefusal(_NOT_CANCELABLE, f"{head.id} has ended: {head.state}")
+        item = inputs.ControlRequested(
             action="cancel",
             approves=False,
-            by=caller.by,
             constellation=head.id,
-            id=new_id(),
             reason="the agent that asked for it cancels it",
-            scope=caller.role,
+            **caller.signed(),
         )
-        accepted(await self._hub.inbox.ask(asked))
+        accepted(await self._hub.inbox.ask(item))
         return await self._task(caller, head.id)
 
-    async def _own(self, caller: Caller, identity: str) -> tuple[Head, Answer | None]:
+    async def _own_task(self, caller: Caller, identity: str) -> tuple[Head, Answer | None]:
         """Return a task of this caller; one of another caller is as unknown as one that is not there."""
-        found = await self._hub.headlines.of(identity) if identity.startswith("c-") else None
-        if found is None or found[0].author != caller.by or a2a_tasks.CONTEXT_LABEL not in found[0].labels:
-            raise _Refused(_NO_TASK, f"there is no task {identity[:64]} of yours")
-        return found
+        headline = await self._hub.headlines.of(identity) if identity.startswith("c-") else None
+        if headline is None or headline.head.author != caller.by or a2a_tasks.CONTEXT_LABEL not in headline.head.labels:
+            raise _A2aRefusal(_NO_TASK, f"there is no task {identity[:64]} of yours")
+        return headline
 
     async def _task(self, caller: Caller, identity: str) -> Any:
-        head, answer = await self._own(caller, identity)
+        head, answer = await self._own_task(caller, identity)
         shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
-        return a2a_tasks.task(head, shape, self._questions(identity), self._page(identity), self._now())
+        now = entity_json.iso(self._hub.now_ms()) or ""
+        return a2a_tasks.task(head, shape, self._questions(identity), self._page(identity), now)
 
     def _questions(self, identity: str) -> list[str]:
-        return [one.text for (where, _), one in self._hub.questions.open.items() if where == identity]
+        return [question.text for (where, _), question in self._hub.questions.open.items() if where == identity]
 
     def _page(self, identity: str) -> str:
         return f"{self._hub.settings.outside_url}/constellations/{identity}"
 
-    def _now(self) -> str:
-        return entity_json.iso(self._hub.now_ms()) or ""
-
     async def _stands_still(self, identity: str) -> bool:
-        found = await self._hub.headlines.of(identity)
-        return found is None or found[0].state in FINAL_CONSTELLATION_STATES or self._waits(found[0])
+        headline = await self._hub.headlines.of(identity)
+        return headline is None or headline.head.state in FINAL_CONSTELLATION_STATES or self._waits(headline.head)
 
     def _waits(self, head: Head) -> bool:
         shape = entity_json.answer_shape(None, {})
@@ -273,9 +269,9 @@ class A2aRoutes:
         """Yield the task, each change of its status, and its answer; end with it, or when a person has to decide."""
         hub = self._hub
         until = hub.monotonic_s() + STREAM_MOST_S
-        told = await self._task(caller, identity)
-        yield event({"task": told})
-        before = told["status"]
+        task = await self._task(caller, identity)
+        yield event({"task": task})
+        status = task["status"]
         while not hub.fanout.ending and hub.monotonic_s() < until:
             if await self._stands_still(identity):
                 return
@@ -286,22 +282,22 @@ class A2aRoutes:
                 yield b": still here\n\n"
                 continue
             changed.clear()
-            now = await self._task(caller, identity)
-            if _told(now["status"]) == _told(before):
+            present = await self._task(caller, identity)
+            if _shown_parts(present["status"]) == _shown_parts(status):
                 continue
-            before = now["status"]
-            about = {"taskId": identity, "contextId": now["contextId"]}
-            for one in now.get("artifacts", []):
-                yield event({"artifactUpdate": {**about, "artifact": one, "lastChunk": True}})
-            yield event({"statusUpdate": {**about, "status": before}})
+            status = present["status"]
+            about = {"taskId": identity, "contextId": present["contextId"]}
+            for artifact in present.get("artifacts", []):
+                yield event({"artifactUpdate": {**about, "artifact": artifact, "lastChunk": True}})
+            yield event({"statusUpdate": {**about, "status": status}})
 
 
 def _check_version(request: Request) -> None:
     if request.headers.get(VERSION_HEADER, "") != a2a_tasks.VERSION:
-        raise _Refused(_VERSION, f"this hub speaks A2A {a2a_tasks.VERSION}; send the header A2A-Version")
+        raise _A2aRefusal(_VERSION, f"this hub speaks A2A {a2a_tasks.VERSION}; send the header A2A-Version")
 
 
-def _told(status: Any) -> Any:
+def _shown_parts(status: Any) -> Any:
     """Return the parts of a status that a stream tells again when they change."""
     return status["state"], status.get("message", {}).get("parts")
 
@@ -314,42 +310,42 @@ def _params(body: A2aCall, kind: type[Params]) -> Params:
     try:
         return msgspec.convert(body.params, kind)
     except msgspec.ValidationError as error:
-        raise _Refused(_BAD_PARAMS, f"params: {error}") from error
+        raise _A2aRefusal(_BAD_PARAMS, f"params: {error}") from error
 
 
-def _asked(message: SentMessage) -> Asked:
+def _request_of(message: SentMessage) -> Asked:
     """Return the request of a message: its words, or one data part with a recipe or a plan."""
     if any(part.raw is not msgspec.UNSET or part.url is not msgspec.UNSET for part in message.parts):
-        raise _Refused(_CONTENT, "this hub takes text and data; files are no part of a message")
+        raise _A2aRefusal(_CONTENT, "this hub takes text and data; files are no part of a message")
     if message.role != "ROLE_USER":
-        raise _Refused(_BAD_PARAMS, "a message to the hub has the role ROLE_USER")
+        raise _A2aRefusal(_BAD_PARAMS, "a message to the hub has the role ROLE_USER")
     words = "\n".join(part.text for part in message.parts if part.text)
     data = [part.data for part in message.parts if part.data is not msgspec.UNSET]
     if len(data) > 1 or bool(words.strip()) is bool(data):
-        raise _Refused(_BAD_PARAMS, "a message has words, or one data part {recipe, params} or {plan}")
+        raise _A2aRefusal(_BAD_PARAMS, "a message has words, or one data part {recipe, params} or {plan}")
     try:
-        return Asked.model_validate(_whole(data[0]) if data else {"request": words})
+        return Asked.model_validate(_with_whole_numbers(data[0]) if data else {"request": words})
     except ValueError as error:
-        raise _Refused(_BAD_PARAMS, f"the message cannot be read as a request: {str(error)[:500]}") from error
+        raise _A2aRefusal(_BAD_PARAMS, f"the message cannot be read as a request: {str(error)[:500]}") from error
 
 
-def _whole(value: Any) -> Any:
+def _with_whole_numbers(value: Any) -> Any:
     """Return data with whole numbers as such: the types of this protocol know only numbers with a fraction."""
     if isinstance(value, dict):
-        return {name: _whole(item) for name, item in value.items()}
+        return {name: _with_whole_numbers(item) for name, item in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_with_whole_numbers(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT else value
 
 
-def _of_problem(problem: Problem) -> _Refused:
+def _of_problem(problem: Problem) -> _A2aRefusal:
     words = f"{problem.reason.rstrip('.')}. {problem.hint}".strip()
-    faults = [{"place": one.place, "reason": one.reason, "code": str(one.code)} for one in problem.errors[:40]]
-    return _Refused(_BAD_PARAMS, words, [{"reason": str(problem.code), "faults": faults}])
+    faults = [{"place": fault.place, "reason": fault.reason, "code": str(fault.code)} for fault in problem.errors[:40]]
+    return _A2aRefusal(_BAD_PARAMS, words, [{"reason": str(problem.code), "faults": faults}])
 
 
-def _error(refused: _Refused) -> A2aError:
-    found: A2aError = {"code": refused.code, "message": str(refused)}
-    if refused.data:
-        found["data"] = refused.data
-    return found
+def _error(refusal: _A2aRefusal) -> A2aError:
+    error: A2aError = {"code": refusal.code, "message": str(refusal)}
+    if refusal.data:
+        error["data"] = refusal.data
+    return error

@@ -82,15 +82,15 @@ class TaskParams(msgspec.Struct, frozen=True):
 
 def task(head: Head, answer: AnswerShape, questions: Sequence[str], page: str, at: str) -> A2aTask:
     """Return a constellation as a task. `questions` are those that wait for a person now."""
-    found: A2aTask = {
+    row: A2aTask = {
         "id": head.id,
         "contextId": head.labels.get(CONTEXT_LABEL, ""),
         "status": status(head, answer, questions, page, at),
         "metadata": {"note": _AS_DATA, "page": page, "state": str(head.state)},
     }
     if head.state in FINAL_CONSTELLATION_STATES:
-        found["artifacts"] = [artifact(answer)]
-    return found
+        row["artifacts"] = [artifact(answer)]
+    return row
 
 
 def status(head: Head, answer: AnswerShape, questions: Sequence[str], page: str, at: str) -> A2aStatus:
@@ -99,25 +99,25 @@ def status(head: Head, answer: AnswerShape, questions: Sequence[str], page: str,
         state = INPUT_REQUIRED
     words = answer["sentence"]
     if state == INPUT_REQUIRED:
-        asked = " ".join(questions)[:1000]
-        words = f"A person decides this at {page}. No message answers it. {asked}".strip()
+        question = " ".join(questions)[:1000]
+        words = f"A person decides this at {page}. No message answers it. {question}".strip()
     elif head.state is ConstellationState.PAUSED:
         words = f"A person has paused it. {words}".strip()
     elif head.state is ConstellationState.PARTIAL:
         words = f"Done in part. {words}".strip()
-    found: A2aStatus = {"state": state, "timestamp": at}
+    row: A2aStatus = {"state": state, "timestamp": at}
     if words:
-        found["message"] = message(words, f"{head.id}.{head.state}", head)
-    return found
+        row["message"] = message(words, f"{head.id}.{head.state}", head)
+    return row
 
 
 def message(words: str, identity: str, head: Head | None = None) -> A2aMessage:
     """Return words of the hub, about a task or about none."""
-    found: A2aMessage = {"messageId": identity, "role": "ROLE_AGENT", "parts": [_text(words)]}
+    row: A2aMessage = {"messageId": identity, "role": "ROLE_AGENT", "parts": [_text(words)]}
     if head is not None:
-        found["taskId"] = head.id
-        found["contextId"] = head.labels.get(CONTEXT_LABEL, "")
-    return found
+        row["taskId"] = head.id
+        row["contextId"] = head.labels.get(CONTEXT_LABEL, "")
+    return row
 
 
 def artifact(answer: AnswerShape) -> A2aArtifact:
@@ -143,8 +143,8 @@ def card(address: str, version: str, recipes: Iterable[tuple[str, str, Sequence[
     }
     skills = [words]
     for name, title, phrases in list(recipes)[:SKILLS_MOST]:
-        said = "Send these words, or a data part {recipe, params}."
-        skill: A2aSkill = {"id": f"recipe.{name}", "name": title, "description": said, "tags": ["recipe"]}
+        about = "Send these words, or a data part {recipe, params}."
+        skill: A2aSkill = {"id": f"recipe.{name}", "name": title, "description": about, "tags": ["recipe"]}
         if phrases:
             skill["examples"] = list(phrases)
         skills.append(skill)

@@ -64,7 +64,7 @@ _Read = tuple[PageModelSettings | None, Endpoint | None, ModelBudget, dict[Model
 _TEST = Turn("starloom", 'This is a test. Answer {"kind": "cannot", "text": "ready"} and nothing else.')
 
 
-def _wanted(body: SetModel) -> PageModelSettings:
+def _page_settings(body: SetModel) -> PageModelSettings:
     return PageModelSettings(
         url=body.url.strip(),
         model=body.model.strip(),
@@ -79,27 +79,33 @@ def _role_wanted(body: SetRole | TriedModel) -> PageRoleSettings:
     return PageRoleSettings(url=body.url.strip(), model=body.model.strip(), wire=body.wire)
 
 
-def _role_shown(role: ModelRole, one: PageRoleSettings) -> RoleSetting:
-    return {"key": bool(one.key_file), "model": one.model, "role": str(role), "url": one.url, "wire": one.wire}
+def _role_shown(role: ModelRole, item: PageRoleSettings) -> RoleSetting:
+    return {
+        "key": bool(item.key_file),
+        "model": item.model,
+        "role": str(role),
+        "url": item.url,
+        "wire": item.wire,
+    }
 
 
-def _shown(part: PromptPart) -> PromptRow:
+def _prompt_row(part: PromptPart) -> PromptRow:
     return {"title": part.title, "text": part.text}
 
 
-def _read(settings: Settings) -> _Read:
+def _model_now(settings: Settings) -> _Read:
     """Return what is set now.
 
     Raises:
         ModelFault: it is set wrongly.
     """
     with unchanged(settings.model_folder):
-        kept = None if settings.llm_url is not None else kept_in(settings.model_folder)
-        told = in_force(settings.llm_variables, settings.model_folder)
-        endpoint, others = endpoint_from(told), others_from(told)
+        page_settings = None if settings.llm_url is not None else kept_in(settings.model_folder)
+        values = in_force(settings.llm_variables, settings.model_folder)
+        endpoint, others = endpoint_from(values), others_from(values)
     fallback = [others[ModelRole.FALLBACK]] if ModelRole.FALLBACK in others else []
-    share = sharing_from(told, endpoint, *fallback) if endpoint is not None else Sharing.CARDS
-    return kept, endpoint, budget_from(told), others, share
+    share = sharing_from(values, endpoint, *fallback) if endpoint is not None else Sharing.CARDS
+    return page_settings, endpoint, budget_from(values), others, share
 
 
 def model_is_set(settings: Settings) -> bool:
@@ -119,9 +125,9 @@ def shared_by_hub(settings: Settings) -> tuple[tuple[Endpoint, ...], Sharing]:
     Raises:
         ModelFault: one of them is set wrongly.
     """
-    told = in_force(settings.llm_variables, settings.model_folder)
-    asked = endpoints_from(told, ModelRole.PLANNER)
-    return asked, sharing_from(told, *readers_from(told, ModelRole.PLANNER)) if asked else Sharing.NAMES
+    values = in_force(settings.llm_variables, settings.model_folder)
+    endpoints = endpoints_from(values, ModelRole.PLANNER)
+    return endpoints, sharing_from(values, *readers_from(values, ModelRole.PLANNER)) if endpoints else Sharing.NAMES
 
 
 class ModelRoutes:
@@ -141,27 +147,27 @@ class ModelRoutes:
     async def show(self, _request: Request) -> JsonReply[ModelState]:
         """Show the model that is set, its budget of today, and each part of a planning prompt as it is sent."""
         hub = self._hub
-        given = hub.settings.llm_url is not None
+        is_given = hub.settings.llm_url is not None
         date = date_words(datetime.fromtimestamp(hub.now_ms() / 1000).astimezone())
         parts = await asyncio.to_thread(hub.planner.prompt, EXAMPLE_WORDS, date)
-        found = await hub.reads.entities(FLEET)
+        fleet = await hub.reads.entities(FLEET)
         key = f"model_day/{hub.now_ms() // DAY_MS}"
-        raw = found[1].get(key) if found else None
+        raw = fleet.entities.get(key) if fleet else None
         today = decode_entity(key, raw) if raw is not None else None
         spent = today if isinstance(today, ModelDay) else ModelDay(day=0)
         shape: ModelState = {
-            "parts": [_shown(part) for part in parts],
+            "parts": [_prompt_row(part) for part in parts],
             "set": False,
-            "given": given,
+            "given": is_given,
             "spent_today": {"calls": spent.calls, "dollars": spent.micros / MICROS, "tokens": spent.tokens},
         }
         try:
-            kept, endpoint, budget, others, share = await asyncio.to_thread(_read, hub.settings)
+            page_settings, endpoint, budget, others, share = await asyncio.to_thread(_model_now, hub.settings)
         except ModelFault as error:
             return json_reply({**shape, "fault": {"reason": error.fault.reason, "hint": error.fault.hint}})
         if endpoint is None:
             return json_reply(shape)
-        shape["parts"].append(_shown(looking_part(share, rounds=0)))
+        shape["parts"].append(_prompt_row(looking_part(share, rounds=0)))
         if (lacking := model_fault(hub.settings)) is not None:
             shape["fault"] = {"reason": lacking.reason, "hint": lacking.hint}
         dollars = None if budget.micros_per_day is None else budget.micros_per_day / MICROS
@@ -169,17 +175,20 @@ class ModelRoutes:
             {
                 **shape,
                 "given_roles": [str(role) for role in given_roles(hub.settings.llm_variables)],
-                "roles": [_role_shown(role, one) for role, one in kept.roles.items()] if kept is not None else [],
+                "roles": [_role_shown(role, setting) for role, setting in page_settings.roles.items()]
+                if page_settings is not None
+                else [],
                 "budget": {"dollars_per_day": dollars, "tokens_per_day": budget.tokens_per_day},
                 "host": endpoint.host,
                 "key": bool(endpoint.key),
                 "model": endpoint.model,
                 "others": [
-                    {"host": other.host, "model": other.model, "role": str(role)} for role, other in others.items()
+                    {"host": endpoint_of_role.host, "model": endpoint_of_role.model, "role": str(role)}
+                    for role, endpoint_of_role in others.items()
                 ],
                 "set": True,
                 "share": share,
-                "url": kept.url if kept is not None else None,
+                "url": page_settings.url if page_settings is not None else None,
                 "wire": endpoint.wire,
             }
         )
@@ -221,10 +230,10 @@ class ModelRoutes:
     def _keep(self, body: SetModel) -> None:
         folder = self._hub.settings.model_folder
         try:
-            with tried(folder, _wanted(body), body.key) as candidate:
-                told = variables(candidate, folder)
-                endpoint = endpoint_from(told)
-                budget_from(told)
+            with tried(folder, _page_settings(body), body.key) as candidate:
+                values = variables(candidate, folder)
+                endpoint = endpoint_from(values)
+                budget_from(values)
                 if endpoint is not None:
                     check_libraries(endpoint)
                 keep(folder, candidate)
@@ -252,20 +261,20 @@ class ModelRoutes:
                 role = ModelRole(body.role)
                 with tried_role(folder, role, _role_wanted(body), body.key) as candidate:
                     return endpoint_from(variables(candidate, folder), role)
-            with tried(folder, _wanted(body), body.key) as candidate:
+            with tried(folder, _page_settings(body), body.key) as candidate:
                 return endpoint_from(variables(candidate, folder))
         except ModelFault as error:
             raise Problem(error.fault.code, error.fault.reason) from error
 
     async def test(self, _request: Request, body: TriedModel | None = None) -> JsonReply[ModelReply]:
         """Call the model once with a sentence that says nothing about the fleet; with a body, before it is set."""
-        wanted = body if body is not None and (body.url or body.role) else None
-        if wanted is not None:
-            self._mine(ModelRole(wanted.role) if wanted.role else None)
-        endpoint = await asyncio.to_thread(self._endpoint, wanted)
+        trial = body if body is not None and (body.url or body.role) else None
+        if trial is not None:
+            self._mine(ModelRole(trial.role) if trial.role else None)
+        endpoint = await asyncio.to_thread(self._endpoint, trial)
         if endpoint is None:
             raise Problem(Code.MODEL_NOT_SET, "no model is set")
-        started = time.monotonic()
+        began_s = time.monotonic()
         try:
             reply = await self._ask(endpoint)
         except ModelFault as error:
@@ -273,7 +282,7 @@ class ModelRoutes:
         return json_reply(
             {
                 "reply": short(reply.text),
-                "seconds": round(time.monotonic() - started, 1),
+                "seconds": round(time.monotonic() - began_s, 1),
                 "tokens": reply.input_tokens + reply.output_tokens,
             }
         )

@@ -51,9 +51,9 @@ class PromptPreview:
     async def preview(self, request: Request, body: AskedPrompt) -> JsonReply[FirstPrompt]:
         """Show the exact text that the model would be sent first for these words, to whom, and about its price."""
         hub, by = self._hub, caller_of(request).by
-        found = hub.planner.understand(body.request, body.params, by, shown=True)
-        if found.outcome is Match.EXACT:
-            reason = f"the recipe {found.candidates[0].recipe} takes these words, so no model is asked for a plan"
+        understood = hub.planner.understand(body.request, body.params, by, shown=True)
+        if understood.outcome is Match.EXACT:
+            reason = f"the recipe {understood.candidates[0].recipe} takes these words, so no model is asked for a plan"
             raise Problem(Code.CONFLICT, reason)
         try:
             endpoints, most = await asyncio.to_thread(shared_by_hub, hub.settings)
@@ -64,26 +64,28 @@ class PromptPreview:
         if (lacking := model_fault(hub.settings)) is not None:
             raise Problem(lacking.code, lacking.reason, hint=lacking.hint)
         now_ms = hub.now_ms()
-        before = await earlier_requests(hub.reads, by, body.request, (now_ms + 1, ""))
+        earlier = await earlier_requests(hub.reads, by, body.request, (now_ms + 1, ""))
         today = date_words(datetime.fromtimestamp(now_ms / 1000).astimezone())
         share = narrower(most, body.sharing)
 
-        def shown() -> FirstPrompt:
+        def make() -> FirstPrompt:
             parts = hub.planner.first_prompt(
-                body.request, body.params, by=by, before=before, today=today, sharing=share
+                body.request, body.params, by=by, before=earlier, today=today, sharing=share
             )
-            return _shown(parts, endpoints, share, most)
+            return _first_prompt(parts, endpoints, share, most)
 
-        return json_reply(await asyncio.to_thread(shown))
+        return json_reply(await asyncio.to_thread(make))
 
 
-def _shown(parts: Sequence[PromptPart], endpoints: Sequence[Endpoint], share: Sharing, most: Sharing) -> FirstPrompt:
-    first, *others = endpoints
-    sent = size(parts[0].text) + size(joined(part.text for part in parts[1:]))
-    tokens = round((sent + size(canonical(answer_schema(Stage.PLANNING)))) / BYTES_A_TOKEN)
+def _first_prompt(
+    parts: Sequence[PromptPart], endpoints: Sequence[Endpoint], share: Sharing, most: Sharing
+) -> FirstPrompt:
+    first, *fallbacks = endpoints
+    bytes_sent = size(parts[0].text) + size(joined(part.text for part in parts[1:]))
+    tokens = round((bytes_sent + size(canonical(answer_schema(Stage.PLANNING)))) / BYTES_A_TOKEN)
     micros = price_of(first, tokens, ANSWER_TOKENS)
     shape: FirstPrompt = {
-        "bytes": sent,
+        "bytes": bytes_sent,
         "dollars": None if micros is None else micros / MICROS,
         "host": first.host,
         "hub_share": most,
@@ -93,6 +95,6 @@ def _shown(parts: Sequence[PromptPart], endpoints: Sequence[Endpoint], share: Sh
         "share": share,
         "tokens": tokens,
     }
-    if others:
-        shape["fallback"] = {"host": others[0].host, "model": others[0].model}
+    if fallbacks:
+        shape["fallback"] = {"host": fallbacks[0].host, "model": fallbacks[0].model}
     return shape

@@ -19,7 +19,6 @@ from starloom.core.people.recipes.proposals import LEFT, OPEN
 from starloom.core.people.recipes.runs import numbered
 from starloom.core.people.recipes.saving import TEXT_CHARS_MOST
 from starloom.core.state import inputs
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -93,8 +92,8 @@ class Recipes:
 
     def _for_reader(self, request: Request, row: RowT) -> RowT:
         """Return a row in which *unread* is that of the caller: each person reads the notice alone."""
-        held = self._hub.fleet.recipe_runs.get(row["name"])
-        if held is None or row["trust"] is None or who(caller_of(request).by) not in held.seen:
+        runs = self._hub.fleet.recipe_runs.get(row["name"])
+        if runs is None or row["trust"] is None or who(caller_of(request).by) not in runs.seen:
             return row
         return {**row, "trust": {**row["trust"], "unread": False}}
 
@@ -103,14 +102,14 @@ class Recipes:
     ) -> JsonReply[RecipeWhole]:
         """Show a recipe with its document and its text as written; `version` names an older one that was saved."""
         if version is None:
-            found = self._hub.planner.recipe(name)
-            if found is None:
+            row = self._hub.planner.recipe(name)
+            if row is None:
                 raise self._unknown(name)
-            return json_reply(self._for_reader(request, found))
-        kept = self._hub.fleet.recipes.get(f"{name}/{version}")
-        older = self._hub.planner.version(kept) if kept else None
+            return json_reply(self._for_reader(request, row))
+        version_record = self._hub.fleet.recipes.get(f"{name}/{version}")
+        older = self._hub.planner.version(version_record) if version_record else None
         if older is None:
-            numbers = ", ".join(str(one.number) for one in self._versions(name)) or "none"
+            numbers = ", ".join(str(item.number) for item in self._versions(name)) or "none"
             raise Problem(Code.NOT_FOUND, f"version {version} of {name[:64]} is not kept here; kept are: {numbers}")
         return json_reply(older)
 
@@ -140,8 +139,8 @@ class Recipes:
         recipe, text, lacking = await self._read(request, body.recipe)
         large = len(text) > LARGE_BYTES or len(recipe.phrases) > PHRASES_AT_ONCE
         planner = self._hub.planner.still()
-        tried = await self._hub.computing.run(request, large, lambda: planner.tried(recipe))
-        return json_reply({**listed(recipe, built_in=False), "lacking": lacking, "examples": tried})
+        examples = await self._hub.computing.run(request, large, lambda: planner.tried(recipe))
+        return json_reply({**listed(recipe, built_in=False), "lacking": lacking, "examples": examples})
 
     async def save(self, request: Request, body: Saved) -> JsonReply[RecipeChecked]:
         """Keep a recipe: a new one, or the version after `base_version`. Runs nothing."""
@@ -155,29 +154,29 @@ class Recipes:
                     f"{recipe.name} is the name of a built-in recipe",
                     hint="Give yours another name.",
                 )
-            if taken := self._hub.planner.phrases_taken(recipe):
-                raise problem_of_faults(taken)
-            asked = inputs.RecipeSaved(
+            if faults := self._hub.planner.phrases_taken(recipe):
+                raise problem_of_faults(faults)
+            item = inputs.RecipeSaved(
                 approves=caller.approves,
                 base_version=base,
-                by=caller.by,
-                id=new_id(),
                 name=recipe.name,
                 proposal=body.proposal,
                 reason=body.reason,
                 says=bool(recipe.plan.get("sentence")),
-                scope=caller.role,
                 secrets=[str(value) for _, kind, value in nodes(recipe.plan, "") if kind == "secret"],
                 text=numbered(text, base + 1),
                 title=recipe.title,
                 unapproved=_sets_approval_aside(recipe),
+                **caller.signed(),
             )
-            reply = await self._hub.inbox.ask(asked)
+            reply = await self._hub.inbox.ask(item)
             if reply.faults:
-                kept = self._versions(recipe.name)
-                raise problem_of_faults(reply.faults, more={"current_version": kept[-1].number} if kept else None)
-            made = recipe.model_copy(update={"version": base + 1})
-            return json_reply({**listed(made, built_in=False), "lacking": lacking}, 201)
+                versions = self._versions(recipe.name)
+                raise problem_of_faults(
+                    reply.faults, more={"current_version": versions[-1].number} if versions else None
+                )
+            saved_recipe = recipe.model_copy(update={"version": base + 1})
+            return json_reply({**listed(saved_recipe, built_in=False), "lacking": lacking}, 201)
 
         return await self._repeats.once(request, make)
 
@@ -190,10 +189,8 @@ class Recipes:
             reason = f"{name} is built in; only recipes that were saved here can be removed"
             raise Problem(Code.CONFLICT, reason, hint="`starloom recipes` names those as yours.")
         caller = caller_of(request)
-        asked = inputs.RecipeRemoved(
-            anyway=anyway, approves=caller.approves, by=caller.by, id=new_id(), name=name, scope=caller.role
-        )
-        reply = await self._hub.inbox.ask(asked)
+        item = inputs.RecipeRemoved(anyway=anyway, approves=caller.approves, name=name, **caller.signed())
+        reply = await self._hub.inbox.ask(item)
         if reply.faults:
             raise problem_of_faults(reply.faults)
         return Response(status_code=204)
@@ -201,17 +198,17 @@ class Recipes:
     async def seen(self, request: Request, name: str) -> JsonReply[RecipeNamed]:
         """Note that you have read that the hub went back to an earlier version of a recipe; others still see it."""
         caller = caller_of(request)
-        asked = inputs.RecipeSeen(by=caller.by, id=new_id(), name=name, scope=caller.role)
-        accepted(await self._hub.inbox.ask(asked))
+        item = inputs.RecipeSeen(name=name, **caller.signed())
+        accepted(await self._hub.inbox.ask(item))
         return json_reply({"name": name})
 
     def _versions(self, name: str) -> list[RecipeVersion]:
-        kept = [version for version in self._hub.fleet.recipes.values() if version.name == name]
-        return sorted(kept, key=lambda version: version.number)
+        versions = [version for version in self._hub.fleet.recipes.values() if version.name == name]
+        return sorted(versions, key=lambda version: version.number)
 
     def _unknown(self, name: str) -> Problem:
-        known = [item["name"] for item in self._hub.planner.recipes()]
-        near = difflib.get_close_matches(name[:64], known, n=1)
+        names = [item["name"] for item in self._hub.planner.recipes()]
+        near = difflib.get_close_matches(name[:64], names, n=1)
         hint = f"Did you mean `{near[0]}`?" if near else ""
         return Problem(Code.UNKNOWN_RECIPE, f"there is no recipe {name[:64]}", hint=hint)
 
@@ -263,24 +260,26 @@ class Proposals:
     async def proposals(self, request: Request) -> JsonReply[ProposalList]:
         """List the caller's own proposals, the newest first; one whose plan cannot be made again is left out."""
         owner = who(caller_of(request).by)
-        marks = [one for one in self._hub.access.proposals.values() if one.owner == owner]
-        marks.sort(key=lambda one: (-one.at_ms, one.id))
-        own = [one for one in marks if one.state == OPEN]
-        left: list[LeftRow] = [
-            {"constellation": one.constellation, "request": one.request, "because": one.because}
-            for one in marks
-            if one.state == LEFT
+        marks = [mark for mark in self._hub.access.proposals.values() if mark.owner == owner]
+        marks.sort(key=lambda mark: (-mark.at_ms, mark.id))
+        offers = [mark for mark in marks if mark.state == OPEN]
+        left_out: list[LeftRow] = [
+            {"constellation": mark.constellation, "request": mark.request, "because": mark.because}
+            for mark in marks
+            if mark.state == LEFT
         ]
         planner = self._hub.planner.still()
         # Each one is lowered and matched, which takes some milliseconds.
         rows = await self._hub.computing.run(
-            request, bool(own), lambda: [row for one in own if (row := planner.proposal(one)) is not None]
+            request,
+            bool(offers),
+            lambda: [row for mark in offers if (row := planner.proposal(mark)) is not None],
         )
-        return json_reply({"items": rows, "next": None, "left_out": left})
+        return json_reply({"items": rows, "next": None, "left_out": left_out})
 
     async def dismiss(self, request: Request, proposal: str) -> Response:
         """Dismiss a proposal for good: the same shape is not proposed to the caller again."""
         caller = caller_of(request)
-        asked = inputs.RecipeProposalDismissed(by=caller.by, id=new_id(), proposal=proposal, scope=caller.role)
-        accepted(await self._hub.inbox.ask(asked))
+        item = inputs.RecipeProposalDismissed(proposal=proposal, **caller.signed())
+        accepted(await self._hub.inbox.ask(item))
         return Response(status_code=204)

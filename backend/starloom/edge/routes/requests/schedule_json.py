@@ -49,7 +49,7 @@ def _clock(cron: str, zone: str, days: Sequence[str], firings: NextFirings) -> C
     return {
         "next": [local_time(moment, zone) for moment in firings.moments],
         "except_days": words,
-        "left_out": [{"at": local_time(one.at_ms, zone), "why": one.days} for one in firings.left_out],
+        "left_out": [{"at": local_time(firing.at_ms, zone), "why": firing.days} for firing in firings.left_out],
         "in_words": words_for(cron, zone, firings.moments) + but,
     }
 
@@ -65,10 +65,10 @@ def _firings_ahead(schedule: Schedule, now_ms: int) -> NextFirings:
     """
     if schedule.state is not ScheduleState.ACTIVE or not schedule.due_ms:
         return NextFirings(moments=[], left_out=[])
-    due, zone, days = schedule.due_ms, schedule.zone, schedule.except_days
+    due_ms, zone, days = schedule.due_ms, schedule.zone, schedule.except_days
     with suppress(BadClock):
-        return days_off.next_firings(schedule.cron, zone, min(now_ms, due - 1), days, AHEAD)
-    return NextFirings(moments=[due], left_out=[])
+        return days_off.next_firings(schedule.cron, zone, min(now_ms, due_ms - 1), days, AHEAD)
+    return NextFirings(moments=[due_ms], left_out=[])
 
 
 def _approved(consent: Consent | None, devices: Mapping[str, Device]) -> ConsentRow | None:
@@ -146,7 +146,7 @@ def schedule_shape(
 
 
 def _bound(name: str, device: str, devices: Mapping[str, Device]) -> BoundDeviceRow:
-    found = devices.get(device)
-    others = (one for one in devices.values() if one.id != device and not one.revoked)
-    another = any(name in (one.name, *one.former_names) for one in others)
-    return {"name": name, "left": found is None or found.revoked, "another": another}
+    record = devices.get(device)
+    others = (other for other in devices.values() if other.id != device and not other.revoked)
+    another = any(name in (other.name, *other.former_names) for other in others)
+    return {"name": name, "left": record is None or record.revoked, "another": another}

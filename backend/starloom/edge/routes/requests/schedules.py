@@ -94,8 +94,10 @@ class Schedules:
 
     async def page(self, request: Request) -> JsonReply[Items[ScheduleRow]]:
         """List all schedules, those with news for the caller first, then by when they fire next."""
-        found = sorted(self._hub.fleet.schedules.values(), key=lambda item: (item.due_ms == 0, item.due_ms, item.name))
-        rows = [await self._shape(request, item) for item in found]
+        schedules = sorted(
+            self._hub.fleet.schedules.values(), key=lambda item: (item.due_ms == 0, item.due_ms, item.name)
+        )
+        rows = [await self._shape(request, item) for item in schedules]
         return json_reply({"items": sorted(rows, key=lambda row: row["notice"] is None), "next": None})
 
     async def show(self, request: Request, schedule: str) -> JsonReply[ScheduleRow]:
@@ -106,7 +108,7 @@ class Schedules:
         """Show the next five firings of a clock, and the plan as it would run now; either may be left out."""
         body = _with_clock_of_words(body)
         zone = body.zone or hub_zone()
-        shown: SchedulePreview = {
+        row: SchedulePreview = {
             "next": [],
             "except_days": "",
             "left_out": [],
@@ -118,43 +120,43 @@ class Schedules:
         }
         if body.cron:
             clock = clock_shape(body.cron, zone, _days(body.except_days, zone), self._hub.now_ms())
-            shown |= {"next": clock["next"], "in_words": clock["in_words"]}
-            shown |= {"except_days": clock["except_days"], "left_out": clock["left_out"]}
+            row |= {"next": clock["next"], "in_words": clock["in_words"]}
+            row |= {"except_days": clock["except_days"], "left_out": clock["left_out"]}
         if not body.cron or any((body.request, body.plan, body.recipe, body.from_constellation)):
             work = await self._work(request, body, len(await request.body()))
-            shown |= {
+            row |= {
                 "unseen_trash": trashes_unseen(work.plan),
                 "runs": _runs(work),
-                "plan": self._shown(work.plan, caller_of(request).by),
+                "plan": self._preview(work.plan, caller_of(request).by),
             }
-        return json_reply(shown)
+        return json_reply(row)
 
     async def runs(
         self, schedule: str, limit: Annotated[int, Query(ge=1, le=TREND_RUNS_MOST)] = TREND_RUNS_MOST
     ) -> JsonReply[ScheduleTrend]:
         """Return the last ended runs of a schedule beside each other, and what has changed over them."""
-        asked = self._find(schedule)
-        lines, more = await self._reports.last(lambda head: head.schedule == asked.id, limit)
-        return json_reply(ScheduleTrend(more=more, runs=lines, schedule=asked.name, sentence=sentence(lines)))
+        record = self._find(schedule)
+        lines, more = await self._reports.last(lambda head: head.schedule == record.id, limit)
+        return json_reply(ScheduleTrend(more=more, runs=lines, schedule=record.name, sentence=sentence(lines)))
 
     def _find(self, text: str) -> Schedule:
         schedules = self._hub.fleet.schedules
         text = composed(text)
         alike = [item for item in schedules.values() if item.name.casefold() == text.casefold()]
         exact = [item for item in alike if item.name == text]
-        found = schedules.get(text) or next(iter(exact or (alike if len(alike) == 1 else [])), None)
-        if found is None:
+        match = schedules.get(text) or next(iter(exact or (alike if len(alike) == 1 else [])), None)
+        if match is None:
             names = ", ".join(sorted(item.name for item in schedules.values())) or "none yet"
             raise Problem(
                 Code.NOT_FOUND,
                 f"there is no schedule {text[:64]}; there are: {names}",
                 hint="See `starloom schedule ls`.",
             )
-        return found
+        return match
 
     async def _shape(self, request: Request, schedule: Schedule) -> ScheduleRow:
-        heads = [await self._hub.headlines.of(name) for name in schedule.running]
-        asking = [found[0].id for found in heads if found and found[0].state is ConstellationState.AWAITING_APPROVAL]
+        heads = [row.head for name in schedule.running if (row := await self._hub.headlines.of(name))]
+        asking = [head.id for head in heads if head.state is ConstellationState.AWAITING_APPROVAL]
         return schedule_shape(
             schedule, self._hub.fleet.devices, asking, caller_of(request).principal, self._hub.now_ms()
         )
@@ -168,9 +170,10 @@ class Schedules:
             caller = caller_of(request)
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
-                raise _missing_clock()
+                error = clock_fault("cron", "it is missing")
+                raise Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[error])
             identity, zone = "s-" + new_id()[:12], body.zone or hub_zone()
-            drawn = Schedule(
+            proposed = Schedule(
                 author=caller.by,
                 catch_up=body.catch_up,
                 created_ms=0,
@@ -191,26 +194,26 @@ class Schedules:
                 unseen_trash=trashes_unseen(work.plan),
                 zone=zone,
             )
-            made = await self._save(request, work, drawn, body.plan_hash)
-            return json_reply(made, 201, {"Location": f"{_S}/{identity}"})
+            row = await self._save(request, work, proposed, body.plan_hash)
+            return json_reply(row, 201, {"Location": f"{_S}/{identity}"})
 
         return await self._repeats.once(request, make)
 
     async def patch(self, request: Request, schedule: str, body: PatchSchedule) -> JsonReply[ScheduleRow]:
         """Change a schedule; fields that are not given stay. Who changes more than its name owns it from then on."""
-        caller, found = caller_of(request), self._find(schedule)
+        caller, saved = caller_of(request), self._find(schedule)
         body = _with_clock_of_words(body)
-        base = None if body.brings_work else work_digest(found, self._hub.fleet.scheduled_plans.get(found.id))
-        given = body.model_dump(
+        base = None if body.brings_work else work_digest(saved, self._hub.fleet.scheduled_plans.get(saved.id))
+        fields = body.model_dump(
             exclude_unset=True, exclude={"request", "plan", "recipe", "params", "lists", "plan_hash"}
         )
-        work = await self._changed_work(request, found, body, len(await request.body()))
-        if "notify_device" in given:
-            given["notify_device"] = self._device(body.notify_device)
+        work = _listing(await self._work_after(request, saved, body, len(await request.body())), body.lists)
+        if "notify_device" in fields:
+            fields["notify_device"] = self._device(body.notify_device)
         if body.except_days is not None:
-            given["except_days"] = _days(body.except_days, body.zone or found.zone)
-        chosen = {name: value for name, value in given.items() if value is not None or name == "notify_device"}
-        chosen |= {
+            fields["except_days"] = _days(body.except_days, body.zone or saved.zone)
+        changes = {name: value for name, value in fields.items() if value is not None or name == "notify_device"}
+        changes |= {
             "author": caller.by,
             "owner": caller.principal,
             "params": work.params,
@@ -219,44 +222,44 @@ class Schedules:
             "token": _token(request),
             "unseen_trash": trashes_unseen(work.plan),
         }
-        drawn = replace(found, **chosen)
-        return json_reply(await self._save(request, work, drawn, body.plan_hash, base=base, given=sorted(chosen)))
+        proposed = replace(saved, **changes)
+        return json_reply(
+            await self._save(request, work, proposed, body.plan_hash, base=base, changed_fields=sorted(changes))
+        )
 
     async def _save(
         self,
         request: Request,
         work: _Work,
-        drawn: Schedule,
+        proposed: Schedule,
         approved_hash: str | None,
         *,
         base: str | None = None,
-        given: list[str] | None = None,
+        changed_fields: list[str] | None = None,
     ) -> ScheduleRow:
         caller = caller_of(request)
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
             base=base,
-            by=caller.by,
-            change=given is not None,
-            given=given,
-            id=new_id(),
+            change=changed_fields is not None,
+            given=changed_fields,
             keep_plan=work.keep,
             plan=work.plan,
             plan_hash=approved_hash,
-            schedule=drawn,
-            scope=caller.role,
+            schedule=proposed,
+            **caller.signed(),
         )
         reply = await self._hub.inbox.ask(saved)
         if any(fault.code is Code.NEEDS_APPROVAL for fault in reply.faults):
             # The refusal carries all that is approved, so that one look and one more request suffice.
-            shown = self._shown(saved.plan, saved.by)
-            clock = clock_shape(drawn.cron, drawn.zone, drawn.except_days, self._hub.now_ms())
-            more = {"clock": {**clock, "zone": drawn.zone}, "plan_hash": shown["plan_hash"], "preview": shown}
-            raise _refused(reply.faults, more)
+            preview = self._preview(saved.plan, saved.by)
+            clock = clock_shape(proposed.cron, proposed.zone, proposed.except_days, self._hub.now_ms())
+            more = {"clock": {**clock, "zone": proposed.zone}, "plan_hash": preview["plan_hash"], "preview": preview}
+            raise _refusal(reply.faults, more)
         accepted(reply)
-        return await self._shape(request, self._hub.fleet.schedules[drawn.id])
+        return await self._shape(request, self._hub.fleet.schedules[proposed.id])
 
-    def _shown(self, plan: LoweredPlan, by: str) -> PlanPreview:
+    def _preview(self, plan: LoweredPlan, by: str) -> PlanPreview:
         # A schedule asks as words do, however it is made: nobody is there at its firings.
         return self._hub.planner.preview(plan, words=True, by=by)
 
@@ -264,87 +267,82 @@ class Schedules:
         self, request: Request, schedule: str, action: Action, body: Reasoned | None = None
     ) -> JsonReply[ScheduleRow]:
         """Pause a schedule, resume it, or run it once now."""
-        found = self._find(schedule)
-        await self._control(request, found.id, action, body.reason if body else "")
-        return json_reply(await self._shape(request, self._hub.fleet.schedules.get(found.id, found)))
+        saved = self._find(schedule)
+        await self._control(request, saved.id, action, body.reason if body else "")
+        return json_reply(await self._shape(request, self._hub.fleet.schedules.get(saved.id, saved)))
 
     async def seen(self, request: Request, body: SeenNotices) -> JsonReply[Items[ScheduleRow]]:
         """Mark notices of schedules as seen by the caller; if one of these schedules is unknown, none is marked."""
-        found = {item.id: item for item in map(self._find, body.schedules)}
-        await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in found))
+        records = {item.id: item for item in map(self._find, body.schedules)}
+        await asyncio.gather(*(self._control(request, identity, "seen", "") for identity in records))
         schedules = self._hub.fleet.schedules
-        rows = [await self._shape(request, schedules.get(identity, item)) for identity, item in found.items()]
+        rows = [await self._shape(request, schedules.get(identity, item)) for identity, item in records.items()]
         return json_reply({"items": rows, "next": None})
 
     async def remove(self, request: Request, schedule: str) -> JsonReply[RemovedSchedule]:
         """Remove a schedule; a firing that is still running is named in the answer and goes on."""
-        found = self._find(schedule)
-        value = await self._control(request, found.id, "remove", "")
+        saved = self._find(schedule)
+        value = await self._control(request, saved.id, "remove", "")
         running = value.get("running", []) if isinstance(value, dict) else []
-        return json_reply({"id": found.id, "name": found.name, "removed": True, "running": running})
+        return json_reply({"id": saved.id, "name": saved.name, "removed": True, "running": running})
 
     async def _control(self, request: Request, schedule: str, action: str, reason: str) -> Any:
         caller = caller_of(request)
         controlled = inputs.ScheduleControlled(
             action=action,
             approves=caller.approves,
-            by=caller.by,
-            id=new_id(),
             owner=caller.principal,
             reason=reason,
             schedule=schedule,
-            scope=caller.role,
             token=_token(request),
+            **caller.signed(),
         )
         return accepted(await self._hub.inbox.ask(controlled))
 
     async def _work(self, request: Request, body: ClockAsked, size: int) -> _Work:
         if body.from_constellation is not None:
-            given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
-            if given:
-                raise Problem(Code.BAD_REQUEST, f"from_constellation says what runs; {' and '.join(given)} came too")
-            return _listing(await self._repeated(request, body.from_constellation), body.lists)
-        asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
-        return _listing(await self._asked(request, asked, size), body.lists)
+            sources = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
+            if sources:
+                raise Problem(Code.BAD_REQUEST, f"from_constellation says what runs; {' and '.join(sources)} came too")
+            return _listing(await self._work_of_run(request, body.from_constellation), body.lists)
+        request_for_plan = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
+        return _listing(await self._work_of(request, request_for_plan, size), body.lists)
 
-    async def _asked(self, request: Request, body: Asked, size: int) -> _Work:
+    async def _work_of(self, request: Request, body: Asked, size: int) -> _Work:
         plan = await self._submit.lowered(request, body, size)
         if body.plan is not None:
             return _Work(plan=plan, keep=True, params=plan.params)
         params = canonical(body.params)
         return _Work(plan=plan, keep=False, request=body.request or "", recipe=body.recipe, params=params)
 
-    async def _repeated(self, request: Request, constellation: str) -> _Work:
-        found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
-        if found is None:
+    async def _work_of_run(self, request: Request, constellation: str) -> _Work:
+        headline = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
+        if headline is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
-        head = found[0]
+        head = headline.head
         if head.state not in FINAL_CONSTELLATION_STATES or not head.version:
             state = f"{head.name or constellation} is {head.state}"
             reason = f"{state}; what has ended can be repeated" if head.version else f"{state} and never had a plan"
             raise Problem(Code.ILLEGAL_CONTROL, reason)
         if head.recipe is not None:
-            asked = Asked(recipe=head.recipe, params=entity_json.value_of(head.params))
-            return dataclasses.replace(await self._asked(request, asked, 0), sharing=head.sharing)
+            request_for_plan = Asked(recipe=head.recipe, params=entity_json.value_of(head.params))
+            return dataclasses.replace(await self._work_of(request, request_for_plan, 0), sharing=head.sharing)
         _, entities = await self._constellations.entities(constellation, 1)
         plan = first_plan(constellation, entities)
         return _Work(plan=plan, keep=True, params=plan.params, sharing=head.sharing)
 
-    async def _changed_work(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
-        return _listing(await self._work_after(request, found, body, size), body.lists)
-
-    async def _work_after(self, request: Request, found: Schedule, body: PatchSchedule, size: int) -> _Work:
+    async def _work_after(self, request: Request, saved: Schedule, body: PatchSchedule, size: int) -> _Work:
         if body.brings_work:
-            asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
-            return await self._asked(request, asked, size)
-        kept = self._hub.fleet.scheduled_plans.get(found.id)
-        if kept is not None:
+            request_for_plan = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params or {})
+            return await self._work_of(request, request_for_plan, size)
+        plan = self._hub.fleet.scheduled_plans.get(saved.id)
+        if plan is not None:
             if body.params is not None:
-                raise Problem(Code.BAD_REQUEST, f"{found.name} runs a plan, which has no parameters any more")
-            return _Work(plan=_plan_decoder.decode(kept.plan), keep=True, params=found.params)
-        params = body.params if body.params is not None else entity_json.value_of(found.params)
-        return await self._asked(
-            request, Asked(request=found.request or None, recipe=found.recipe, params=params), size
+                raise Problem(Code.BAD_REQUEST, f"{saved.name} runs a plan, which has no parameters any more")
+            return _Work(plan=_plan_decoder.decode(plan.plan), keep=True, params=saved.params)
+        params = body.params if body.params is not None else entity_json.value_of(saved.params)
+        return await self._work_of(
+            request, Asked(request=saved.request or None, recipe=saved.recipe, params=params), size
         )
 
     def _device(self, text: str | None) -> str | None:
@@ -357,9 +355,9 @@ class Schedules:
 
     def _free_name(self, work: _Work) -> str:
         base = (work.request or work.plan.name or work.recipe or "Schedule")[:100]
-        taken = {item.name for item in self._hub.fleet.schedules.values()}
+        names = {item.name for item in self._hub.fleet.schedules.values()}
         name, number = base, 1
-        while name in taken:
+        while name in names:
             number += 1
             name = f"{base} ({number})"
         return name
@@ -388,11 +386,11 @@ def _with_clock_of_words(body: _Body) -> _Body:
         Problem: five fields cannot say these words.
     """
     if body.cron:
-        before, days = split_exception_at_end(body.cron)
-        said = clock_in(before)
-        if not said and (near := nearly_in(body.cron)) is not None:
+        words, days = split_exception_at_end(body.cron)
+        cron = clock_in(words)
+        if not cron and (near := nearly_in(body.cron)) is not None:
             raise _only_nearly(near)
-        return _with_clock(body, said, days) if said else body
+        return _with_clock(body, cron, days) if cron else body
     rhythm = rhythm_in(body.request) if body.request else None
     if rhythm is None:
         return body
@@ -419,17 +417,13 @@ def _days(text: str, zone: str) -> list[str]:
         raise bad_clock(bad) from bad
 
 
-def _only_nearly(found: Rhythm) -> Problem:
+def _only_nearly(rhythm: Rhythm) -> Problem:
     """Return the refusal of a rhythm that five fields cannot say, with the clock that comes nearest."""
-    reason = f"{found.nearly}: {quoted(found.cron)}"
+    reason = f"{rhythm.nearly}: {quoted(rhythm.cron)}"
     return Problem(Code.BAD_SCHEDULE, reason, errors=[clock_fault("cron", reason)])
 
 
-def _missing_clock() -> Problem:
-    return Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[clock_fault("cron", "it is missing")])
-
-
-def _refused(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
+def _refusal(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
     first = faults[0]
     return Problem(first.code, first.reason, hint=first.hint, errors=faults, more=more)
 
@@ -460,17 +454,17 @@ def _runs(work: _Work) -> ScheduledWork:
 
 def first_plan(identity: str, entities: Mapping[str, bytes]) -> LoweredPlan:
     """Return the plan of a constellation from its entities at version 1: as made, nothing expanded, no rule fired."""
-    found = Constellation(identity, 0, entities)
-    head = found.head
+    constellation = Constellation(identity, 0, entities)
+    head = constellation.head
     plan = LoweredPlan(
-        dependencies=[item for item in found.table("dep").values() if item.gate is not Gate.DATA],
+        dependencies=[item for item in constellation.table("dep").values() if item.gate is not Gate.DATA],
         hash="",
         name=head.name,
         params=head.params,
         policy=head.policy,
         results=head.results,
         sentences=head.sentences,
-        rules=[replace(rule, fired=0, fired_for={}) for rule in found.table("rule").values()],
-        specs=list(found.table("spec").values()),
+        rules=[replace(rule, fired=0, fired_for={}) for rule in constellation.table("rule").values()],
+        specs=list(constellation.table("spec").values()),
     )
     return replace(plan, hash=plan_hash(plan))

@@ -83,23 +83,23 @@ class Submit:
             hub.fanout.require_room(caller.token)
         key = await asked_once(request)
         # A repeat is not judged again: the device may have left, or a recipe may have changed, since it was accepted.
-        made = hub.access.made_before(caller.token, key)
-        if made is None:
+        constellation = hub.access.made_before(caller.token, key)
+        if constellation is None:
             size = len(await request.body())
-            made = await self.take(request, body, caller, size=size, labels=body.labels, idempotency=key)
+            constellation = await self.take(request, body, caller, size=size, labels=body.labels, idempotency=key)
         if wait_s:
-            await self._wait(request, made, wait_s)
-        found = await hub.headlines.of(made)
-        if found is None:
-            return json_reply({"id": made, "state": ConstellationState.PLANNING, "version": 0}, 202)
-        head, answer = found
-        shape: Created = {"id": made, "state": head.state, "version": head.version}
+            await self._wait(request, constellation, wait_s)
+        headline = await hub.headlines.of(constellation)
+        if headline is None:
+            return json_reply({"id": constellation, "state": ConstellationState.PLANNING, "version": 0}, 202)
+        head, answer = headline
+        shape: Created = {"id": constellation, "state": head.state, "version": head.version}
         if wait_s and head.state in FINAL_CONSTELLATION_STATES:
             shape["answer"] = entity_json.answer_shape(answer, hub.fleet.devices)
             return json_reply(shape, 200)
         if wait_s:
-            shape |= {"attention": list(head.attention), "running": hub.at_work.of(made)}
-        return json_reply(shape, 202, {"Location": f"{V1}/constellations/{made}"})
+            shape |= {"attention": list(head.attention), "running": hub.at_work.of(constellation)}
+        return json_reply(shape, 202, {"Location": f"{V1}/constellations/{constellation}"})
 
     def _confined(self, caller: Caller, body: Asked) -> Asked:
         """Return the run of a recipe that is asked for, by a caller that may start only a few of them.
@@ -111,10 +111,10 @@ class Submit:
         """
         _require_one_of(body)
         if body.request is not None:
-            found = self._hub.planner.understand(body.request, body.params, caller.by, shown=True)
-            if found.outcome is Match.EXACT:
-                meant = found.candidates[0]
-                body = body.model_copy(update={"params": dict(meant.params), "recipe": meant.recipe, "request": None})
+            understood = self._hub.planner.understand(body.request, body.params, caller.by, shown=True)
+            if understood.outcome is Match.EXACT:
+                first = understood.candidates[0]
+                body = body.model_copy(update={"params": dict(first.params), "recipe": first.recipe, "request": None})
         if body.recipe not in caller.recipes:
             names = ", ".join(sorted(caller.recipes))
             only, it = ("these recipes", "one of them") if len(caller.recipes) > 1 else ("this recipe", "it")
@@ -147,13 +147,11 @@ class Submit:
         received = inputs.RequestReceived(
             approves=caller.approves,
             budget=Budget(attempts=wishes.attempts or 0, micros=micros) if wishes.attempts or micros else None,
-            by=caller.by,
             caller=caller.token,
             constellation=identity,
             controls=caller.controls,
             deadline_s=wishes.deadline_s,
             hold=wishes.hold,
-            id=new_id(),
             idempotency=idempotency,
             labels=labels,
             name=wishes.name,
@@ -163,8 +161,8 @@ class Submit:
             priority=wishes.priority,
             recipe=body.recipe,
             request=body.request or "",
-            scope=caller.role,
             sharing=wishes.sharing,
+            **caller.signed(),
         )
         value = accepted(await self._hub.inbox.ask(received))
         return str(value["id"]) if isinstance(value, dict) and "id" in value else identity
@@ -176,8 +174,8 @@ class Submit:
             async with asyncio.timeout(wait_s):
                 while not fanout.ending and not changed.left:
                     changed.clear()
-                    found = await self._hub.headlines.of(constellation)
-                    if found is not None and found[0].state in FINAL_CONSTELLATION_STATES:
+                    headline = await self._hub.headlines.of(constellation)
+                    if headline is not None and headline.head.state in FINAL_CONSTELLATION_STATES:
                         return
                     await changed.wait()
 
@@ -203,17 +201,17 @@ class Submit:
         words = body.request is not None and not caller.recipes
         micros = _micros_of(body.budget)
         planner = hub.planner.still()
-        shown = await hub.computing.run(
+        preview = await hub.computing.run(
             request,
             large,
             lambda: planner.preview(plan, words=words, by=caller.by, approves=caller.approves, micros=micros),
         )
-        answer = cast("RequestPreview", {**shown})
+        answer = cast("RequestPreview", {**preview})
         may_not = self._kept_back(caller, body)
         if may_not:
             answer["may_not"] = may_not
         if warned := [*filter(None, [may_not]), *self._warned(plan)]:
-            answer["warnings"] = [*shown.get("warnings", ()), *warned]
+            answer["warnings"] = [*preview.get("warnings", ()), *warned]
         if body.request is not None:
             answer["understood"] = self._understood(found)
         return json_reply(answer)
@@ -244,42 +242,42 @@ class Submit:
         settings = self._hub.settings
         goals = [spec.id for spec in plan.specs if spec.goal is not None]
         if not model_is_set(settings):
-            told = [f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."] if plan.policy.review_at else []
-            return [*told, f"{NO_WORKER} {', '.join(goals[:NAMED_MOST])}."] if goals else told
+            warnings = [f"{NO_REVIEWER} {', '.join(plan.policy.review_at)}."] if plan.policy.review_at else []
+            return [*warnings, f"{NO_WORKER} {', '.join(goals[:NAMED_MOST])}."] if goals else warnings
         fault = model_fault(settings)
-        asked = goals or plan.policy.review_at or plan.policy.judge is not None
-        if fault is None or not (asked or any(spec.judge is not None for spec in plan.specs)):
+        asks_model = goals or plan.policy.review_at or plan.policy.judge is not None
+        if fault is None or not (asks_model or any(spec.judge is not None for spec in plan.specs)):
             return []
         return [f"This plan asks a model, and {fault.reason}. {fault.hint}"]
 
-    def _understood(self, found: Matched) -> Understood:
+    def _understood(self, matched: Matched) -> Understood:
         """Return the match of the words; without an exact match also the sentence to show and the planner."""
-        shown: Understood = {
-            "outcome": found.outcome,
-            "candidates": [candidate.plain() for candidate in found.candidates],
+        row: Understood = {
+            "outcome": matched.outcome,
+            "candidates": [candidate.plain() for candidate in matched.candidates],
         }
-        if found.rhythm is not None:
-            shown["rhythm"] = _rhythm(found.rhythm)
-        if found.outcome is not Match.EXACT:
+        if matched.rhythm is not None:
+            row["rhythm"] = _rhythm(matched.rhythm)
+        if matched.outcome is not Match.EXACT:
             planner = self._hub.planner
-            fault, lacking = planner.refused(found), model_fault(self._hub.settings)
-            shown |= {
+            fault, lacking = planner.refused(matched), model_fault(self._hub.settings)
+            row |= {
                 "said": fault.reason,
                 "title": CODES[fault.code].title,
                 "hint": fault.hint,
-                "examples": list(planner.examples(found)),
-                "by_model": model_is_set(self._hub.settings) and lacking is None and not found.about_starloom,
+                "examples": list(planner.examples(matched)),
+                "by_model": model_is_set(self._hub.settings) and lacking is None and not matched.about_starloom,
             }
-            if found.gap:
-                shown["gap"] = found.gap
-            if found.places:
-                shown["places"] = [{"title": place.title, "path": place.path} for place in found.places]
-            if shown["by_model"] and (most := _most_shared(self._hub.settings)) is not None:
-                shown["share"] = most
-            if lacking is not None and not found.about_starloom:
-                shown["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
-                shown["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
-        return shown
+            if matched.gap:
+                row["gap"] = matched.gap
+            if matched.places:
+                row["places"] = [{"title": place.title, "path": place.path} for place in matched.places]
+            if row["by_model"] and (most := _most_shared(self._hub.settings)) is not None:
+                row["share"] = most
+            if lacking is not None and not matched.about_starloom:
+                row["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
+                row["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
+        return row
 
     async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
         """Return the plan that a request would run now: words, plan or recipe.
@@ -295,7 +293,7 @@ class Submit:
             return _plan_of(planner.plan_recipe(body.recipe, body.params))
         understood = planner.understand(body.request or "", body.params, caller_of(request).by)
         if understood.outcome is not Match.EXACT:
-            raise self._refused(understood)
+            raise self._refusal(understood)
         return self._meant(understood)
 
     def _meant(self, understood: Matched) -> LoweredPlan:
@@ -304,8 +302,8 @@ class Submit:
         Raises:
             Problem: with every fault.
         """
-        meant = understood.candidates[0]
-        return _plan_of(self._hub.planner.plan_recipe(meant.recipe, meant.params))
+        first = understood.candidates[0]
+        return _plan_of(self._hub.planner.plan_recipe(first.recipe, first.params))
 
     async def _check(self, request: Request, body: Asked, size: int) -> LoweredPlan | None:
         """Return the lowered plan of a document; None for words and recipes, which a job plans after this check.
@@ -328,19 +326,19 @@ class Submit:
         if body.recipe is not None:
             self._require_model(_plan_of(hub.planner.plan_recipe(body.recipe, body.params)))
             return None
-        seen = isinstance(body, Create) and body.plan_hash is not None
-        understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=seen)
+        is_previewed = isinstance(body, Create) and body.plan_hash is not None
+        understood = hub.planner.understand(body.request or "", body.params, caller_of(request).by, shown=is_previewed)
         if understood.outcome is Match.EXACT:
             if not body.params.keys() <= understood.candidates[0].params.keys():
                 self._meant(understood)
             return None
         if understood.about_starloom:
-            raise self._refused(understood)  # no model can answer it either
+            raise self._refusal(understood)  # no model can answer it either
         if (lacking := model_fault(hub.settings)) is not None:
-            raise self._refused(understood, lacking)
+            raise self._refusal(understood, lacking)
         if model_is_set(hub.settings):
             return None
-        raise self._refused(understood)
+        raise self._refusal(understood)
 
     async def _refuse_unable(self, request: Request, body: Asked, plan: LoweredPlan | None, size: int) -> None:
         """Refuse a plan with tasks that no device of now can ever begin; words that a model plans are not known yet.
@@ -352,17 +350,17 @@ class Submit:
         if plan is None and body.recipe is not None:
             plan = _plan_of(planner.plan_recipe(body.recipe, body.params))
         elif plan is None:
-            found = planner.understand(body.request or "", body.params, caller_of(request).by, shown=True)
-            if found.outcome is not Match.EXACT:
+            understood = planner.understand(body.request or "", body.params, caller_of(request).by, shown=True)
+            if understood.outcome is not Match.EXACT:
                 return
-            first = found.candidates[0]
+            first = understood.candidates[0]
             plan = planner.plan_recipe(first.recipe, first.params).plan
             if plan is None:
                 return  # the job that plans these words says why it cannot
-        whole = plan
-        large = size > LARGE_BYTES or len(whole.specs) > LARGE_TASKS
-        still = planner.still()
-        faults = await self._hub.computing.run(request, large, lambda: still.unable(whole))
+        complete = plan
+        large = size > LARGE_BYTES or len(complete.specs) > LARGE_TASKS
+        frozen = planner.still()
+        faults = await self._hub.computing.run(request, large, lambda: frozen.unable(complete))
         if faults:
             raise problem_of_faults(faults)
 
@@ -382,7 +380,7 @@ class Submit:
             )
         return plan
 
-    def _refused(self, understood: Matched, lacking: Fault | None = None) -> Problem:
+    def _refusal(self, understood: Matched, lacking: Fault | None = None) -> Problem:
         """Return the refusal of words; `lacking` is why the model that is set cannot plan them."""
         fault = self._hub.planner.refused(understood)
         more: dict[str, Any] = {"candidates": [candidate.plain() for candidate in understood.candidates]}
@@ -404,10 +402,10 @@ def _most_shared(settings: Settings) -> Sharing | None:
         return None
 
 
-def _rhythm(found: Rhythm) -> RhythmRow:
-    days = found.except_days
-    said = f"{in_words(found.cron)}, except {days}" if days else in_words(found.cron)
-    return {"cron": found.cron, "except_days": days, "in_words": said, "request": found.rest}
+def _rhythm(rhythm: Rhythm) -> RhythmRow:
+    days = rhythm.except_days
+    words = f"{in_words(rhythm.cron)}, except {days}" if days else in_words(rhythm.cron)
+    return {"cron": rhythm.cron, "except_days": days, "in_words": words, "request": rhythm.rest}
 
 
 def _micros_of(dollars: float | None) -> int:
@@ -416,12 +414,12 @@ def _micros_of(dollars: float | None) -> int:
 
 
 def _require_one_of(body: Asked) -> None:
-    given = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
-    if len(given) != 1:
-        shown = " and ".join(given) or "none of them"
+    sources = [name for name in ("request", "plan", "recipe") if getattr(body, name) is not None]
+    if len(sources) != 1:
+        words = " and ".join(sources) or "none of them"
         raise Problem(
             Code.BAD_REQUEST,
-            f"give exactly one of request, plan and recipe; {shown} came",
+            f"give exactly one of request, plan and recipe; {words} came",
             hint="Words go into request, a document into plan, a recipe's name into recipe.",
         )
     if body.request is not None and not body.request.strip():
@@ -448,17 +446,17 @@ def _lowered(
     declared: Equivalents,
 ) -> LoweredPlan:
     try:
-        found = read_document(document) if isinstance(document, str) else document
+        parsed = read_document(document) if isinstance(document, str) else document
     except DocumentRefused as refused:
         raise problem_of_faults([refused.fault]) from refused
 
-    def check(one: Any) -> PlanCheck:
+    def check(candidate: Any) -> PlanCheck:
         return check_plan(
-            one, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
+            candidate, params=params or None, known_devices=devices, known_tools=tools, known_signatures=signatures
         )
 
-    checked = check_with_equivalents(found, declared, check) if declared else check(found)
-    plan = _plan_of(checked, found)
+    checked = check_with_equivalents(parsed, declared, check) if declared else check(parsed)
+    plan = _plan_of(checked, parsed)
     return with_lists(plan) if TRASH in [spec.tool for spec in plan.specs] else plan
 
 
@@ -466,7 +464,7 @@ def _ids_of(document: Any) -> list[str]:
     """Return the ids of a document's tasks in their order, empty where one has none."""
     tasks = document.get("tasks") if isinstance(document, dict) else None
     ids = (task.get("id") if isinstance(task, dict) else None for task in (tasks if isinstance(tasks, list) else []))
-    return [one if isinstance(one, str) and len(one) <= 64 and one.isprintable() else "" for one in ids]
+    return [name if isinstance(name, str) and len(name) <= 64 and name.isprintable() else "" for name in ids]
 
 
 def _canonical(params: dict[str, Any]) -> str:

@@ -36,14 +36,14 @@ class WhatIfRoute:
             )
         without = device_ids(self._hub, body.without, "without")
         copies = device_ids(self._hub, body.with_copy_of, "with_copy_of")
-        asked = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
-        plan = await self._submit.lowered(request, asked, len(await request.body()))
+        source = Asked(request=body.request, plan=body.plan, recipe=body.recipe, params=body.params)
+        plan = await self._submit.lowered(request, source, len(await request.body()))
         words = change_words(body.without, body.with_copy_of)
         within_ms = body.within_s * 1000 if body.within_s is not None else None
         planner = self._hub.planner.still()
-        found = await self._hub.computing.run(
+        forecast = await self._hub.computing.run(
             request,
             True,
             lambda: planner.what_if(plan, Change(without, copies), words=words, within_ms=within_ms),
         )
-        return json_reply(found)
+        return json_reply(forecast)

@@ -60,22 +60,22 @@ class Holders:
 
     def __init__(self, monotonic_s: Callable[[], float]) -> None:
         self._monotonic_s = monotonic_s
-        self._held: dict[str, _Held] = {}
+        self._runners: dict[str, _Held] = {}
 
     def hold(self, devices: dict[str, Can], for_s: float) -> None:
         until_s = self._monotonic_s() + for_s
         for device, can in devices.items():
-            self._held[device] = _Held(can, until_s)
+            self._runners[device] = _Held(can, until_s)
 
     def can(self, device: str) -> Can | None:
         """Return the faults possible for a device, None if no program runs it now."""
-        held = self._held.get(device)
-        if held is None:
+        runner = self._runners.get(device)
+        if runner is None:
             return None
-        if held.until_s < self._monotonic_s():
-            del self._held[device]
+        if runner.until_s < self._monotonic_s():
+            del self._runners[device]
             return None
-        return held.can
+        return runner.can
 
 
 class LabRoutes:
@@ -104,11 +104,11 @@ class LabRoutes:
     async def faults(self) -> JsonReply[Faults]:
         """List the simulated devices with what can be broken of each now, and the faults that last or did."""
         fleet = self._hub.fleet
-        simulated = [one for one in fleet.devices.values() if one.demo and not one.revoked]
+        simulated = [device for device in fleet.devices.values() if device.demo and not device.revoked]
         faults = sorted(fleet.lab_faults.values(), key=lambda fault: (-fault.asked_ms, fault.id))
         return json_reply(
             {
-                "devices": [self._breakable(one) for one in sorted(simulated, key=lambda one: one.name)],
+                "devices": [self._breakable(device) for device in sorted(simulated, key=lambda device: device.name)],
                 "items": [self._shape(fault) for fault in faults],
                 "for_s_most": FAULT_MAX_S,
                 "next": None,
@@ -134,43 +134,41 @@ class LabRoutes:
                 raise Problem(Code.BAD_REQUEST, f"a delay is more than 0 and at most {FAULT_MAX_S:g} s")
             if body.kind not in BY_S and body.by_s is not None:
                 raise Problem(Code.BAD_REQUEST, f"{body.kind} has no size; leave out by_s")
-            asked = inputs.LabFaultAsked(
+            item = inputs.LabFaultAsked(
                 able=can is not None and body.kind in can.get(target, ()),
-                by=caller.by,
                 device=identity,
                 fault="f-" + new_id(),
                 for_ms=round(body.for_s * 1000),
                 held=can is not None,
-                id=new_id(),
                 kind=body.kind,
-                scope=caller.role,
                 size_ms=round(size_s * 1000),
                 target=target,
+                **caller.signed(),
             )
-            accepted(await hub.inbox.ask(asked))
-            return json_reply(self._shape(self._find(asked.fault)), 201)
+            accepted(await hub.inbox.ask(item))
+            return json_reply(self._shape(self._find(item.fault)), 201)
 
         return await self._repeats.once(request, make)
 
     async def fault(self, fault: str) -> JsonReply[FaultWhole]:
         """Show one fault and the work that it affected: the events, and how often each task was begun."""
-        found = self._find(fault)
+        record = self._find(fault)
         names = {device.id: device.name for device in self._hub.fleet.devices.values()}
-        report = await self._desk().report(found, names, self._hub.now_ms())
-        return json_reply({**self._shape(found), "report": report})
+        report = await self._desk().report(record, names, self._hub.now_ms())
+        return json_reply({**self._shape(record), "report": report})
 
     async def heal(self, request: Request, fault: str) -> JsonReply[FaultRow]:
         """End a fault early; the lab reports when it is over."""
-        caller, found = caller_of(request), self._find(fault)
-        healed = inputs.LabFaultHealAsked(by=caller.by, fault=found.id, id=new_id(), scope=caller.role)
-        accepted(await self._hub.inbox.ask(healed))
+        caller, record = caller_of(request), self._find(fault)
+        item = inputs.LabFaultHealAsked(fault=record.id, **caller.signed())
+        accepted(await self._hub.inbox.ask(item))
         return json_reply(self._shape(self._find(fault)))
 
     def _find(self, identity: str) -> LabFault:
-        found = self._hub.fleet.lab_faults.get(identity)
-        if found is None:
+        fault = self._hub.fleet.lab_faults.get(identity)
+        if fault is None:
             raise Problem(Code.NOT_FOUND, f"there is no fault {identity[:64]}")
-        return found
+        return fault
 
     def _shape(self, fault: LabFault) -> FaultRow:
         device = self._hub.fleet.devices.get(fault.device)
@@ -198,20 +196,20 @@ class LabRoutes:
         """Hold simulated devices, and wait for orders to break or heal them that are not among `seen`."""
         self._holders.hold(body.devices, wait_s + ABSENT_AFTER_S)
         seen = frozenset(body.seen)
-        found = self._orders(body, seen)
-        if found or not wait_s:
-            return json_reply({"items": found})
+        items = self._orders(body, seen)
+        if items or not wait_s:
+            return json_reply({"items": items})
         fanout = self._hub.fanout
         with fanout.watch(FLEET, caller_of(request).token, request.receive) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (found := self._orders(body, seen)) and not (fanout.ending or changed.left):
+                    while not (items := self._orders(body, seen)) and not (fanout.ending or changed.left):
                         await changed.wait()
                         changed.clear()
             except TimeoutError:
-                found = []
+                items = []
         self._holders.hold(body.devices, ABSENT_AFTER_S)
-        return json_reply({"items": found})
+        return json_reply({"items": items})
 
     def _orders(self, body: LabHold, seen: frozenset[str]) -> list[OrderRow]:
         items: list[OrderRow] = []
@@ -227,18 +225,18 @@ class LabRoutes:
         self, request: Request, fault: str, report: Literal["began", "ended"], body: FaultReport
     ) -> JsonReply[FaultAfter]:
         """Report that a fault began, ended or failed."""
-        caller, found = caller_of(request), self._find(fault)
+        caller, record = caller_of(request), self._find(fault)
         if body.failed and report == "began":
             raise Problem(Code.BAD_REQUEST, "what began has not failed; say that it ended")
-        said: inputs.LabFaultBegan | inputs.LabFaultEnded
+        item: inputs.LabFaultBegan | inputs.LabFaultEnded
         if report == "began":
-            said = inputs.LabFaultBegan(by="lab", fault=found.id, id=new_id(), note=body.note, scope=caller.role)
+            item = inputs.LabFaultBegan(by="lab", fault=record.id, id=new_id(), note=body.note, scope=caller.role)
         else:
-            said = inputs.LabFaultEnded(
-                by="lab", failed=body.failed, fault=found.id, id=new_id(), note=body.note, scope=caller.role
+            item = inputs.LabFaultEnded(
+                by="lab", failed=body.failed, fault=record.id, id=new_id(), note=body.note, scope=caller.role
             )
-        after: FaultAfter = accepted(await self._hub.inbox.ask(said))
-        return json_reply(after)
+        outcome: FaultAfter = accepted(await self._hub.inbox.ask(item))
+        return json_reply(outcome)
 
     async def note(self, request: Request, body: LabNote) -> JsonReply[Noted]:
         """Note in a constellation's log what a scenario did to hub, worker, Redis, or a device of its installation."""
@@ -263,12 +261,12 @@ class LabRoutes:
 
         async def make() -> JsonReply[RunRow]:
             try:
-                started = await self._desk().start(scenario, body.seed if body is not None else None)
+                run = await self._desk().start(scenario, body.seed if body is not None else None)
             except RuntimeError as busy:
                 raise Problem(Code.SCENARIO_BUSY, str(busy)) from busy
             except KeyError as unknown:
                 raise _unknown(scenario) from unknown
-            return json_reply(started, 201)
+            return json_reply(run, 201)
 
         return await self._repeats.once(request, make)
 
@@ -288,6 +286,6 @@ class LabRoutes:
 
 
 def _unknown(scenario: str, run: str = "") -> Problem:
-    what = f"run {run[:64]} of the scenario {scenario[:64]}" if run else f"scenario {scenario[:64]}"
+    subject = f"run {run[:64]} of the scenario {scenario[:64]}" if run else f"scenario {scenario[:64]}"
     hint = "A hub that was started again remembers no runs." if run else "`GET /api/v1/lab/scenarios` lists them."
-    return Problem(Code.NOT_FOUND, f"there is no {what}", hint=hint)
+    return Problem(Code.NOT_FOUND, f"there is no {subject}", hint=hint)

@@ -49,7 +49,7 @@ class LanRoutes:
         return json_reply(shape(await self._hub.lan.close()))
 
     async def authority(self) -> Response:
-        """Serve the authority's certificate: installed on a phone, its browser warns no more."""
+        """Serve the authority's certificate: installed on a phone, its browser no longer warns."""
         path = self._hub.lan.authority_file
         if path is None:
             raise Problem(Code.NOT_FOUND, "this hub has no authority of its own", hint="Allow phones in Fleet first.")

@@ -55,27 +55,27 @@ class Page:
         if path.startswith(_NOT_PAGES):
             raise Problem(Code.NOT_FOUND, f"there is nothing at /{path[:200]}", hint="See the API's document.")
         accepted = accepted_encodings(request.headers.get("accept-encoding", ""))
-        found = await asyncio.to_thread(self._find, path, accepted)
-        if found is None:
+        page_file = await asyncio.to_thread(self._find, path, accepted)
+        if page_file is None:
             return Response(
                 self._here.html(request, _ABSENT), media_type="text/html", headers={"Cache-Control": "no-cache"}
             )
-        if found.name == "index.html" and path.startswith("assets/"):
+        if page_file.name == "index.html" and path.startswith("assets/"):
             raise Problem(Code.NOT_FOUND, f"the page has no file {path[:200]}", hint="Reload the page.")
         headers = {
-            "Cache-Control": "public, max-age=31536000, immutable" if _HASHED.match(found.name) else "no-cache",
+            "Cache-Control": "public, max-age=31536000, immutable" if _HASHED.match(page_file.name) else "no-cache",
             "Vary": "Accept-Encoding",
         }
-        if found.encoding:
-            headers["Content-Encoding"] = found.encoding
-        media = mimetypes.guess_type(found.name)[0] or "application/octet-stream"
-        response = FileResponse(found.file, media_type=media, headers=headers, stat_result=found.stat)
+        if page_file.encoding:
+            headers["Content-Encoding"] = page_file.encoding
+        media = mimetypes.guess_type(page_file.name)[0] or "application/octet-stream"
+        response = FileResponse(page_file.file, media_type=media, headers=headers, stat_result=page_file.stat)
         if _is_known(request.headers.get("if-none-match", ""), response.headers["etag"]):
-            kept = {name: response.headers[name] for name in ("cache-control", "etag", "vary")}
-            return Response(status_code=304, headers=kept)
+            headers_kept = {name: response.headers[name] for name in ("cache-control", "etag", "vary")}
+            return Response(status_code=304, headers=headers_kept)
         return response
 
-    def _find(self, path: str, accepted: list[str]) -> _Found | None:
+    def _find(self, path: str, accepted: list[str]) -> _PageFile | None:
         """Return the file to serve; None if the page is not built."""
         if self._folder is None or not (self._folder / "index.html").is_file():
             return None
@@ -84,18 +84,18 @@ class Page:
         if "\0" not in path and not path.endswith(tuple(_ENCODINGS.values())):
             # A name that is too long for the file system is none of ours.
             with contextlib.suppress(OSError):
-                named = (root / path).resolve()
-                if named.is_relative_to(root) and named.is_file():
-                    file = named
+                candidate = (root / path).resolve()
+                if candidate.is_relative_to(root) and candidate.is_file():
+                    file = candidate
         for encoding in accepted:
             smaller = file.with_name(file.name + _ENCODINGS[encoding])
             if smaller.is_file():
-                return _Found(file.name, smaller, smaller.stat(), encoding)
-        return _Found(file.name, file, file.stat(), "")
+                return _PageFile(file.name, smaller, smaller.stat(), encoding)
+        return _PageFile(file.name, file, file.stat(), "")
 
 
 @dataclass(frozen=True)
-class _Found:
+class _PageFile:
     """A file to send: under which name it was found, and how its bytes are coded."""
 
     name: str

@@ -94,8 +94,8 @@ class Artifacts:
         complete = await asyncio.to_thread(add, sha256, offset, total, chunk)
         if complete:
             self._hub.links.rights.put(device, sha256)
-        after = total if complete else offset + len(chunk)
-        return Response(None, 204, {"Upload-Offset": str(after)})
+        new_offset = total if complete else offset + len(chunk)
+        return Response(None, 204, {"Upload-Offset": str(new_offset)})
 
     async def _claim(self, device: str, sha256: str) -> int | None:
         """Return the size of a complete artifact that a device may fetch, and keep it from collection for a while."""
@@ -119,8 +119,8 @@ class Artifacts:
     async def upload(self, request: Request) -> JsonReply[Uploaded]:
         """Keep the body as an artifact and return its hash; larger files are put by a device (`artifact.put`)."""
         raw = await request.body()
-        put = partial(self._hub.artifacts.put_bytes, owner=f"person:{caller_of(request).principal}")
-        sha256 = await asyncio.to_thread(put, raw)
+        put_bytes = partial(self._hub.artifacts.put_bytes, owner=f"person:{caller_of(request).principal}")
+        sha256 = await asyncio.to_thread(put_bytes, raw)
         return json_reply({"artifact": sha256, "bytes": len(raw)}, 201)
 
     async def head(self, sha256: str, name: str = "artifact", media: str = BYTES, show: str | None = None) -> Response:
@@ -141,12 +141,12 @@ class Artifacts:
         if size is None:
             raise _absent()
         if f'"{sha256}"' in request.headers.get("if-none-match", ""):
-            kept = {name: value for name, value in headers.items() if name != "Content-Type"}
-            return Response(None, 304, kept | {"ETag": f'"{sha256}"'})
+            fields = {name: value for name, value in headers.items() if name != "Content-Type"}
+            return Response(None, 304, fields | {"ETag": f'"{sha256}"'})
         start, end, status = 0, size, 200
-        wanted = request.headers.get("range")
-        if wanted is not None and size:  # nothing has no part: it is given whole
-            start, end = _range(wanted, size)
+        span = request.headers.get("range")
+        if span is not None and size:  # nothing has no part: it is given whole
+            start, end = _range(span, size)
             status = 206
             headers |= {"Content-Range": f"bytes {start}-{end - 1}/{size}"}
         headers |= {"Accept-Ranges": "bytes", "Content-Length": str(end - start), "ETag": f'"{sha256}"'}
@@ -157,11 +157,11 @@ class Artifacts:
 def _headers(name: str, media: str, show: str | None) -> dict[str, str]:
     media = media.split(";")[0].strip().lower()
     name = "".join(char for char in name if char.isprintable())[:128]
-    shown = show is not None and media in _SHOWN
-    kind = "inline" if shown else "attachment"
+    is_shown = show is not None and media in _SHOWN
+    kind = "inline" if is_shown else "attachment"
     charset = "; charset=utf-8" if media.startswith("text/") else ""
-    framed = shown and media in (_HTML, _PDF)
-    cage = _PDF_CAGE if shown and media == _PDF else _CAGE.format(ancestors="'self'" if framed else "'none'")
+    framed = is_shown and media in (_HTML, _PDF)
+    cage = _PDF_CAGE if is_shown and media == _PDF else _CAGE.format(ancestors="'self'" if framed else "'none'")
     return {
         "Content-Type": (media if media in _SHOWN else BYTES) + charset,
         "Content-Disposition": f"{kind}; filename*=UTF-8''{quote(name, safe='')}",
@@ -184,12 +184,12 @@ def _absent() -> Problem:
 async def _chunks(file: BinaryIO, start: int, end: int) -> AsyncIterator[bytes]:
     try:
         await asyncio.to_thread(file.seek, start)
-        left = end - start
-        while left > 0:
-            chunk = await asyncio.to_thread(file.read, min(CHUNK_BYTES, left))
+        remaining = end - start
+        while remaining > 0:
+            chunk = await asyncio.to_thread(file.read, min(CHUNK_BYTES, remaining))
             if not chunk:
                 raise OSError("an artifact became shorter while it was read")
-            left -= len(chunk)
+            remaining -= len(chunk)
             yield chunk
     finally:
         await asyncio.to_thread(file.close)

@@ -14,7 +14,7 @@ from starloom.edge.live import entity_json
 from starloom.edge.live.plan_versions import difference, state_of_version
 from starloom.edge.web.problems import Problem
 from starloom.edge.web.replies import JsonReply, cursor_of, cursor_text, json_reply
-from starloom.store.port import StreamRow
+from starloom.store.port import StreamRow, StreamState
 from starloom_protocol.api.constellations import Comparison, ConstellationRow, Result, Snapshot, VersionRow
 from starloom_protocol.api.service import Items
 from starloom_protocol.stream.authors import name_of
@@ -61,33 +61,37 @@ class Constellations:
         than `limit`, or none, and a `next`.
         """
         hub = self._hub
-        known = hub.fleet.device(device) if device else None
-        before = cursor_of(cursor, str)
+        record = hub.fleet.device(device) if device else None
+        after_row = cursor_of(cursor, str)
         items: list[ConstellationRow] = []
         size = limit if of is None else max(limit, LOOKED_AT_ONCE)
-        looked = 0
+        looked_at = 0
         while True:
             rows = await hub.reads.constellations(
-                states=state or (), text=q or None, device=known.id if known else device, before=before, limit=size + 1
+                states=state or (),
+                text=q or None,
+                device=record.id if record else device,
+                before=after_row,
+                limit=size + 1,
             )
             for at, row in enumerate(rows[:size]):
-                shown = await self._row(row)
-                before = (row.created_ms, row.id)
-                looked += 1
-                wanted = of is None or name_of(shown["author"]).casefold() == of.casefold()
-                if wanted and (tries or TRY_LABEL not in shown["labels"]):
-                    items.append(shown)
-                if len(items) == limit or looked == LOOKED_MOST:
+                row_json = await self._row(row)
+                after_row = (row.created_ms, row.id)
+                looked_at += 1
+                is_wanted = of is None or name_of(row_json["author"]).casefold() == of.casefold()
+                if is_wanted and (tries or TRY_LABEL not in row_json["labels"]):
+                    items.append(row_json)
+                if len(items) == limit or looked_at == LOOKED_MOST:
                     more = at + 1 < len(rows)
                     return json_reply({"items": items, "next": cursor_text(row.created_ms, row.id) if more else None})
             if len(rows) <= size:
                 return json_reply({"items": items, "next": None})
 
     async def _row(self, row: StreamRow) -> ConstellationRow:
-        found = await self._hub.headlines.of(row.id)
+        headline = await self._hub.headlines.of(row.id)
         running = self._hub.at_work.of(row.id)
-        if found is not None:
-            return entity_json.row(*found, running)
+        if headline is not None:
+            return entity_json.row(*headline, running)
         return {
             "id": row.id,
             "name": row.name,
@@ -120,17 +124,17 @@ class Constellations:
 
         return await asyncio.to_thread(make) if len(entities) > THREAD_ABOVE_ENTITIES else make()
 
-    async def entities(self, constellation: str, version: int | None = None) -> tuple[int, dict[str, bytes]]:
+    async def entities(self, constellation: str, version: int | None = None) -> StreamState:
         """Return (seq, entities) now or at the end of a version.
 
         Raises:
             Problem: if there is no such constellation or version.
         """
-        found = None if constellation in (ACCESS, FLEET) else await self._hub.reads.entities(constellation)
-        if found is None or "head" not in found[1]:
+        state = None if constellation in (ACCESS, FLEET) else await self._hub.reads.entities(constellation)
+        if state is None or "head" not in state.entities:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
         if version is None:
-            return found
+            return state
         at = await asyncio.to_thread(state_of_version, await self.log(constellation), version)
         if at is None:
             raise Problem(
@@ -152,20 +156,20 @@ class Constellations:
 
     async def result(self, constellation: str) -> JsonReply[Result]:
         """Give the answer alone."""
-        found = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
-        if found is None:
+        headline = None if constellation in (ACCESS, FLEET) else await self._hub.headlines.of(constellation)
+        if headline is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
-        head, answer = found
+        head, answer = headline
         shape = entity_json.answer_shape(answer, self._hub.fleet.devices)
         return json_reply({"id": head.id, "constellation_state": head.state, "fault": head.fault, **shape})
 
     async def versions(self, constellation: str) -> JsonReply[Items[VersionRow]]:
         """List the versions of the plan: author, trigger, reason, what changed."""
         seq, entities = await self.entities(constellation)
-        found = entity_json.Constellation(
+        record = entity_json.Constellation(
             constellation, seq, {key: raw for key, raw in entities.items() if key.startswith("version/")}
         )
-        versions = sorted(found.table("version").values(), key=lambda version: version.number)
+        versions = sorted(record.table("version").values(), key=lambda version: version.number)
         return json_reply({"items": [entity_json.version_shape(version) for version in versions], "next": None})
 
     async def diff(
@@ -181,10 +185,10 @@ class Constellations:
         def make() -> Comparison:
             plans = []
             for version in (first, second):
-                found = state_of_version(events, version)
-                if found is None:
+                state = state_of_version(events, version)
+                if state is None:
                     raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
-                plans.append(found[1])
+                plans.append(state.entities)
             later = entity_json.Constellation(
                 constellation, 0, {key: raw for key, raw in plans[1].items() if key.startswith("version/")}
             )

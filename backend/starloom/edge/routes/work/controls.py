@@ -13,7 +13,6 @@ from fastapi import APIRouter, Request
 
 from starloom.core.state import inputs
 from starloom.edge.access.callers import Caller
-from starloom.edge.access.credentials import new_id
 from starloom.edge.access.guard import V1
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
@@ -42,7 +41,7 @@ TaskAction = Literal["retry", "retry-from", "skip", "mark", "cancel", "hold", "r
 
 def specs_changed(operations: list[Any]) -> list[str]:
     """Return the keys of the tasks that get another call or device by an edit."""
-    bodies = [one.get(kind) for one in operations if isinstance(one, dict) for kind in ("update_task", "reassign")]
+    bodies = [item.get(kind) for item in operations if isinstance(item, dict) for kind in ("update_task", "reassign")]
     names = [body.get("id") for body in bodies if isinstance(body, dict) and not _CALL.isdisjoint(body)]
     return [f"spec/{name}" for name in names if isinstance(name, str)]
 
@@ -88,10 +87,10 @@ class Controls:
             base = body.base_version
             if base is None:
                 base = (await self._current(constellation)).get("current_version", 0)
-            asked = base, body.reason, "edit"
+            terms = base, body.reason, "edit"
             if body.retry and not body.operations:
-                return await self._propose(request, constellation, [], *asked, body.retry, body.confirm)
-            still = hub.planner.still()
+                return await self._propose(request, constellation, [], *terms, body.retry, body.confirm)
+            frozen = hub.planner.still()
 
             def check() -> tuple[list[Fault], list[EditOperation]]:
                 faults, operations = check_edit(
@@ -101,12 +100,12 @@ class Controls:
                     known_signatures=signatures,
                     known_tasks=tasks,
                 )
-                return faults or still.unfit(operations, tasks, able=body.able), operations
+                return faults or frozen.unfit(operations, tasks, able=body.able), operations
 
             faults, operations = await hub.computing.run(request, large, check)
             if faults:
                 raise problem_of_faults(faults, more=await self._current(constellation))
-            return await self._propose(request, constellation, operations, *asked, body.retry, body.confirm)
+            return await self._propose(request, constellation, operations, *terms, body.retry, body.confirm)
 
         return await self._repeats.once(request, make)
 
@@ -120,14 +119,14 @@ class Controls:
         if not keys:
             return {}
         live = {} if constellation in (ACCESS, FLEET) else await self._hub.reads.live_records(constellation, keys)
-        there = live.keys() >= set(keys)
-        return specs_of(keys, live if there else (await self._constellations.entities(constellation))[1])
+        is_complete = live.keys() >= set(keys)
+        return specs_of(keys, live if is_complete else (await self._constellations.entities(constellation))[1])
 
     async def _take_back(self, request: Request, constellation: str, version: int, reason: str) -> JsonReply[Edited]:
         """Take back one version by an edit that is judged against that version."""
         operations = await taken_back(self._constellations, constellation, version)
-        said = reason or f"version {version} is taken back"
-        return await self._propose(request, constellation, operations, version, said, f"undo:{version}")
+        reason_words = reason or f"version {version} is taken back"
+        return await self._propose(request, constellation, operations, version, reason_words, f"undo:{version}")
 
     async def _propose(
         self,
@@ -144,17 +143,15 @@ class Controls:
         proposed = inputs.EditProposed(
             approves=caller.approves,
             base_version=base_version,
-            by=caller.by,
             caller=caller.token,
             confirm=list(confirm),
             constellation=constellation,
-            id=new_id(),
             idempotency=await asked_once(request),
             operations=operations,
             reason=reason,
             retry=list(retry),
-            scope=caller.role,
             trigger=trigger,
+            **caller.signed(),
         )
         reply = await self._hub.inbox.ask(proposed)
         if reply.faults:
@@ -164,28 +161,22 @@ class Controls:
     async def draft(self, request: Request, constellation: str, body: DraftOf) -> JsonReply[DraftRow]:
         """Reserve the tasks that you are editing: until `ttl_s` is over nobody else edits them. Repeat it to extend."""
         caller = caller_of(request)
-        opened = inputs.DraftOpened(
-            approves=caller.approves,
-            by=caller.by,
-            constellation=constellation,
-            id=new_id(),
-            scope=caller.role,
-            tasks=body.tasks,
-            ttl_s=body.ttl_s,
+        item = inputs.DraftOpened(
+            approves=caller.approves, constellation=constellation, tasks=body.tasks, ttl_s=body.ttl_s, **caller.signed()
         )
-        value = accepted(await self._hub.inbox.ask(opened))
+        value = accepted(await self._hub.inbox.ask(item))
         return json_reply({"tasks": value["tasks"], "expires_at": entity_json.iso(value["expires_ms"])})
 
     async def close_draft(self, request: Request, constellation: str) -> JsonReply[Closed]:
         """Close your draft; others may edit again."""
         caller = caller_of(request)
-        closed = inputs.DraftClosed(by=caller.by, constellation=constellation, id=new_id(), scope=caller.role)
-        accepted(await self._hub.inbox.ask(closed))
+        item = inputs.DraftClosed(constellation=constellation, **caller.signed())
+        accepted(await self._hub.inbox.ask(item))
         return json_reply({"closed": True})
 
     async def _current(self, constellation: str) -> dict[str, Any]:
-        found = await self._hub.headlines.of(constellation)
-        return {"current_version": found[0].version} if found else {}
+        headline = await self._hub.headlines.of(constellation)
+        return {"current_version": headline.head.version} if headline else {}
 
     async def pause(self, request: Request, constellation: str, body: Reasoned | None = None) -> JsonReply[Controlled]:
         """Pause a constellation: no further task starts; running tasks go on to their end."""
@@ -210,8 +201,9 @@ class Controls:
         """
         if not caller.recipes:
             return
-        found = await self._hub.headlines.of(constellation)
-        if found is None or who(found[0].author) != who(caller.by) or found[0].recipe not in caller.recipes:
+        headline = await self._hub.headlines.of(constellation)
+        head = headline.head if headline is not None else None
+        if head is None or who(head.author) != who(caller.by) or head.recipe not in caller.recipes:
             reason = f"{caller.way_in} may stop only what you started of {', '.join(sorted(caller.recipes))}"
             raise Problem(Code.FORBIDDEN, reason, hint="Use a token with the scope run, or ask whoever started it.")
 
@@ -222,22 +214,18 @@ class Controls:
         requested = inputs.ControlRequested(
             action=action,
             approves=caller.approves,
-            by=caller.by,
             constellation=constellation,
-            id=new_id(),
             reason=body.reason if body else "",
-            scope=caller.role,
+            **caller.signed(),
         )
-        return await self._carried_out(constellation, requested, status)
+        return await self._carry_out(constellation, requested, status)
 
-    async def _carried_out(
-        self, constellation: str, requested: inputs.ControlRequested, status: int
-    ) -> JsonReply[Controlled]:
-        value = accepted(await self._hub.inbox.ask(requested))
-        found = await self._hub.headlines.of(constellation)
+    async def _carry_out(self, constellation: str, item: inputs.ControlRequested, status: int) -> JsonReply[Controlled]:
+        value = accepted(await self._hub.inbox.ask(item))
+        headline = await self._hub.headlines.of(constellation)
         shape: Controlled = {"id": constellation, "seq": value["seq"]}
-        if found is not None:
-            shape["state"] = found[0].state
+        if headline is not None:
+            shape["state"] = headline.head.state
         return json_reply(shape, status)
 
     async def task(
@@ -245,30 +233,28 @@ class Controls:
     ) -> JsonReply[Controlled]:
         """Retry, retry from here, skip, mark, cancel, hold or release one task, or give a goal a hint."""
         caller = caller_of(request)
-        given = body or Control()
-        requested = inputs.ControlRequested(
+        terms = body or Control()
+        item = inputs.ControlRequested(
             action=action.replace("-", "_"),
             approves=caller.approves,
-            by=caller.by,
-            confirm=given.confirm,
+            confirm=terms.confirm,
             constellation=constellation,
-            id=new_id(),
-            reason=given.reason,
-            scope=caller.role,
-            state=given.state,
+            reason=terms.reason,
+            state=terms.state,
             task=task,
-            value=canonical(given.value) if "value" in given.model_fields_set else None,
+            value=canonical(terms.value) if "value" in terms.model_fields_set else None,
+            **caller.signed(),
         )
-        return await self._carried_out(constellation, requested, 200)
+        return await self._carry_out(constellation, item, 200)
 
     async def stop_all(self, request: Request, body: Reasoned | None = None) -> JsonReply[Stopped]:
         """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""
         hub, caller = self._hub, caller_of(request)
         reason = (body.reason if body else "") or "stop-all"
-        asked = inputs.StopAllRequested(by=caller.by, id=new_id(), reason=reason, scope=caller.role)
-        value = accepted(await hub.inbox.ask(asked))
-        ended = sorted(value["constellations"])
-        return json_reply({**self._confirmations(), "reason": reason, "constellations": ended}, 202)
+        item = inputs.StopAllRequested(reason=reason, **caller.signed())
+        value = accepted(await hub.inbox.ask(item))
+        constellations = sorted(value["constellations"])
+        return json_reply({**self._confirmations(), "reason": reason, "constellations": constellations}, 202)
 
     async def stopped(self) -> JsonReply[Stop]:
         """List the devices that confirmed the last stop-all, and those that have not."""

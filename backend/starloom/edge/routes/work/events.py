@@ -51,7 +51,7 @@ class EventRoutes:
         router.add_api_route(_C + "/events", self.events, methods=["GET"])
         router.add_api_route(_C + "/tasks/{task}/attempts/{attempt}/log", self.log, methods=["GET"])
 
-    async def _known(self, constellation: str) -> None:
+    async def _require(self, constellation: str) -> None:
         if constellation in (ACCESS, FLEET) or await self._hub.headlines.of(constellation) is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
 
@@ -68,35 +68,35 @@ class EventRoutes:
 
         A stream stays open until the client closes it, or with `until=final` until the constellation ends.
         """
-        await self._known(constellation)
+        await self._require(constellation)
         token = caller_of(request).token
         if "text/event-stream" in request.headers.get("accept", ""):
             last = request.headers.get("last-event-id", "")
             start = int(last) if last.isdecimal() and len(last) < 16 else after
             events = partial(self._stream, constellation, start, ends=until == "final")
             return WatchedStream(self._hub.fanout, constellation, token, events)
-        found = await self._wait(request, constellation, after, limit, wait_s)
-        last_seq = decode_event(found[-1]).seq if found else after
-        body = b'{"items":[' + b",".join(found) + b'],"next":' + str(last_seq).encode() + b"}"
+        page = await self._wait(request, constellation, after, limit, wait_s)
+        last_seq = decode_event(page[-1]).seq if page else after
+        body = b'{"items":[' + b",".join(page) + b'],"next":' + str(last_seq).encode() + b"}"
         return JsonReply(body)
 
     async def _wait(self, request: Request, constellation: str, after: int, limit: int, wait_s: float) -> list[bytes]:
         reads = self._hub.reads
-        found = await reads.events(constellation, after, limit)
-        if found or not wait_s:
-            return found
+        page = await reads.events(constellation, after, limit)
+        if page or not wait_s:
+            return page
         fanout = self._hub.fanout
         with fanout.watch(constellation, caller_of(request).token, request.receive) as changed:
             try:
                 async with asyncio.timeout(wait_s):
-                    while not (found := await reads.events(constellation, after, limit)):
+                    while not (page := await reads.events(constellation, after, limit)):
                         if fanout.ending or changed.left:
                             break
                         await changed.wait()
                         changed.clear()
             except TimeoutError:
                 return []
-        return found
+        return page
 
     async def _stream(
         self, constellation: str, after: int, changed: asyncio.Event, *, ends: bool
@@ -121,13 +121,13 @@ class EventRoutes:
                 yield b": still here\n\n"
 
     async def _is_final(self, constellation: str) -> bool:
-        found = await self._hub.headlines.of(constellation)
-        return found is not None and found[0].state in FINAL_CONSTELLATION_STATES
+        headline = await self._hub.headlines.of(constellation)
+        return headline is not None and headline.head.state in FINAL_CONSTELLATION_STATES
 
     async def _has_attempt(self, constellation: str, task: str, attempt: int) -> None:
         """Refuse an attempt that is not there; it reads every entity, so it is asked for an empty log alone."""
-        found = await self._hub.reads.entities(constellation)
-        entities = found[1] if found else {}
+        state = await self._hub.reads.entities(constellation)
+        entities = state.entities if state else {}
         if f"attempt/{task}/{attempt}" in entities:
             return
         if f"task/{task}" not in entities:
@@ -139,10 +139,12 @@ class EventRoutes:
                 status=404,
             )
         numbers = sorted(int(key.rpartition("/")[2]) for key in entities if key.startswith(f"attempt/{task}/"))
-        there = f"there is {few([str(number) for number in numbers], NAMED_MOST)}" if numbers else "it has not begun"
+        alternative = (
+            f"there is {few([str(number) for number in numbers], NAMED_MOST)}" if numbers else "it has not begun"
+        )
         raise Problem(
             Code.NOT_FOUND,
-            f"{task} has no attempt {attempt}; {there}",
+            f"{task} has no attempt {attempt}; {alternative}",
             hint=f"See {V1}/constellations/{constellation} for its attempts.",
         )
 
@@ -156,7 +158,7 @@ class EventRoutes:
         q: Annotated[str | None, Query(max_length=200)] = None,
     ) -> JsonReply[Output]:
         """Return output of an attempt: its last `tail` bytes, from `offset` on, or the lines that contain `q`."""
-        await self._known(constellation)
+        await self._require(constellation)
         hub = self._hub
         await hub.logs.flush()
         if q:

@@ -23,6 +23,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
+from starloom.store.port import StreamState
 from starloom_protocol.api.history import BlameLine, BlameRow, Undone
 from starloom_protocol.api.previews import Forked
 from starloom_protocol.api.service import Items
@@ -58,47 +59,45 @@ class Forks:
             head = decode_entity("head", records["head"])
             assert isinstance(head, Head)  # noqa: S101 - that is what stands under this key
             caller = caller_of(request)
-            requested = inputs.ForkRequested(
+            item = inputs.ForkRequested(
                 approves=caller.approves,
                 args=_arguments(records, body.inputs),
-                by=caller.by,
                 caller=caller.token,
                 confirm=body.confirm,
                 constellation="c-" + new_id(),
-                id=new_id(),
                 idempotency=await asked_once(request),
                 name=body.name,
                 origin=constellation,
                 preview=body.preview,
                 reason=body.reason,
                 records={key: msgspec.Raw(raw) for key, raw in records.items()},
-                scope=caller.role,
                 seq=seq,
                 task=body.from_task,
                 version=head.version,
+                **caller.signed(),
             )
-            value: Any = accepted(await self._hub.inbox.ask(requested))
+            value: Any = accepted(await self._hub.inbox.ask(item))
             if body.preview:
-                left = msgspec.json.decode(value["plan"], type=LoweredPlan)
+                plan = msgspec.json.decode(value["plan"], type=LoweredPlan)
                 planner = self._hub.planner.still()
-                shown = await self._hub.computing.run(
-                    request, True, lambda: planner.preview(left, words=False, by=caller.by, approves=caller.approves)
+                preview = await self._hub.computing.run(
+                    request, True, lambda: planner.preview(plan, words=False, by=caller.by, approves=caller.approves)
                 )
-                return json_reply({"id": "", "preview": shown})
+                return json_reply({"id": "", "preview": preview})
             return json_reply(value, 202, {"Location": f"{V1}/constellations/{value['id']}"})
 
         return await self._repeats.once(request, make)
 
-    async def _moment(self, constellation: str, version: int | None) -> tuple[int, dict[str, bytes]]:
-        now = await self._constellations.entities(constellation)
+    async def _moment(self, constellation: str, version: int | None) -> StreamState:
+        state = await self._constellations.entities(constellation)
         if version is None:
-            return now
+            return state
         events = await self._constellations.log(constellation)
-        found = await asyncio.to_thread(state_when_made, events, version)
-        if found is None:
+        state_then = await asyncio.to_thread(state_when_made, events, version)
+        if state_then is None:
             hint = f"See {V1}/constellations/{constellation}/versions."
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}", hint=hint)
-        return found
+        return state_then
 
     async def undo(self, request: Request, constellation: str, body: UndoWork) -> JsonReply[Undone]:
         """Undo the work of finished tasks, by the calls that they declare, in reverse order."""
@@ -107,13 +106,11 @@ class Forks:
             caller = caller_of(request)
             requested = inputs.UndoRequested(
                 approves=caller.approves,
-                by=caller.by,
                 constellation=constellation,
-                id=new_id(),
                 preview=body.preview,
                 reason=body.reason,
-                scope=caller.role,
                 tasks=body.tasks,
+                **caller.signed(),
             )
             value: Undone = accepted(await self._hub.inbox.ask(requested))
             return json_reply(value)
@@ -136,12 +133,12 @@ async def taken_back(constellations: Constellations, constellation: str, version
     events = await constellations.log(constellation)
 
     def find() -> list[EditOperation]:
-        before, after = state_when_made(events, version, before=True), state_when_made(events, version)
-        if before is None or after is None:
+        state_before, state_after = state_when_made(events, version, before=True), state_when_made(events, version)
+        if state_before is None or state_after is None:
             raise Problem(Code.NOT_FOUND, f"{constellation} has no version {version}")
         records = [
             {key: decode_entity(key, raw) for key, raw in state.items() if key.startswith(("spec/", "dep/", "head"))}
-            for state in (before[1], after[1])
+            for state in (state_before.entities, state_after.entities)
         ]
         return undoing(records[0], records[1], version)
 
@@ -154,19 +151,19 @@ async def taken_back(constellations: Constellations, constellation: str, version
     return operations
 
 
-def _arguments(records: dict[str, bytes], given: dict[str, dict[str, Any]]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for task, args in given.items():
+def _arguments(records: dict[str, bytes], inputs_by_task: dict[str, dict[str, Any]]) -> dict[str, str]:
+    filled: dict[str, str] = {}
+    for task, args in inputs_by_task.items():
         raw = records.get(f"spec/{task}")
         spec = decode_entity(f"spec/{task}", raw) if raw is not None else None
         if not isinstance(spec, TaskSpec):
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task[:80]}")
         try:
-            before = parse(spec.args)
-            found[task] = canonical({**(before if isinstance(before, dict) else {}), **args})
+            args_before = parse(spec.args)
+            filled[task] = canonical({**(args_before if isinstance(args_before, dict) else {}), **args})
         except ValueError as error:
             raise Problem(Code.BAD_REQUEST, f"inputs.{task[:80]}: {error}") from error
-    return found
+    return filled
 
 
 def _blame(entities: dict[str, bytes], task: str | None) -> list[BlameRow]:
@@ -179,8 +176,8 @@ def _blame(entities: dict[str, bytes], task: str | None) -> list[BlameRow]:
         match decode_entity(key, raw):
             case TaskSpec() as spec if task is None or spec.id == task:
                 specs.append(spec)
-            case Dependency() as found if task is None or task in (found.source, found.target):
-                dependencies.append((key.removeprefix("dep/"), found))
+            case Dependency() as dependency if task is None or task in (dependency.source, dependency.target):
+                dependencies.append((key.removeprefix("dep/"), dependency))
             case Version() as version:
                 versions[version.number] = version
     added: dict[str, int] = {}
@@ -195,19 +192,19 @@ def _blame(entities: dict[str, bytes], task: str | None) -> list[BlameRow]:
         {
             "kind": "task",
             "id": spec.id,
-            "added": _made(versions.get(added.get(spec.id, 1))),
+            "added": _blame_line(versions.get(added.get(spec.id, 1))),
             "changed": [_line(versions[number]) for number in changed.get(spec.id, [])],
         }
         for spec in specs
     ]
     items.extend(
-        {"kind": "dependency", "id": key, "added": _made(versions.get(found.changed_in or 1)), "changed": []}
-        for key, found in dependencies
+        {"kind": "dependency", "id": key, "added": _blame_line(versions.get(dependency.changed_in or 1)), "changed": []}
+        for key, dependency in dependencies
     )
     return items
 
 
-def _made(version: Version | None) -> BlameLine | None:
+def _blame_line(version: Version | None) -> BlameLine | None:
     return None if version is None else _line(version)
 
 

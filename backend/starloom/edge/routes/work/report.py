@@ -32,7 +32,7 @@ KEPT_MOST: Final = 4
 """A fold is kept so that a page that asks again reads only new events; few people look at reports at once."""
 
 TREND_RUNS_MOST: Final = 20
-"""Each is a log to read the first time; a person compares no more."""
+"""Each is a log to read the first time; a person does not compare more."""
 LOOKED_AT_MOST: Final = 500
 """Constellations whose recipe or schedule is looked at, the newest first."""
 LINES_MOST: Final = 2_000
@@ -44,7 +44,7 @@ class ReportRoute:
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
-        self._kept: OrderedDict[str, Fold] = OrderedDict()
+        self._folds: OrderedDict[str, Fold] = OrderedDict()
         self._lines: OrderedDict[str, TrendRun] = OrderedDict()
         self._reading = asyncio.Lock()
 
@@ -58,8 +58,8 @@ class ReportRoute:
         async with self._reading:
             fold = await self._folded(constellation)
             names = {device.id: device.name for device in self._hub.fleet.devices.values()}
-            made = await asyncio.to_thread(_report, fold, self._hub.now_ms(), names, spans)
-        return json_reply(made)
+            report = await asyncio.to_thread(_report, fold, self._hub.now_ms(), names, spans)
+        return json_reply(report)
 
     async def runs(
         self, name: str, limit: Annotated[int, Query(ge=1, le=TREND_RUNS_MOST)] = TREND_RUNS_MOST
@@ -73,28 +73,29 @@ class ReportRoute:
 
     async def last(self, is_run: Callable[[Head], bool], limit: int) -> tuple[list[TrendRun], bool]:
         """Return the lines of the newest ended constellations that are such runs, and whether there may be more."""
-        ended, more = await self._ended_runs(is_run, limit)
-        return [line for run in ended if (line := await self._line(run)) is not None], more
+        heads, more = await self._ended_runs(is_run, limit)
+        return [line for run in heads if (line := await self._line(run)) is not None], more
 
     async def _ended_runs(self, is_run: Callable[[Head], bool], limit: int) -> tuple[list[Head], bool]:
         """Return the newest ended constellations that are such runs, and whether there may be more."""
-        found: list[Head] = []
-        before: tuple[int, str] | None = None
+        heads: list[Head] = []
+        cursor: tuple[int, str] | None = None
         for _ in range(LOOKED_AT_MOST // _LIST_PAGE):
             rows = await self._hub.reads.constellations(
-                states=(), text=None, device=None, before=before, limit=_LIST_PAGE
+                states=(), text=None, device=None, before=cursor, limit=_LIST_PAGE
             )
             for row in rows:
-                known = await self._hub.headlines.of(row.id)
-                if known is None or not is_run(known[0]) or known[0].state not in FINAL_CONSTELLATION_STATES:
+                headline = await self._hub.headlines.of(row.id)
+                head = headline.head if headline is not None else None
+                if head is None or not is_run(head) or head.state not in FINAL_CONSTELLATION_STATES:
                     continue
-                if len(found) == limit:
-                    return found, True
-                found.append(known[0])
+                if len(heads) == limit:
+                    return heads, True
+                heads.append(head)
             if len(rows) < _LIST_PAGE:
-                return found, False
-            before = (rows[-1].created_ms, rows[-1].id)
-        return found, True
+                return heads, False
+            cursor = (rows[-1].created_ms, rows[-1].id)
+        return heads, True
 
     async def _line(self, head: Head) -> TrendRun | None:
         """Return the line of an ended run, None if it was pruned meanwhile."""
@@ -115,7 +116,7 @@ class ReportRoute:
             return self._lines[key]
 
     async def _folded(self, constellation: str) -> Fold:
-        fold = self._kept.pop(constellation, None) or Fold()
+        fold = self._folds.pop(constellation, None) or Fold()
         # One that was pruned meanwhile is gone from here, too.
         if constellation in (ACCESS, FLEET) or await self._hub.headlines.of(constellation) is None:
             raise Problem(Code.NOT_FOUND, f"there is no constellation {constellation[:64]}")
@@ -124,9 +125,9 @@ class ReportRoute:
             await asyncio.to_thread(_add, fold, page)
             if len(page) < PAGE_EVENTS:
                 break
-        self._kept[constellation] = fold
-        while len(self._kept) > KEPT_MOST:
-            self._kept.popitem(last=False)
+        self._folds[constellation] = fold
+        while len(self._folds) > KEPT_MOST:
+            self._folds.popitem(last=False)
         return fold
 
 

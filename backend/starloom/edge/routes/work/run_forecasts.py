@@ -47,9 +47,9 @@ TASKS_A_SECOND: Final = 600
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredForecast:
     until_ms: int
-    found: RunWhatIf
+    forecast: RunWhatIf
 
 
 class RunForecasts:
@@ -59,7 +59,7 @@ class RunForecasts:
         self._hub = hub
         self._constellations = constellations
         self._limits = Limits(hub.monotonic_s, RATES)
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._forecasts: OrderedDict[str, _StoredForecast] = OrderedDict()
         # A lock stays as long as a question holds it or waits for it, so no second one for the same run is made.
         self._making: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -72,27 +72,27 @@ class RunForecasts:
         """Say when a constellation should end, and the chance of its deadline; without `tasks` only the next end."""
         lock = self._making.setdefault(constellation, asyncio.Lock())
         async with lock:
-            found = await self._forecast(request, constellation)
-        kept = self._kept.get(constellation)
-        stands_ms = max(0, kept.until_ms - self._hub.now_ms()) if kept is not None else 0
-        shown = found if tasks else _in_short(found)
-        return json_reply({**shown, "stands_ms": stands_ms})
+            forecast = await self._forecast(request, constellation)
+        stored = self._forecasts.get(constellation)
+        stands_ms = max(0, stored.until_ms - self._hub.now_ms()) if stored is not None else 0
+        row = forecast if tasks else _in_short(forecast)
+        return json_reply({**row, "stands_ms": stands_ms})
 
     async def _forecast(self, request: Request, constellation: str) -> RunWhatIf:
-        kept = self._kept.get(constellation)
+        stored = self._forecasts.get(constellation)
         now_ms = self._hub.now_ms()
-        if kept is not None and now_ms < kept.until_ms:
-            return kept.found
+        if stored is not None and now_ms < stored.until_ms:
+            return stored.forecast
         self._count(request, FORECAST)
         seq, entities = await self._constellations.entities(constellation)
-        asked = RunAsked(constellation, seq, now_ms, entities, self._hub.held_by_others(constellation))
-        found = await self._hub.computing.run(request, True, self._hub.planner.run_forecast(asked))
+        run = RunAsked(constellation, seq, now_ms, entities, self._hub.held_by_others(constellation))
+        forecast = await self._hub.computing.run(request, True, self._hub.planner.run_forecast(run))
         # Counted from its end: those who waited for a long play share its answer.
-        self._kept[constellation] = _Kept(self._hub.now_ms() + _worth_ms(found), found)
-        self._kept.move_to_end(constellation)
-        while len(self._kept) > KEPT_MOST:
-            self._kept.popitem(last=False)
-        return found
+        self._forecasts[constellation] = _StoredForecast(self._hub.now_ms() + _worth_ms(forecast), forecast)
+        self._forecasts.move_to_end(constellation)
+        while len(self._forecasts) > KEPT_MOST:
+            self._forecasts.popitem(last=False)
+        return forecast
 
     async def what_if(self, request: Request, constellation: str, body: AskedOfRun) -> JsonReply[RunWhatIf]:
         """Say how the end of a running constellation would move without a device, with a copy of one, or by an edit."""
@@ -110,7 +110,7 @@ class RunForecasts:
             raise Problem(Code.BAD_REQUEST, f"{both[0]} cannot be off and there twice", hint="Name it in one place.")
         seq, entities = await self._constellations.entities(constellation)
         now_ms = self._hub.now_ms()
-        asked = RunAsked(
+        run = RunAsked(
             constellation,
             seq,
             now_ms,
@@ -122,14 +122,14 @@ class RunForecasts:
             now_ms + body.within_s * 1000 if body.within_s is not None else None,
         )
         try:
-            found = await self._hub.computing.run(request, True, self._hub.planner.run_forecast(asked))
+            forecast = await self._hub.computing.run(request, True, self._hub.planner.run_forecast(run))
         except EditRefused as error:
             raise problem_of_faults(error.faults) from error
-        return json_reply(found)
+        return json_reply(forecast)
 
     def _names(self, devices: tuple[str, ...]) -> list[str]:
-        known = self._hub.fleet.devices
-        return [known[device].name for device in devices]
+        devices_by_id = self._hub.fleet.devices
+        return [devices_by_id[device].name for device in devices]
 
     def _count(self, request: Request, door: str) -> None:
         """Count a question that costs work.
@@ -175,17 +175,17 @@ class RunForecasts:
         )
 
 
-def _in_short(found: RunWhatIf) -> RunWhatIf:
+def _in_short(forecast: RunWhatIf) -> RunWhatIf:
     """Return a forecast with only the task that should end first, by which a late run is seen."""
-    course = found["now"]
+    course = forecast["now"]
     if course is None or not course["tasks"]:
-        return found
-    first = min(course["tasks"], key=lambda one: one["end_ms"])
-    return {**found, "now": {**course, "tasks": [first], "more": course["more"] + len(course["tasks"]) - 1}}
+        return forecast
+    first = min(course["tasks"], key=lambda task: task["end_ms"])
+    return {**forecast, "now": {**course, "tasks": [first], "more": course["more"] + len(course["tasks"]) - 1}}
 
 
-def _worth_ms(found: RunWhatIf) -> int:
-    course = found["now"]
+def _worth_ms(forecast: RunWhatIf) -> int:
+    course = forecast["now"]
     if course is None:
         return FRESH_MS
     tasks = (course["plays"] + 1) * (len(course["tasks"]) + course["more"])
@@ -199,12 +199,14 @@ def device_ids(hub: Hub, names: list[str], place: str) -> tuple[str, ...]:
         Problem: one of them is not there.
     """
     devices = [device for device in hub.fleet.devices.values() if not device.revoked]
-    known = {key: device.id for device in devices for key in (device.id, device.name)}
+    ids = {key: device.id for device in devices for key in (device.id, device.name)}
     for name in names:
-        if name not in known:
-            there = ", ".join(sorted(device.name for device in devices)[:NAMED_MOST]) or "none yet"
-            raise Problem(Code.UNKNOWN_DEVICE, f"{place}: there is no device {name}", hint=f"The devices are: {there}.")
-    return tuple(dict.fromkeys(known[name] for name in names))
+        if name not in ids:
+            names_there = ", ".join(sorted(device.name for device in devices)[:NAMED_MOST]) or "none yet"
+            raise Problem(
+                Code.UNKNOWN_DEVICE, f"{place}: there is no device {name}", hint=f"The devices are: {names_there}."
+            )
+    return tuple(dict.fromkeys(ids[name] for name in names))
 
 
 def change_words(without: list[str], with_copy_of: list[str], *, edit: bool = False) -> str:

@@ -37,39 +37,39 @@ _OF_ITS_DEVICE: Final = {
 }
 
 
-def waits_sentence(found: Constellation, fleet: Fleet, items: Sequence[WhyRow]) -> str:
+def waits_sentence(constellation: Constellation, fleet: Fleet, items: Sequence[WhyRow]) -> str:
     """Return the sentence about the explained tasks; tasks that wait for the same are named together."""
     groups: dict[str, list[str]] = {}
-    for name, whom in _waiting(found, fleet, items):
+    for name, whom in _waiting(constellation, fleet, items):
         groups.setdefault(whom, []).append(name)
     if not groups:
         return ""
-    told = [f"{whom} ({few(names, NAMED_MOST)})" for whom, names in groups.items()]
-    more = len(told) - NAMED_MOST
-    shown = [*told[:NAMED_MOST], *([f"for {more} other things"] if more > 1 else told[NAMED_MOST:])]
-    return f"It waits {'; '.join(shown)}."
+    parts = [f"{whom} ({few(names, NAMED_MOST)})" for whom, names in groups.items()]
+    more = len(parts) - NAMED_MOST
+    printed = [*parts[:NAMED_MOST], *([f"for {more} other things"] if more > 1 else parts[NAMED_MOST:])]
+    return f"It waits {'; '.join(printed)}."
 
 
-def _waiting(found: Constellation, fleet: Fleet, items: Sequence[WhyRow]) -> Iterator[tuple[str, str]]:
+def _waiting(constellation: Constellation, fleet: Fleet, items: Sequence[WhyRow]) -> Iterator[tuple[str, str]]:
     for item in items:
         task = item["task"]
-        record = found.tasks.get(task) if task is not None else None
+        record = constellation.tasks.get(task) if task is not None else None
         if task is None or record is None:
             continue
         reason = Reason.ABSENT if record.absent_since_ms else item.get("reason")
-        if whom := _whom(found, fleet, item, reason, record):
-            yield called(found, fleet, task), whom
+        if whom := _whom(constellation, fleet, item, reason, record):
+            yield called(constellation, fleet, task), whom
 
 
-def _whom(found: Constellation, fleet: Fleet, item: WhyRow, reason: Reason | None, record: TaskRecord) -> str:
+def _whom(constellation: Constellation, fleet: Fleet, item: WhyRow, reason: Reason | None, record: TaskRecord) -> str:
     """Return for whom, for what or until when a task waits; empty where another task or the whole holds it back."""
-    spec = found.specs[item["task"] or ""]
+    spec = constellation.specs[item["task"] or ""]
     if reason is Reason.PERSON:
         return f"for the answer of {listed(spec.ask) or 'a person'}"
     if reason in (Reason.MOMENT, Reason.BACKOFF) and record.not_before_ms:
         return f"until {utc_words(record.not_before_ms)}"
     if reason in _OF_DEVICES:
-        names = [one["name"] for one in item["candidates"] if one["code"] is reason]
+        names = [candidate["name"] for candidate in item["candidates"] if candidate["code"] is reason]
         return _OF_DEVICES[reason].format(few(names, NAMED_MOST) or "a device")
     if reason in _OF_ITS_DEVICE:
         return _OF_ITS_DEVICE[reason].format(fleet.name_of(record.device) or "a device")

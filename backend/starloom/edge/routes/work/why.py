@@ -105,10 +105,10 @@ class WhyRoute:
         _, entities = await self._constellations.entities(constellation)
         fleet = await self._hub.reads.entities(FLEET)
         secrets = dict(self._hub.access.secrets)
-        shard = await asyncio.to_thread(shard_of, fleet[1] if fleet else {}, constellation, entities, secrets)
+        shard = await asyncio.to_thread(shard_of, fleet.entities if fleet else {}, constellation, entities, secrets)
         # The queues are those of the engine, which works in this thread alone.
-        ready = [task_id] if task_id is not None else _ready(shard.constellations[constellation])
-        queued = {name: self._hub.position(constellation, name) for name in ready}
+        asked_tasks = [task_id] if task_id is not None else _ready_tasks(shard.constellations[constellation])
+        queued = {name: self._hub.position(constellation, name) for name in asked_tasks}
         if task_id is None:
             every = await asyncio.to_thread(explain_all, shard, constellation, queued)
             self._add_what_the_hub_knows(every["items"])
@@ -116,10 +116,10 @@ class WhyRoute:
             return json_reply(every)
         if task_id not in shard.constellations[constellation].specs:
             raise Problem(Code.UNKNOWN_TASK, f"there is no task {task_id}", status=404)
-        one = await asyncio.to_thread(_one, shard, constellation, task_id, queued.get(task_id))
-        self._add_what_the_hub_knows([one])
-        _give(one.get("questions") or [], caller_of(request))
-        return json_reply(one)
+        row = await asyncio.to_thread(_explain_one, shard, constellation, task_id, queued.get(task_id))
+        self._add_what_the_hub_knows([row])
+        _give(row.get("questions") or [], caller_of(request))
+        return json_reply(row)
 
     def _add_what_the_hub_knows(self, items: list[WhyRow]) -> None:
         """Add the reasons for which the hub itself cannot go on, and the page that wakes a tab."""
@@ -137,109 +137,114 @@ def _give(questions: list[AskedRow], caller: Caller) -> None:
         question["yours"] = caller.approves
 
 
-def _ready(constellation: Constellation) -> list[str]:
-    ready = [name for name, record in constellation.tasks.items() if queueable(record)]
-    return sorted(ready)[:QUEUED_MAX]
+def _ready_tasks(constellation: Constellation) -> list[str]:
+    names = [name for name, record in constellation.tasks.items() if queueable(record)]
+    return sorted(names)[:QUEUED_MAX]
 
 
-def _one(shard: Shard, constellation: str, task: str, queued: Position | None = None) -> WhyRow:
+def _explain_one(shard: Shard, constellation: str, task: str, queued: Position | None = None) -> WhyRow:
     return _item(shard, constellation, explain(shard, constellation, task, queued))
 
 
-def explain_all(shard: Shard, constellation: str, queued: Mapping[str, Position | None]) -> WhyAll:
+def explain_all(shard: Shard, identity: str, queued: Mapping[str, Position | None]) -> WhyAll:
     """Return the explanation of each task that does not move, or of the whole constellation."""
-    found = shard.constellations[constellation]
-    head = found.head
-    names = [name for name, record in found.tasks.items() if record.state not in FINAL_TASK_STATES]
-    names += [name for name, record in found.groups.items() if _waits_alone(found, name, record)]
+    constellation = shard.constellations[identity]
+    head = constellation.head
+    names = [name for name, record in constellation.tasks.items() if record.state not in FINAL_TASK_STATES]
+    names += [name for name, record in constellation.groups.items() if _waits_alone(constellation, name, record)]
     # Ready and running tasks explain the rest; tasks that only wait for others come last.
-    names.sort(key=lambda name: (str(found.record(name).state) == "waiting", name))
-    doubted = _doubted_groups(found)
+    names.sort(key=lambda name: (str(constellation.record(name).state) == "waiting", name))
+    doubted = _doubted_groups(constellation)
     of_groups = {task for tasks in doubted.values() for task in tasks}
     names = [*doubted, *(name for name in names if name not in of_groups)]
-    items = [_one(shard, constellation, name, queued.get(name)) for name in names[:ITEMS_MAX]]
-    left_out = _count_alike(found, items, names[ITEMS_MAX:])
-    whole = _progress(constellation, found) if items else ""
-    waits = waits_sentence(found, shard.fleet, items)
+    items = [_explain_one(shard, identity, name, queued.get(name)) for name in names[:ITEMS_MAX]]
+    left_out = _count_alike(constellation, items, names[ITEMS_MAX:])
+    progress = _progress(identity, constellation) if items else ""
+    waits = waits_sentence(constellation, shard.fleet, items)
     if not items:
-        answer = found.tables["answer"].get("")
+        answer = constellation.tables["answer"].get("")
         sentence = answer.sentence if answer is not None else ""
-        sentence = sentence or f"{constellation} {_HEAD_WORDS.get(head.state, str(head.state))}."
+        sentence = sentence or f"{identity} {_HEAD_WORDS.get(head.state, str(head.state))}."
         if head.fault is not None:
             sentence += f" {head.fault.reason}. {head.fault.hint}"
         items = [{"sentence": sentence, "task": None, "state": head.state, "candidates": [], "fix": None}]
     # A run that goes on names what has failed in it, too: an open question is not all that a person should know.
-    items += _failures(shard, constellation)
+    items += _failures(shard, identity)
     return {
         "state": head.state,
-        "sentence": whole,
+        "sentence": progress,
         "waits": waits,
-        "attention": [{"reason": reason, "sentence": _attention(shard, found, reason)} for reason in head.attention],
-        "questions": [_asked(constellation, question) for question in open_questions(found)],
+        "attention": [
+            {"reason": reason, "sentence": _attention(shard, constellation, reason)} for reason in head.attention
+        ],
+        "questions": [_question_row(identity, question) for question in open_questions(constellation)],
         "items": items,
-        "brought_by": _brought_by(found),
+        "brought_by": _brought_by(constellation),
         "more": left_out,
     }
 
 
-def _brought_by(found: Constellation) -> list[str]:
+def _brought_by(constellation: Constellation) -> list[str]:
     """Return the tasks that brought files to failed ones, and can read these again."""
-    failed = (task for task in story.failed_first(found) if not has_successor(found, task))
-    return list(dict.fromkeys(one.task for task in failed for one in brought_files.to_read_again(found, task)))
+    failed = (task for task in story.failed_first(constellation) if not has_successor(constellation, task))
+    return list(
+        dict.fromkeys(brought.task for task in failed for brought in brought_files.to_read_again(constellation, task))
+    )
 
 
-def _failures(shard: Shard, constellation: str) -> list[WhyRow]:
+def _failures(shard: Shard, identity: str) -> list[WhyRow]:
     """Return the explanation of the first failed task of each cause, the most frequent first, with how many it is."""
-    found = shard.constellations[constellation]
-    causes = story.by_cause(found, story.failed_first(found))
+    constellation = shard.constellations[identity]
+    causes = story.by_cause(constellation, story.failed_first(constellation))
     items = []
     for tasks in causes[:FAILED_MOST]:
-        item = _one(shard, constellation, tasks[0])
+        item = _explain_one(shard, identity, tasks[0])
         if len(tasks) > 1:
-            named = few([called(found, shard.fleet, task) for task in tasks[1:]], NAMED_MOST)
-            item["sentence"] += f" {len(tasks) - 1} more failed alike: {named}."
+            others = few([called(constellation, shard.fleet, task) for task in tasks[1:]], NAMED_MOST)
+            item["sentence"] += f" {len(tasks) - 1} more failed alike: {others}."
         items.append(item)
-    rest = causes[FAILED_MOST:]
-    if rest:
-        items[-1]["sentence"] += f" {sum(map(len, rest))} more failed of {counted(len(rest), 'other cause')}."
+    further = causes[FAILED_MOST:]
+    if further:
+        items[-1]["sentence"] += f" {sum(map(len, further))} more failed of {counted(len(further), 'other cause')}."
     return items
 
 
-def _count_alike(found: Constellation, items: list[WhyRow], left_out: list[str]) -> int:
+def _count_alike(constellation: Constellation, items: list[WhyRow], left_out: list[str]) -> int:
     """Count the tasks that are left out at the item that tells of them as well; return how many no item tells of."""
     first: dict[object, WhyRow] = {}
     for item in items if left_out else ():
-        if item["task"] is not None and (kind := _kind(found, item["task"])) is not None:
+        if item["task"] is not None and (kind := _kind(constellation, item["task"])) is not None:
             first.setdefault(kind, item)
-    untold = 0
+    unexplained = 0
     for name in left_out:
-        told = first.get(_kind(found, name))
-        if told is None:
-            untold += 1
+        row = first.get(_kind(constellation, name))
+        if row is None:
+            unexplained += 1
         else:
-            told["alike"] = told.get("alike", 0) + 1
-    return untold
+            row["alike"] = row.get("alike", 0) + 1
+    return unexplained
 
 
-def _kind(found: Constellation, name: str) -> object:
+def _kind(constellation: Constellation, name: str) -> object:
     """Return what tasks have in common that wait for the same, as far as it shows without an explanation."""
-    record, spec = found.tasks.get(name), found.specs[name]
+    record, spec = constellation.tasks.get(name), constellation.specs[name]
     if record is None or (spec.group is None and record.state is not TaskState.READY):
         return None
     return record.state, record.reason, spec.group, spec.tool, repr(spec.device)
 
 
-def _progress(name: str, found: Constellation) -> str:
+def _progress(name: str, constellation: Constellation) -> str:
     """Return how far a constellation with open tasks is, in one sentence."""
-    states = Counter(record.state for record in found.tasks.values())
+    states = Counter(record.state for record in constellation.tasks.values())
     ended = sum(states[state] for state in FINAL_TASK_STATES)
     waits = states[TaskState.WAITING] + states[TaskState.READY]
     doubted = states[TaskState.UNKNOWN]
     runs = states.total() - ended - waits - doubted
     parts = [f"{ended} of {counted(states.total(), 'task')} {'has' if ended == 1 else 'have'} ended"]
-    for count, one, many in ((runs, "runs", "run"), (waits, "waits", "wait"), (doubted, *[_DOUBTED] * 2)):
-        parts += [f"{count} {one if count == 1 else many}"] if count else []
-    return f"{found.head.name or name} {_HEAD_WORDS.get(found.head.state, f'is {found.head.state}')}: {listed(parts)}."
+    for count, singular, plural in ((runs, "runs", "run"), (waits, "waits", "wait"), (doubted, *[_DOUBTED] * 2)):
+        parts += [f"{count} {singular if count == 1 else plural}"] if count else []
+    head = constellation.head
+    return f"{head.name or name} {_HEAD_WORDS.get(head.state, f'is {head.state}')}: {listed(parts)}."
 
 
 def _waits_alone(constellation: Constellation, name: str, record: GroupRecord) -> bool:
@@ -255,7 +260,7 @@ def _waits_alone(constellation: Constellation, name: str, record: GroupRecord) -
     return all(constellation.record(child).state in FINAL_TASK_STATES for child in children)
 
 
-def _asked(constellation: str, question: OpenQuestion) -> AskedRow:
+def _question_row(constellation: str, question: OpenQuestion) -> AskedRow:
     return {
         "id": f"{constellation}:{question.id}",
         "task": question.task,
@@ -279,8 +284,8 @@ def _doubted_groups(constellation: Constellation) -> dict[str, list[str]]:
 
 def _attention(shard: Shard, constellation: Constellation, reason: Attention) -> str:
     if reason is Attention.STALLED:
-        told = invariants.stall_sentence(constellation)
-        return f"{told[0].upper()}{told[1:]}."
+        sentence = invariants.stall_sentence(constellation)
+        return f"{sentence[0].upper()}{sentence[1:]}."
     if reason is Attention.WAITS_FOR_A_TAP and constellation.tapped:
         return _waits_for_tap(shard, constellation)
     if reason is Attention.WAITS_LONG:
@@ -324,21 +329,21 @@ def _why_away(devices: list[Device]) -> str:
     """Return since when these devices are unreachable and what ends it; empty where one of them can be reached."""
     if not devices or not all(off_devices.is_off(device) for device in devices):
         return ""
-    told = []
+    states = []
     for device in devices[:NAMED_MOST]:
         state = "asleep" if device.link is DeviceLink.SUSPENDED else "off"
-        told.append(f"{device.name} is {state} since {utc_words(device.link_since_ms)}")
+        states.append(f"{device.name} is {state} since {utc_words(device.link_since_ms)}")
     wake = "Turn it on" if len(devices) == 1 else "Turn one of them on"
-    return f" {listed(told)}. {wake} and connect it to the network, or edit the plan to use another device."
+    return f" {listed(states)}. {wake} and connect it to the network, or edit the plan to use another device."
 
 
 def _devices_meant(shard: Shard, selector: Selector | None) -> str:
     if selector is None:
         return "a device that can do it"
     if selector.any:
-        return " or ".join(_devices_meant(shard, one) for one in selector.any[:NAMED_MOST])
-    named = selector.name or shard.fleet.name_of(selector.id)
-    return named or "a device that the plan allows"
+        return " or ".join(_devices_meant(shard, part) for part in selector.any[:NAMED_MOST])
+    name = selector.name or shard.fleet.name_of(selector.id)
+    return name or "a device that the plan allows"
 
 
 def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
@@ -354,7 +359,7 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
     if len(lacking) == 1:
         line = typed_on(lacking[0], line)
         sentence, actions = typed_on(lacking[0], sentence), [typed_on(lacking[0], action) for action in actions]
-    questions = [one for one in open_questions(shard.constellations[constellation]) if _is_of(one, why)]
+    questions = [opened for opened in open_questions(shard.constellations[constellation]) if _is_of(opened, why)]
     return {
         "task": why.task,
         "state": why.state,
@@ -382,7 +387,7 @@ def _item(shard: Shard, constellation: str, why: Why) -> WhyRow:
         "brought_by": why.brought_by,
         "asleep": [devices[name].name for name in why.asleep],
         "open": None,
-        "questions": [_asked(constellation, question) for question in questions],
+        "questions": [_question_row(constellation, question) for question in questions],
     }
 
 

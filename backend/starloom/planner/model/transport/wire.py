@@ -137,8 +137,10 @@ class WiredModel:
         if plain:
             instructions = f"{instructions}\n{_IN_PLAIN_TEXT}"
         self._hear(Piece("begun"))
+        sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
+        received = _Received(self._hear)
         client = httpx2.AsyncClient(
-            transport=Streamed(Guarded(self._endpoint, self._resolve), self._endpoint, self._hear),
+            transport=Streamed(Guarded(self._endpoint, self._resolve), self._endpoint, received),
             headers={"accept-encoding": "identity"},
             follow_redirects=False,
             trust_env=False,
@@ -155,7 +157,8 @@ class WiredModel:
                     ),
                 )
         except TimeoutError as error:
-            raise self._absent(f"it did not answer within {limits.call_s:g} s", _SLOW) from error
+            fault: ModelFault = self._absent(f"it did not answer within {limits.call_s:g} s", _SLOW)
+            raise self._with_cost(fault, sent, received) from error
         except ModelHTTPError as error:
             if not plain and _refuses_tools(error):
                 self._plain = True
@@ -164,11 +167,18 @@ class WiredModel:
             raise (self._absent if absent else self._away)(*_status_words(error.status_code)) from error
         except (AgentRunError, UserError, httpx2.HTTPError, TooMuch, BrokenStream, Lacking, *_MISREAD) as error:
             words, hint, absent = _cause_words(error)
-            raise (self._absent if absent else self._away)(words, hint) from error
+            fault = (self._absent if absent else self._away)(words, hint)
+            raise (self._with_cost(fault, sent, received) if _was_sent(error) else fault) from error
         if plain:
             _remember(self._identity)
-        sent = len(instructions.encode()) + sum(len(turn.text.encode()) for turn in turns)
         return _reply(response, sent, priced=not self._endpoint.local)
+
+    def _with_cost(self, fault: ModelFault, sent_bytes: int, received: _Received) -> ModelFault:
+        """Return a fault with the cost of a call that was sent, since its endpoint bills it in part or whole."""
+        fault.input_tokens, fault.output_tokens = _tokens(sent_bytes), received.tokens
+        if not self._endpoint.local:
+            fault.micros = listed_price(self._endpoint, fault.input_tokens, fault.output_tokens) or 0
+        return fault
 
     def _away(self, why: str, hint: str) -> ModelFault:
         return ModelFault(Code.MODEL_UNREACHABLE, self._told(why), hint)
@@ -182,6 +192,34 @@ class WiredModel:
 
     def _told(self, why: str) -> str:
         return f"the model {self._endpoint.model} at {self._endpoint.host}: {why}"
+
+
+class _Received:
+    """Counts what comes of a reply, and passes each piece on."""
+
+    def __init__(self, hear: Hear) -> None:
+        self._hear = hear
+        self._bytes = 0
+        self._told = 0
+
+    def __call__(self, piece: Piece) -> None:
+        self._bytes += len(piece.text.encode("utf-8", "replace"))
+        self._told = max(self._told, piece.tokens)
+        self._hear(piece)
+
+    @property
+    def tokens(self) -> int:
+        return max(self._told, _tokens(self._bytes) if self._bytes else 0)
+
+
+def _was_sent(error: BaseException) -> bool:
+    """Tell whether a failed call may have reached its endpoint."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen, httpx2.ConnectError | httpx2.ConnectTimeout | Lacking):
+            return False
+        seen = seen.__cause__ or seen.__context__
+    return True
 
 
 def _unheard(_piece: Piece) -> None:

@@ -52,14 +52,14 @@ def read_card(address: str, headers: Mapping[str, str]) -> Card:
     finally:
         connection.close()
     try:
-        said = msgspec.json.decode(bytes(data))
+        document = msgspec.json.decode(bytes(data))
     except msgspec.DecodeError as error:
         raise AddressFault("its card is no JSON") from error
-    return _card(address, said)
+    return _card(address, document)
 
 
-def _card(address: str, said: Any) -> Card:
-    listed = said.get("supportedInterfaces") if isinstance(said, dict) else None
+def _card(address: str, document: Any) -> Card:
+    listed = document.get("supportedInterfaces") if isinstance(document, dict) else None
     spoken = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     usable = [
         one
@@ -72,8 +72,8 @@ def _card(address: str, said: Any) -> Card:
     if not here:
         elsewhere = quoted(str(usable[0].get("url"))[:200])
         raise AddressFault(f"its card names {elsewhere}, which is another host than the one that the owner wrote")
-    able = said.get("capabilities")
-    name = "".join(sign if sign.isprintable() else " " for sign in str(said.get("name"))[:60])
+    able = document.get("capabilities")
+    name = "".join(sign if sign.isprintable() else " " for sign in str(document.get("name"))[:60])
     return Card(name=name, streams=isinstance(able, dict) and able.get("streaming") is True, url=here[0])
 
 

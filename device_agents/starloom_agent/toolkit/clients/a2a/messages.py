@@ -81,50 +81,50 @@ class Followed:
         self.context = str(context or "")[:200]
 
     def _status(self, status: Any) -> None:
-        said = status if isinstance(status, dict) else {}
-        state = str(said.get("state", "")).removeprefix("TASK_STATE_")
+        fields = status if isinstance(status, dict) else {}
+        state = str(fields.get("state", "")).removeprefix("TASK_STATE_")
         if state not in STATES:
             raise TaskFault("it told a state that is none of A2A 1.0")
         if self.state in FINAL and state != self.state:
             raise TaskFault("it went on with a task that it had ended")
         self.state = state
-        self.words = _words(said.get("message"))[:_WORDS_MOST]
+        self.words = _words(fields.get("message"))[:_WORDS_MOST]
 
     def _artifact(self, artifact: Any, *, append: bool) -> None:
-        said = artifact if isinstance(artifact, dict) else {}
-        identity = str(said.get("artifactId"))[:200]
+        fields = artifact if isinstance(artifact, dict) else {}
+        identity = str(fields.get("artifactId"))[:200]
         if len(self._texts) >= DATA_MOST and identity not in self._texts:
             raise TaskFault(f"it has made more than {DATA_MOST} artifacts")
-        known = self._texts.get(identity, "") if append else ""
-        self._texts[identity] = (known + _words(said))[: TEXT_CHARS_MOST + 1]
-        found = [part["data"] for part in _parts(said) if "data" in part]
+        text_before = self._texts.get(identity, "") if append else ""
+        self._texts[identity] = (text_before + _words(fields))[: TEXT_CHARS_MOST + 1]
+        data = [part["data"] for part in _parts(fields) if "data" in part]
         before = self._data.get(identity, []) if append else []
-        self._data[identity] = [*before, *found][:DATA_MOST]
+        self._data[identity] = [*before, *data][:DATA_MOST]
 
 
-def message(text: str, identity: str, known: Followed) -> dict[str, Any]:
+def message(text: str, identity: str, followed: Followed) -> dict[str, Any]:
     """Return a message to the agent, as an answer within its task where there is one."""
-    said: dict[str, Any] = {"messageId": identity, "role": "ROLE_USER", "parts": [{"text": text}]}
-    if known.task:
-        said |= {"taskId": known.task, "contextId": known.context}
-    return said
+    fields: dict[str, Any] = {"messageId": identity, "role": "ROLE_USER", "parts": [{"text": text}]}
+    if followed.task:
+        fields |= {"taskId": followed.task, "contextId": followed.context}
+    return fields
 
 
-def _parts(said: Any) -> list[dict[str, Any]]:
-    listed = said.get("parts") if isinstance(said, dict) else None
+def _parts(holder: Any) -> list[dict[str, Any]]:
+    listed = holder.get("parts") if isinstance(holder, dict) else None
     return [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
 
 
-def _words(said: Any) -> str:
-    found = []
-    for part in _parts(said):
+def _words(holder: Any) -> str:
+    lines = []
+    for part in _parts(holder):
         if isinstance(part.get("text"), str):
-            found.append(part["text"])
+            lines.append(part["text"])
         elif "url" in part:
-            found.append(f"(a file at {str(part['url'])[:500]}, which was not fetched)")
+            lines.append(f"(a file at {str(part['url'])[:500]}, which was not fetched)")
         elif "raw" in part:
-            found.append("(a file, which was left out)")
-    return "\n".join(found)
+            lines.append("(a file, which was left out)")
+    return "\n".join(lines)
 
 
 encode = msgspec.json.encode

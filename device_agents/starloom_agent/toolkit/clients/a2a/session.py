@@ -55,7 +55,7 @@ class A2aSession:
         self._deadline = time.monotonic() + all_s
         self._silent_s = silent_s
         self._number = 0
-        self._heard = 0
+        self._hints_read = 0
         self.questions = 0
         self.refused = 0
         self.task = Followed()
@@ -118,13 +118,13 @@ class A2aSession:
         self.questions += 1
         if self.questions > QUESTIONS_MOST:
             raise TaskFault(f"it asked more than {QUESTIONS_MOST} questions")
-        asked = {"question": self.task.words or "It asks without words.", "number": self.questions}
+        question = {"question": self.task.words or "It asks without words.", "number": self.questions}
         while time.monotonic() < self._deadline:
-            heard = self._permits.hints(self._heard)
-            self._heard = heard.last
-            if heard.texts:
-                return "\n".join(heard.texts)
-            permit = self._permits.permit(self._name, asked)
+            hints = self._permits.hints(self._hints_read)
+            self._hints_read = hints.last
+            if hints.texts:
+                return "\n".join(hints.texts)
+            permit = self._permits.permit(self._name, question)
             if permit.allowed:
                 return "Yes."
             if not permit.open:
@@ -137,11 +137,11 @@ class A2aSession:
 
 def _result(text: bytes, number: int) -> Any:
     try:
-        said = msgspec.json.decode(text)
+        answer = msgspec.json.decode(text)
     except msgspec.DecodeError as error:
         raise TaskFault("it wrote an answer that is no JSON") from error
-    if not isinstance(said, dict) or said.get("id") != number:
+    if not isinstance(answer, dict) or answer.get("id") != number:
         raise TaskFault("it answered another call than the one that was made")
-    if isinstance(said.get("error"), dict):
-        raise TaskFault(f"it refused: {str(said['error'].get('message'))[:_ERROR_CHARS]}")
-    return said.get("result")
+    if isinstance(answer.get("error"), dict):
+        raise TaskFault(f"it refused: {str(answer['error'].get('message'))[:_ERROR_CHARS]}")
+    return answer.get("result")

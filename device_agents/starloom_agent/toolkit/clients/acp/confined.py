@@ -24,11 +24,11 @@ def main(argv: list[str]) -> int:
     """Confine this process to the folders of `argv[1]` (JSON) and execute the rest; returns only if that fails."""
     folders, program = json.loads(argv[1]), argv[2:]
     try:
-        held = confinement.confine(read=folders["read"], write=folders["write"], foreign=True)
+        is_confined = confinement.confine(read=folders["read"], write=folders["write"], foreign=True)
     except OSError as error:
-        held = False
+        is_confined = False
         print(f"starloom: {error}", file=sys.stderr)
-    if not held:
+    if not is_confined:
         print("starloom: this device could not confine the agent to its folders", file=sys.stderr)
         return NOT_CONFINED
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)

@@ -73,22 +73,22 @@ def write_text(context: ToolContext, granted: ToolContext, params: Mapping[str, 
         raise ToolFailed(Code.OUTPUT_TOO_BIG, f"more than {FILE_BYTES_MOST} bytes for one file", effect=False)
     path = context.resolve_write(_path_of(params))
     with plain(path, "writing", effect=False):
-        known = context.files.status(path)
-        if known is not None and not stat.S_ISREG(known.st_mode):
+        about = context.files.status(path)
+        if about is not None and not stat.S_ISREG(about.st_mode):
             raise ToolFailed(Code.TOOL_FAILED, f"{path} is there and is no file", effect=False)
-        made = new_draft(context)
-        with context.files.create(made) as file:
+        draft = new_draft(context)
+        with context.files.create(draft) as file:
             file.write(data)
-        if hold_the_same(context, made, path):
-            context.files.remove(made)
+        if hold_the_same(context, draft, path):
+            context.files.remove(draft)
             return []
-        return [added_as(str(path), sha256(data).hexdigest(), place(granted, made, path).ticket)]
+        return [added_as(str(path), sha256(data).hexdigest(), place(granted, draft, path).ticket)]
 
 
 def _path_of(params: Mapping[str, Any]) -> str:
     path = params.get("path")
     if not isinstance(path, str) or not path.startswith("/"):
-        raise ToolFailed(Code.BAD_ARGUMENTS, "path: the whole path of a file is expected", effect=False)
+        raise ToolFailed(Code.BAD_ARGUMENTS, "path: the absolute path of a file is expected", effect=False)
     return path
 
 
@@ -97,7 +97,7 @@ def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
 
     Folders that tools fill for themselves are left out: a repository's own data, packages, compiled files, the trash.
     """
-    found: State = {}
+    state: State = {}
     pending = [(root, "", 0)]
     complete = True
     while pending:
@@ -105,11 +105,11 @@ def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
         try:
             with context.files.scan(folder) as entries:
                 for entry in entries:
-                    if len(found) >= LOOKED_AT_MOST:
-                        return found, False
+                    if len(state) >= LOOKED_AT_MOST:
+                        return state, False
                     about = entry.stat(follow_symlinks=False)
                     if not stat.S_ISDIR(about.st_mode):
-                        found[below + entry.name] = (about.st_size, about.st_mtime_ns, about.st_ino)
+                        state[below + entry.name] = (about.st_size, about.st_mtime_ns, about.st_ino)
                     elif depth >= _DEPTH_MOST:
                         complete = False
                     elif entry.name not in _LEFT_OUT and not is_trash(entry.name):
@@ -117,7 +117,7 @@ def state_of(context: ToolContext, root: Path) -> tuple[State, bool]:
         except OSError:
             # It went away, or this user may not look: the list says that it is not complete.
             complete = False
-    return found, complete
+    return state, complete
 
 
 def changed_between(before: State, after: State) -> list[str]:

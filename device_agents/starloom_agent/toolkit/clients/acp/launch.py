@@ -31,7 +31,7 @@ _PROCESSES: Final = "/proc"
 
 
 def program_of(command: str, cwd: Path | None = None) -> str | None:
-    """Return the whole path of a program, or None where there is none; one with a slash may lie below `cwd`."""
+    """Return the absolute path of a program, or None where there is none; one with a slash may lie below `cwd`."""
     path = Path(command).expanduser()
     return shutil.which(str(path if cwd is None or len(path.parts) == 1 else cwd / path))
 

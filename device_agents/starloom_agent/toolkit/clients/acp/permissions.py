@@ -56,17 +56,17 @@ def question_of(call: Mapping[str, Any]) -> dict[str, Any]:
     locations = call.get("locations")
     paths = [item.get("path") for item in locations if isinstance(item, dict)] if isinstance(locations, list) else []
     parts = {name: call.get(name) for name in ("kind", "title", "rawInput", "locations", "content")}
-    told: dict[str, Any] = {
+    question: dict[str, Any] = {
         "kind": one_line(call.get("kind") or "other", _KIND_CHARS),
         "sha256": hashlib.sha256(canonical(parts).encode()).hexdigest(),
         "title": one_line(call.get("title") or "", _TITLE_CHARS),
     }
     if paths:
-        told["paths"] = [one_line(path, _PATH_CHARS) for path in paths[:_PATHS_MOST]]
-    given = call.get("rawInput")
-    if given is not None:
-        told["input"] = one_line(canonical(given), _INPUT_CHARS)
-    return {"permission": told}
+        question["paths"] = [one_line(path, _PATH_CHARS) for path in paths[:_PATHS_MOST]]
+    raw_input = call.get("rawInput")
+    if raw_input is not None:
+        question["input"] = one_line(canonical(raw_input), _INPUT_CHARS)
+    return {"permission": question}
 
 
 def outcome_of(options: Any, *, allowed: bool) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def outcome_of(options: Any, *, allowed: bool) -> dict[str, Any]:
     """
     listed = [item for item in options if isinstance(item, dict)] if isinstance(options, list) else []
     names = [item.get("optionId") for item in listed]
-    wanted = "allow_once" if allowed else "reject_once"
-    chosen = next((item.get("optionId") for item in listed if item.get("kind") == wanted), None)
-    if not isinstance(chosen, str) or names.count(chosen) != 1:
+    kind = "allow_once" if allowed else "reject_once"
+    option = next((item.get("optionId") for item in listed if item.get("kind") == kind), None)
+    if not isinstance(option, str) or names.count(option) != 1:
         return {"outcome": {"outcome": "cancelled"}}
-    return {"outcome": {"outcome": "selected", "optionId": chosen}}
+    return {"outcome": {"outcome": "selected", "optionId": option}}

@@ -59,12 +59,12 @@ class AcpRecord:
 
     def note(self, who: str, message: Any) -> None:
         """Add a message to the transcript; beyond its bound messages are counted only."""
-        said = self._hidden.text(msgspec.json.encode({"by": who, **_plain(message)}).decode()).encode() + b"\n"
-        if self._bytes + len(said) > TRANSCRIPT_BYTES_MOST:
+        line = self._hidden.text(msgspec.json.encode({"by": who, **_plain(message)}).decode()).encode() + b"\n"
+        if self._bytes + len(line) > TRANSCRIPT_BYTES_MOST:
             self.left_out += 1
             return
-        self._bytes += len(said)
-        self._file.write(said)
+        self._bytes += len(line)
+        self._file.write(line)
 
     def close(self) -> None:
         """Say the line that was begun, and finish the transcript."""
@@ -86,10 +86,8 @@ class AcpRecord:
         if kind in _CHUNKS:
             self._chunk(_CHUNKS[kind], _words_of(update.get("content")))
         elif kind in ("tool_call", "tool_call_update"):
-            known = self.tool(update)
-            self.say(
-                f"tool {known.get('kind') or 'other'}: {known.get('title') or ''} ({known.get('status') or 'new'})"
-            )
+            call = self.tool(update)
+            self.say(f"tool {call.get('kind') or 'other'}: {call.get('title') or ''} ({call.get('status') or 'new'})")
         elif kind == "plan":
             entries = update.get("entries")
             for entry in (entries if isinstance(entries, list) else [])[:_PLAN_MOST]:
@@ -103,8 +101,8 @@ class AcpRecord:
         name = str(call.get("toolCallId"))[:_LINE_CHARS]
         if name not in self.tools and len(self.tools) >= _TOOLS_MOST:
             return dict(call)
-        told = {key: value for key, value in call.items() if value is not None}
-        self.tools[name] = {**self.tools.get(name, {}), **told}
+        fields = {key: value for key, value in call.items() if value is not None}
+        self.tools[name] = {**self.tools.get(name, {}), **fields}
         return self.tools[name]
 
     def _chunk(self, speaker: str, text: str) -> None:

@@ -70,7 +70,7 @@ class _Pending:
     tool: str
     args: dict[str, Any]
     then: Callable[[Permit], None]
-    told: bool = False
+    is_told: bool = False
 
 
 class AcpSession:
@@ -125,11 +125,11 @@ class AcpSession:
         }
         us = {"name": "starloom-agent", "version": "1"}
         params = {"protocolVersion": PROTOCOL, "clientCapabilities": may, "clientInfo": us}
-        said = self._request("initialize", params, GREET_WITHIN_S)
-        if said.get("protocolVersion") != PROTOCOL:
-            spoken = one_line(said.get("protocolVersion"), 20)
+        answer = self._request("initialize", params, GREET_WITHIN_S)
+        if answer.get("protocolVersion") != PROTOCOL:
+            spoken = one_line(answer.get("protocolVersion"), 20)
             raise AcpFault(f"it speaks version {spoken} of the protocol; this device speaks {PROTOCOL}")
-        return said
+        return answer
 
     def begin(self, folder: Path) -> None:
         """Open a session in a folder.
@@ -137,8 +137,8 @@ class AcpSession:
         Raises:
             AcpFault: it refuses, or does not answer in time.
         """
-        said = self._request("session/new", {"cwd": str(folder), "mcpServers": []}, GREET_WITHIN_S)
-        session = said.get("sessionId")
+        answer = self._request("session/new", {"cwd": str(folder), "mcpServers": []}, GREET_WITHIN_S)
+        session = answer.get("sessionId")
         if not isinstance(session, str) or not session:
             raise AcpFault("session/new: the answer names no session")
         self._session = session
@@ -148,14 +148,14 @@ class AcpSession:
 
         A hint is read when a turn has ended: an agent takes no second prompt before.
         """
-        begun = time.monotonic()
-        turn = self.prompt(text, begun)
-        heard = self._permits.hints(0)
-        while heard.texts and turn.stop not in _NO_MORE:
-            words = "\n".join(heard.texts)
+        began_s = time.monotonic()
+        turn = self.prompt(text, began_s)
+        hints = self._permits.hints(0)
+        while hints.texts and turn.stop not in _NO_MORE:
+            words = "\n".join(hints.texts)
             self._context.log(f"a person's hint: {one_line(words)}")
-            turn = self.prompt(f"The person whose work this is adds:\n{words}", begun)
-            heard = self._permits.hints(heard.last)
+            turn = self.prompt(f"The person whose work this is adds:\n{words}", began_s)
+            hints = self._permits.hints(hints.last)
         return turn
 
     def prompt(self, text: str, since: float) -> Turn:
@@ -180,11 +180,11 @@ class AcpSession:
                 raise AcpFault(f"it said nothing for {self._bounds.silent_s:g} s and was ended")
             left_s = min(since + self._bounds.all_s, self._heard_at + self._bounds.silent_s) - now
             self._serve(min(left_s, _WAIT_MOST_S))
-        said = self._result("session/prompt", number)
-        stop = str(said.get("stopReason"))
+        answer = self._result("session/prompt", number)
+        stop = str(answer.get("stopReason"))
         if stop not in STOPS:
             raise AcpFault(f"its turn ended with the unknown reason {quoted(stop[:60])}")
-        return Turn(stop, _tokens(said.get("usage")))
+        return Turn(stop, _tokens(answer.get("usage")))
 
     def close(self) -> None:
         self._terminals.end_all()
@@ -206,14 +206,14 @@ class AcpSession:
         return self._result(method, number)
 
     def _result(self, method: str, number: int) -> dict[str, Any]:
-        said = self._answers.pop(number)
-        error = said.get("error")
+        answer = self._answers.pop(number)
+        error = answer.get("error")
         if isinstance(error, dict):
             words = one_line(error.get("message") or "an error without words", 500)
             if error.get("code") == _AUTH and "auth" in words.lower():
                 words += ". Sign in with its own program on this device, then try again"
             raise AcpFault(f"{method}: {words}")
-        result = said.get("result")
+        result = answer.get("result")
         if not isinstance(result, dict):
             raise AcpFault(f"{method}: the answer has no result")
         return result
@@ -304,8 +304,8 @@ class AcpSession:
     def _decide(self, pending: _Pending) -> None:
         permit = self._permits.permit(pending.tool, pending.args)
         if permit.open:
-            if not pending.told:
-                pending.told = True
+            if not pending.is_told:
+                pending.is_told = True
                 self._record.say(f"waits for the owner of this device: {permit.reason}")
             return
         if pending in self._pending:
@@ -409,14 +409,14 @@ def _argv_of(params: Mapping[str, Any]) -> list[str]:
 
 
 def _variables_of(params: Mapping[str, Any]) -> dict[str, str]:
-    given = params.get("env")
-    if not isinstance(given, list):
+    variables = params.get("env")
+    if not isinstance(variables, list):
         return {}
-    return {str(item.get("name")): str(item.get("value")) for item in given if isinstance(item, dict)}
+    return {str(item.get("name")): str(item.get("value")) for item in variables if isinstance(item, dict)}
 
 
 def _tokens(usage: Any) -> dict[str, int]:
     if not isinstance(usage, dict):
         return {}
-    told = {ours: usage.get(theirs) for theirs, ours in _TOKENS.items()}
-    return {name: count for name, count in told.items() if isinstance(count, int) and count >= 0}
+    counts = {ours: usage.get(theirs) for theirs, ours in _TOKENS.items()}
+    return {name: count for name, count in counts.items() if isinstance(count, int) and count >= 0}

@@ -46,7 +46,7 @@ class Terminals:
         self._watch = watch
         self._unwatch = unwatch
         self._open: dict[str, _Terminal] = {}
-        self._made = 0
+        self._number = 0
 
     @property
     def running(self) -> bool:
@@ -81,8 +81,8 @@ class Terminals:
             )
         except (AcpFault, OSError, ValueError) as error:
             raise ToolFailed(Code.TOOL_FAILED, f"{argv[0]} could not be started: {error}", effect=False) from error
-        self._made += 1
-        name = f"terminal-{self._made}"
+        self._number += 1
+        name = f"terminal-{self._number}"
         terminal = self._open[name] = _Terminal(process, min(limit, _OUTPUT_BYTES_MOST))
         os.set_blocking(terminal.descriptor, False)
         self._watch(terminal.descriptor)
@@ -91,12 +91,12 @@ class Terminals:
     def output(self, name: object) -> dict[str, Any]:
         """Return the answer to `terminal/output`."""
         terminal = self._of(name)
-        said: dict[str, Any] = {
+        answer: dict[str, Any] = {
             "output": bytes(terminal.output).decode("utf-8", "replace"), "truncated": terminal.cut,
         }  # fmt: skip
         if terminal.closed:
-            said["exitStatus"] = _status(terminal.process)
-        return said
+            answer["exitStatus"] = _status(terminal.process)
+        return answer
 
     def wait(self, name: object, answer: Callable[[dict[str, Any]], None]) -> None:
         """Give the exit status to `answer`, now or when the program has ended."""

@@ -41,7 +41,7 @@ class AcpWire:
         self._input = _pipe(process.stdin)
         self._output = _pipe(process.stdout)
         self._errors = _pipe(process.stderr)
-        self._held = bytearray()
+        self._unread = bytearray()
         self._unsent = bytearray()
         self._words = bytearray()
         self._heard_bytes = 0
@@ -122,9 +122,9 @@ class AcpWire:
         data = os.read(self._output, _READ_BYTES)
         if not data:
             raise AcpFault(self._how_it_ended())
-        self._held += data
+        self._unread += data
         self._heard_bytes += len(data)
-        if len(self._held) > MESSAGE_BYTES_MOST and b"\n" not in self._held:
+        if len(self._unread) > MESSAGE_BYTES_MOST and b"\n" not in self._unread:
             raise AcpFault(f"it said a message of more than {MESSAGE_BYTES_MOST} bytes")
         if self._heard_bytes > ALL_BYTES_MOST:
             raise AcpFault(f"it said more than {ALL_BYTES_MOST} bytes in one call")
@@ -136,10 +136,10 @@ class AcpWire:
         self._words = (self._words + data)[-_WORDS_BYTES:]
 
     def _messages(self) -> list[dict[str, Any]]:
-        if b"\n" not in self._held:
+        if b"\n" not in self._unread:
             return []
-        *lines, rest = bytes(self._held).split(b"\n")
-        self._held = bytearray(rest)
+        *lines, rest = bytes(self._unread).split(b"\n")
+        self._unread = bytearray(rest)
         return [_message(line) for line in lines if line.strip()]
 
     def _how_it_ended(self) -> str:
@@ -169,9 +169,9 @@ def _pipe(stream: IO[bytes] | None) -> int:
 
 def _message(line: bytes) -> dict[str, Any]:
     try:
-        said = msgspec.json.decode(line)
+        message = msgspec.json.decode(line)
     except msgspec.DecodeError as error:
         raise AcpFault(f"it said something that is no JSON: {quoted(line[:80].decode('utf-8', 'replace'))}") from error
-    if not isinstance(said, dict):
+    if not isinstance(message, dict):
         raise AcpFault(f"it said something that is no message: {quoted(line[:80].decode('utf-8', 'replace'))}")
-    return said
+    return message

@@ -56,12 +56,12 @@ class Exchange:
         self.on_progress = on_progress
         self.number = 0
         self.done = threading.Event()
-        self.said: Mapping[str, Any] | None = None
+        self.answer: Mapping[str, Any] | None = None
         self.fault = ""
 
-    def end(self, *, said: Mapping[str, Any] | None = None, fault: str = "") -> None:
+    def end(self, *, answer: Mapping[str, Any] | None = None, fault: str = "") -> None:
         if not self.done.is_set():
-            self.said, self.fault = said, fault
+            self.answer, self.fault = answer, fault
             self.done.set()
 
 
@@ -86,11 +86,13 @@ class Conversation:
     def begin(self, within_s: float) -> None:
         """Say hello, as the protocol wants it before anything else."""
         us = {"name": "starloom-agent", "version": "1"}
-        said = self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s)
-        capabilities = said.get("capabilities")
+        answer = self.request(
+            "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s
+        )
+        capabilities = answer.get("capabilities")
         self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         assert self._carrier is not None  # noqa: S101 - the request used it
-        self._carrier.agreed(str(said.get("protocolVersion") or PROTOCOL)[:20])
+        self._carrier.agreed(str(answer.get("protocolVersion") or PROTOCOL)[:20])
         self._notify("notifications/initialized", {}, within_s)
 
     def tools(self, within_s: float) -> list[dict[str, Any]]:
@@ -138,9 +140,9 @@ class Conversation:
         finally:
             with self._lock:
                 self._open.pop(exchange.number, None)
-        if exchange.said is None:
+        if exchange.answer is None:
             raise ServerFault(f"{method}: {exchange.fault}")
-        return _result(method, exchange.said)
+        return _result(method, exchange.answer)
 
     def give_up(self, exchange: Exchange, why: str) -> None:
         """Tell the server that an answer is no longer wanted, and wait for it no longer."""
@@ -152,17 +154,17 @@ class Conversation:
         except ServerFault:
             return  # a server that cannot be told has ended, or reads nothing
 
-    def take(self, said: Any) -> None:
+    def take(self, message: Any) -> None:
         """Route one message of the server."""
-        if not isinstance(said, dict):
-            raise ServerFault(f"it wrote what is no message: {quoted(str(said)[:80])}")
-        if "method" in said:
-            self._asked(said)
+        if not isinstance(message, dict):
+            raise ServerFault(f"it wrote what is no message: {quoted(str(message)[:80])}")
+        if "method" in message:
+            self._answer_request(message)
             return
         with self._lock:
-            exchange = self._open.get(said["id"]) if isinstance(said.get("id"), int) else None
+            exchange = self._open.get(message["id"]) if isinstance(message.get("id"), int) else None
         if exchange is not None:
-            exchange.end(said=said)
+            exchange.end(answer=message)
 
     def fail(self, why: str) -> None:
         """End every open exchange: the server says nothing more."""
@@ -176,17 +178,17 @@ class Conversation:
         if self._carrier is not None:
             self._carrier.close()
 
-    def _asked(self, said: Mapping[str, Any]) -> None:
-        method = said["method"]
+    def _answer_request(self, message: Mapping[str, Any]) -> None:
+        method = message["method"]
         if method == _PROGRESS:
-            self._progressed(said.get("params"))
+            self._progressed(message.get("params"))
         elif method == _CHANGED:
             self._on_changed()
-        elif "id" in said and method == "ping":
-            self._send({"id": said["id"], "result": {}}, 1.0)
-        elif "id" in said:
+        elif "id" in message and method == "ping":
+            self._send({"id": message["id"], "result": {}}, 1.0)
+        elif "id" in message:
             refused = {"code": _NO_METHOD, "message": "not offered by this client"}
-            self._send({"id": said["id"], "error": refused}, 1.0)
+            self._send({"id": message["id"], "error": refused}, 1.0)
 
     def _progressed(self, params: Any) -> None:
         token = params.get("progressToken") if isinstance(params, dict) else None
@@ -203,11 +205,11 @@ class Conversation:
         self._carrier.send({"jsonrpc": "2.0", **message}, within_s)
 
 
-def _result(method: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    if "error" in said:
-        error = said["error"] if isinstance(said["error"], dict) else {}
+def _result(method: str, answer: Mapping[str, Any]) -> dict[str, Any]:
+    if "error" in answer:
+        error = answer["error"] if isinstance(answer["error"], dict) else {}
         raise ServerFault(f"{method}: {str(error.get('message', 'an error without words'))[:_ERROR_CHARS]}")
-    result = said.get("result")
+    result = answer.get("result")
     if not isinstance(result, dict):
         raise ServerFault(f"{method}: the answer has no result")
     return result

@@ -81,12 +81,12 @@ decode_report = msgspec.json.Decoder(Changed | Broke).decode
 
 def lines_of(link: socket.socket) -> Iterator[bytes]:
     """Yield whole lines until the other side closes; a line that is too long ends it, too."""
-    held = bytearray()
+    unread = bytearray()
     while data := link.recv(_READ_BYTES):
-        held += data
+        unread += data
         if b"\n" in data:
-            *lines, rest = bytes(held).split(b"\n")
-            held = bytearray(rest)
+            *lines, rest = bytes(unread).split(b"\n")
+            unread = bytearray(rest)
             yield from lines
-        if len(held) > LINE_BYTES_MOST:
+        if len(unread) > LINE_BYTES_MOST:
             return

@@ -111,11 +111,11 @@ class ProgramCarrier:
         try:
             for line in self._lines():
                 try:
-                    said = msgspec.json.decode(line)
+                    message = msgspec.json.decode(line)
                 except msgspec.DecodeError:
                     said_instead = quoted(line[:80].decode("utf-8", "replace"))
                     raise ServerFault(f"it wrote what is no JSON: {said_instead}. {_STDOUT}") from None
-                self._conversation.take(said)
+                self._conversation.take(message)
         except ServerFault as fault:
             self._conversation.fail(str(fault))
         except (OSError, ValueError):
@@ -130,14 +130,14 @@ class ProgramCarrier:
     def _lines(self) -> Iterator[bytes]:
         assert self._process.stdout is not None  # noqa: S101 - made with PIPE
         descriptor = self._process.stdout.fileno()
-        held = bytearray()
+        unread = bytearray()
         while data := os.read(descriptor, _READ_BYTES):
-            held += data
+            unread += data
             if b"\n" in data:
-                *lines, rest = bytes(held).split(b"\n")
-                held = bytearray(rest)
+                *lines, rest = bytes(unread).split(b"\n")
+                unread = bytearray(rest)
                 yield from lines
-            if len(held) > MESSAGE_BYTES_MOST:
+            if len(unread) > MESSAGE_BYTES_MOST:
                 raise ServerFault(f"a message is larger than {MESSAGE_BYTES_MOST} bytes")
 
 
@@ -150,18 +150,18 @@ class _LastWords:
     def __init__(self, pipe: IO[bytes], hidden: Iterable[str]) -> None:
         self._pipe = pipe
         self._hidden = [value for value in hidden if len(value) >= _HIDDEN_LEAST]
-        self._kept = b""
+        self._tail = b""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def told(self) -> str:
         """Return the last words of a program that has ended, as one line."""
         self._reader.join(_END_S)
-        text = self._kept.decode(errors="replace")
+        text = self._tail.decode(errors="replace")
         for value in self._hidden:
             text = text.replace(value, "...")
         # The first of words that were cut may be a part of such a value.
-        words = text.split()[len(self._kept) == _WORDS_BYTES_MOST :]
+        words = text.split()[len(self._tail) == _WORDS_BYTES_MOST :]
         return " ".join(words)[-_WORDS_SHOWN_MOST:]
 
     def close(self) -> None:
@@ -172,4 +172,4 @@ class _LastWords:
     def _read(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             while data := os.read(self._pipe.fileno(), _READ_BYTES):
-                self._kept = (self._kept + data)[-_WORDS_BYTES_MOST:]
+                self._tail = (self._tail + data)[-_WORDS_BYTES_MOST:]

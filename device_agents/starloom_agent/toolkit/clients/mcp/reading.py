@@ -61,19 +61,19 @@ class McpPrompts(TypedDict):
 
 def resources_of(ask: Ask) -> McpResources:
     """Return the lists of resources and of their templates."""
-    found, all_found = _pages(ask, "resources/list", "resources")
+    pages, all_pages = _pages(ask, "resources/list", "resources")
     forms, all_forms = _pages(ask, "resources/templates/list", "resourceTemplates")
-    resources = [line for one in found if (line := _resource(one, "uri")) is not None]
+    resources = [line for one in pages if (line := _resource(one, "uri")) is not None]
     templates = [line for one in forms if (line := _resource(one, "uriTemplate")) is not None]
-    complete = all_found and all_forms and len(resources) == len(found) and len(templates) == len(forms)
+    complete = all_pages and all_forms and len(resources) == len(pages) and len(templates) == len(forms)
     return {"complete": complete, "resources": resources, "templates": templates}
 
 
 def prompts_of(ask: Ask) -> McpPrompts:
     """Return the list of prompts."""
-    found, all_found = _pages(ask, "prompts/list", "prompts")
-    prompts = [line for one in found if (line := _prompt(one)) is not None]
-    return {"complete": all_found and len(prompts) == len(found), "prompts": prompts}
+    pages, all_pages = _pages(ask, "prompts/list", "prompts")
+    prompts = [line for one in pages if (line := _prompt(one)) is not None]
+    return {"complete": all_pages and len(prompts) == len(pages), "prompts": prompts}
 
 
 def contents_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -89,21 +89,21 @@ def messages_of(result: Mapping[str, Any]) -> list[dict[str, Any]]:
         content = message.get("content")
         for part in content if isinstance(content, list) else [content]:
             if isinstance(part, dict):
-                said = part.get("text")
-                parts.append({**part, "text": f"{role}: {said}"} if isinstance(said, str) else part)
+                text = part.get("text")
+                parts.append({**part, "text": f"{role}: {text}"} if isinstance(text, str) else part)
     return parts
 
 
 def _pages(ask: Ask, method: str, key: str) -> tuple[list[dict[str, Any]], bool]:
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     cursor: Any = None
     for _ in range(PAGES_MOST):
         page = ask(method, {} if cursor is None else {"cursor": cursor})
-        found += _items(page.get(key))
+        items += _items(page.get(key))
         cursor = page.get("nextCursor")
-        if cursor is None or len(found) > ITEMS_MOST:
+        if cursor is None or len(items) > ITEMS_MOST:
             break
-    return found[:ITEMS_MOST], cursor is None and len(found) <= ITEMS_MOST
+    return items[:ITEMS_MOST], cursor is None and len(items) <= ITEMS_MOST
 
 
 def _items(value: Any) -> Iterable[dict[str, Any]]:
@@ -137,8 +137,8 @@ def _prompt(one: Mapping[str, Any]) -> PromptLine | None:
     return {"arguments": arguments, "name": name, "title": _line(one.get("title") or one.get("description"))}
 
 
-def _line(said: Any) -> str:
+def _line(value: Any) -> str:
     """Return the first line of words of a server, as far as it can stand in a line."""
-    lines = str(said or "").strip().splitlines()
+    lines = str(value or "").strip().splitlines()
     line = lines[0].strip()[:_LINE_CHARS] if lines else ""
     return "" if name_fault(line, most=_LINE_CHARS) else line

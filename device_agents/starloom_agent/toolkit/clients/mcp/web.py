@@ -45,13 +45,13 @@ class WebCarrier:
         accept = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
         connection = http_streams.connect(self._url, within_s)
         try:
-            answer = self._asked(connection, msgspec.json.encode(message), accept)
+            answer = self._post(connection, msgspec.json.encode(message), accept)
             began = answer.getheader("mcp-session-id") or ""
             if message.get("method") == "initialize" and began.isprintable() and len(began) <= _SESSION_CHARS_MOST:
                 self._session = began
             if answer.status == _ACCEPTED:
                 return
-            self._route(answer, connection, deadline, wanted=message.get("id"))
+            self._route(answer, connection, deadline, number=message.get("id"))
         finally:
             connection.close()
 
@@ -70,31 +70,31 @@ class WebCarrier:
         if self._session:
             with contextlib.suppress(AddressFault):
                 connection = http_streams.connect(self._url, _END_S)
-                http_streams.ask(connection, "DELETE", self._url, self._own({}))
+                http_streams.ask(connection, "DELETE", self._url, self._headers_with({}))
                 connection.close()
 
     def _listen(self) -> None:
         """Hear notices; a server without such a stream says so, and its changes are seen at the next start."""
         connection = self._listener = http_streams.connect(self._url, _LISTEN_S)
         with contextlib.suppress(ServerFault, AddressFault):
-            answer = http_streams.ask(connection, "GET", self._url, self._own({"Accept": "text/event-stream"}))
+            answer = http_streams.ask(connection, "GET", self._url, self._headers_with({"Accept": "text/event-stream"}))
             if answer.status == _OK and not self._closed.is_set():
-                self._route(answer, connection, time.monotonic() + _LISTEN_S, wanted=None)
+                self._route(answer, connection, time.monotonic() + _LISTEN_S, number=None)
         connection.close()
 
-    def _own(self, more: Mapping[str, str]) -> dict[str, str]:
-        said = {**self._headers, **more}
+    def _headers_with(self, more: Mapping[str, str]) -> dict[str, str]:
+        headers = {**self._headers, **more}
         if self._session:
-            said["Mcp-Session-Id"] = self._session
+            headers["Mcp-Session-Id"] = self._session
         if self._protocol:
-            said["MCP-Protocol-Version"] = self._protocol
-        return said
+            headers["MCP-Protocol-Version"] = self._protocol
+        return headers
 
-    def _asked(
+    def _post(
         self, connection: http.client.HTTPConnection, body: bytes, more: Mapping[str, str]
     ) -> http.client.HTTPResponse:
         try:
-            answer = http_streams.ask(connection, "POST", self._url, self._own(more), body)
+            answer = http_streams.ask(connection, "POST", self._url, self._headers_with(more), body)
         except AddressFault as fault:
             raise ServerFault(str(fault)) from fault
         if answer.status == _GONE and self._session:
@@ -110,16 +110,16 @@ class WebCarrier:
         connection: http.client.HTTPConnection,
         deadline: float,
         *,
-        wanted: Any,
+        number: Any,
     ) -> None:
         parts = http_streams.chunks(answer, connection, deadline)
         texts = http_streams.events(parts) if http_streams.is_stream(answer) else (b"".join(parts) for _ in range(1))
         try:
             for text in texts:
-                said = _decoded(text)
-                for one in said if isinstance(said, list) else [said]:
+                decoded = _decoded(text)
+                for one in decoded if isinstance(decoded, list) else [decoded]:
                     self._conversation.take(one)
-                    if wanted is not None and _answers(one, wanted):
+                    if number is not None and _answers(one, number):
                         return
         except AddressFault as fault:
             raise ServerFault(str(fault)) from fault
@@ -132,5 +132,5 @@ def _decoded(text: bytes) -> Any:
         raise ServerFault(f"it wrote what is no JSON: {quoted(text[:80])}") from error
 
 
-def _answers(one: Any, wanted: Any) -> bool:
-    return isinstance(one, dict) and one.get("id") == wanted and "method" not in one
+def _answers(one: Any, number: Any) -> bool:
+    return isinstance(one, dict) and one.get("id") == number and "method" not in one
