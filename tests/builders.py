@@ -126,7 +126,7 @@ class Driver:
         work = Work(self.shard)
         step(work, item)
         check_touched(self.shard)
-        finished = [event.finished() for event in work.events]
+        finished = [event.encoded() for event in work.events]
         self.shard.journal.clear()
         for event, _raw, _flat in finished:
             self.events.append(event)

@@ -130,7 +130,7 @@ class Redeciding:
         for item in decodable:
             self._step(work, item)
             made_by.extend([type(item).__name__] * (len(work.events) - len(made_by)))
-        decided = [drafted.finished()[1] for drafted in work.events]
+        decided = [pending.encoded()[1] for pending in work.events]
         if decided == logged:
             self.shard.journal.clear()
             return
