@@ -95,7 +95,7 @@ async def test_it_is_done_again_when_the_process_has_grown(monkeypatch: pytest.M
     async def sleep(pause_s: float) -> None:
         waits.append(pause_s)
 
-    monkeypatch.setattr(huge_pages, "allowed", lambda: len(waits) < 5)
+    monkeypatch.setattr(huge_pages, "are_allowed", lambda: len(waits) < 5)
     monkeypatch.setattr(huge_pages, "_resident_bytes", lambda: next(sizes) << 20)
     monkeypatch.setattr(huge_pages, "gather", lambda _laid: calls.append(len(waits)))
     monkeypatch.setattr("starloom.process.huge_pages.asyncio.sleep", sleep)

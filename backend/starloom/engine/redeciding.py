@@ -90,11 +90,11 @@ class Redeciding:
         self.different = 0
 
     def load(
-        self, streams: Sequence[tuple[str, int, dict[str, bytes]]], loaded: ShardLoaded | None, incarnation: int
+        self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: ShardLoaded | None, incarnation: int
     ) -> None:
         """Start with these streams (name, seq, entities), as an owner does."""
-        self.shard = Shard(with_settings(loaded.settings)) if loaded is not None else Shard()
-        self.shard.incarnation = loaded.incarnation if loaded is not None else incarnation
+        self.shard = Shard(with_settings(taken.settings)) if taken is not None else Shard()
+        self.shard.incarnation = taken.incarnation if taken is not None else incarnation
         for name, seq, entities in sorted(streams, key=lambda item: (item[0] not in (FLEET, ACCESS), item[0])):
             load(self.shard, name, seq, decode_entities(entities))
         self._clear_notes()
