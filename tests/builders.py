@@ -97,7 +97,7 @@ class Driver:
     def __init__(
         self, *devices: str, slots: int = 4, settings: ShardSettings | None = None, whole: bool = True
     ) -> None:
-        self.shard = Shard(settings)
+        self.shard = Shard(settings or ShardSettings())
         self.numbers = itertools.count(1)
         self.now_ms = 1_000_000
         self.events: list[Event] = []
@@ -126,7 +126,7 @@ class Driver:
         work = Work(self.shard)
         step(work, item)
         check_touched(self.shard)
-        finished = [event.finished() for event in work.events]
+        finished = [event.encoded() for event in work.events]
         self.shard.journal.clear()
         for event, _raw, _flat in finished:
             self.events.append(event)

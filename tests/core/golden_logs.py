@@ -56,11 +56,11 @@ def chain() -> Driver:
         request="do a, then b, then c",
         labels={"kind": "golden"},
     )
-    while taken := driver.take():
+    while dispatches := driver.take():
         driver.now_ms += 1_500
-        driver.started(taken[0])
+        driver.started(dispatches[0])
         driver.now_ms += 2_500
-        driver.result(taken[0], {"v": 1, "text": "Grüße, 世界 🌱"})
+        driver.result(dispatches[0], {"v": 1, "text": "Grüße, 世界 🌱"})
     return driver
 
 
@@ -285,7 +285,7 @@ def fleet() -> Driver:
     driver = Driver()
     enrollment = Enrollment(id="e1", code_hash="x", created_ms=0, expires_ms=9_000_000, owner="ann", label="laptop")
     driver.do(i.EnrollmentOpened(id=driver.ident(), by="person:ann", enrollment=enrollment))
-    asked = i.EnrollmentAsked(
+    request = i.EnrollmentAsked(
         id=driver.ident(),
         by="device",
         device="d-laptop",
@@ -296,7 +296,7 @@ def fleet() -> Driver:
         profile=Profile.WORK,
         words="one two",
     )
-    driver.do(asked)
+    driver.do(request)
     driver.do(i.EnrollmentDecided(id=driver.ident(), by="person:ann", enrollment="e1", allow=True))
     driver.connect("laptop")
     driver.do(
@@ -382,11 +382,11 @@ def hedged() -> Driver:
     """A task that takes long beside its like: the second attempt has its result first."""
     driver = Driver("one", "two", slots=8)
     driver.submit(plan(*(task(f"t{n}") for n in range(7)), name="A hedge"))
-    left = driver.take()
-    for dispatch in left:
+    dispatches = driver.take()
+    for dispatch in dispatches:
         driver.started(dispatch)
     driver.now_ms += 2_000
-    for dispatch in left[1:]:
+    for dispatch in dispatches[1:]:
         driver.result(dispatch, {"n": 1})
     driver.now_ms += 60_000
     for timer in list(passed(driver.shard, driver.now_ms)):
@@ -394,7 +394,7 @@ def hedged() -> Driver:
     (second,) = driver.take()
     driver.started(second)
     driver.result(second, {"n": 2})
-    driver.receipt(left[0])
+    driver.receipt(dispatches[0])
     return driver
 
 

@@ -44,10 +44,10 @@ def test_a_failure_skips_success_dependents_and_opens_failure_dependents() -> No
     driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
     states = driver.states()
     assert (states["a"], states["b"], states["c"], states["d"]) == ("failed", "skipped", "leased", "skipped")
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["d"].cause == "a"
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["d"].cause == "a"
     assert driver.run() == "failed"
-    assert "First cause: a" in found.tables["answer"][""].sentence
+    assert "First cause: a" in run.tables["answer"][""].sentence
     driver.folded_equals_state()
 
 
@@ -81,13 +81,13 @@ def test_never_repeatable_work_interrupted_with_an_effect_is_unknown_until_a_per
     assert dispatch.after == "durable"
     driver.started(dispatch)
     driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE)
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert driver.states() == {"a": "unknown", "b": "waiting"}
-    assert found.head.attention == ["task_unknown"]
+    assert run.head.attention == ["task_unknown"]
     assert driver.control("retry", "a").faults[0].code is Code.NEEDS_CONFIRM
     assert not driver.control("mark", "a", value="7").faults
     assert driver.run() == "succeeded"
-    assert found.head.attention == []
+    assert run.head.attention == []
     driver.folded_equals_state()
 
 
@@ -140,13 +140,13 @@ def test_silence_of_never_work_waits_and_goes_on_when_heard() -> None:
     (dispatch,) = driver.take()
     driver.started(dispatch)
     driver.expire(dispatch.at)
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason == "absent"
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].reason == "absent"
     answer = driver.connect("one")
     assert answer.value["entries"][0]["action"] == "continue"
-    assert not found.tasks["a"].absent_since_ms
+    assert not run.tasks["a"].absent_since_ms
     driver.result(dispatch, 1)
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_cancel_stays_cancelling_until_the_receipt() -> None:
@@ -189,9 +189,9 @@ def test_a_family_expands_in_one_version_and_siblings_follow_each_other() -> Non
     )
     (dispatch,) = driver.take()
     driver.result(dispatch, {"files": ["a", "b", "c"]}, facts={"/files": canonical(["a", "b", "c"])})
-    found = driver.shard.constellations["c1"]
-    assert found.head.version == 2
-    assert found.versions["2"].author == "expand"
+    run = driver.shard.constellations["c1"]
+    assert run.head.version == 2
+    assert run.versions["2"].author == "expand"
     sends = driver.take()
     assert [item.at.task for item in sends] == ["send.0", "send.1"]
     assert sends[1].item == '"b"'
@@ -216,9 +216,9 @@ def test_an_empty_list_and_no_list() -> None:
 def test_a_group_over_devices_runs_once_on_each() -> None:
     driver = Driver("one", "two", "three")
     driver.submit(plan(task("g", for_each=ForEach(devices=Selector(os="linux"))), task("m", "rows=g")))
-    taken = driver.take()
-    assert sorted(item.device for item in taken) == ["d-one", "d-three", "d-two"]
-    driver.dispatched = taken
+    dispatches = driver.take()
+    assert sorted(item.device for item in dispatches) == ["d-one", "d-three", "d-two"]
+    driver.dispatched = dispatches
     assert driver.run() == "succeeded"
 
 
@@ -271,19 +271,19 @@ def test_a_rule_drops_items_and_another_adds_a_check_after_a_retry() -> None:
     driver.result(dispatch, {"f": [1, 2, 3]})
     by_task = {item.at.task: item for item in driver.take()}
     driver.result(by_task["digest"], {"dup": [2]})
-    found = driver.shard.constellations["c1"]
-    assert found.versions["3"].author == "rule:duplicates"
-    assert found.versions["3"].removed == ["send.2", "copy.2"]
+    run = driver.shard.constellations["c1"]
+    assert run.versions["3"].author == "rule:duplicates"
+    assert run.versions["3"].removed == ["send.2", "copy.2"]
     driver.result(by_task["send.0"], outcome=Outcome.INTERRUPTED, effect=MAYBE)
     again = driver.take()
     assert again[0].at.task == "send.0"
     assert again[0].at.attempt == 2
     driver.result(again[0], 1)
-    assert found.versions["4"].author == "rule:recheck"
-    assert "recheck-0" in found.specs
-    assert found.specs["recheck-0"].inputs[0].source == "copy.0"
+    assert run.versions["4"].author == "rule:recheck"
+    assert "recheck-0" in run.specs
+    assert run.specs["recheck-0"].inputs[0].source == "copy.0"
     assert driver.run() == "succeeded"
-    sentence = found.tables["answer"][""].sentence
+    sentence = run.tables["answer"][""].sentence
     assert "Recovered without help: send.0" in sentence
     assert "2 tasks dropped" in sentence
     driver.folded_equals_state()
@@ -294,10 +294,10 @@ def test_a_refused_rule_is_an_event_and_an_attention() -> None:
     driver.submit(plan(task("a"), task("b", "x=a"), rules=[rule("bad", "a", "succeeded", [RemoveTask(id="nothing")])]))
     (dispatch,) = driver.take()
     driver.result(dispatch, 1)
-    found = driver.shard.constellations["c1"]
-    assert found.head.attention == ["rule_refused"]
+    run = driver.shard.constellations["c1"]
+    assert run.head.attention == ["rule_refused"]
     assert "rule_refused" in [event.kind for event in driver.events]
-    assert found.head.version == 1
+    assert run.head.version == 1
     assert driver.run() == "succeeded"
     driver.folded_equals_state()
 
@@ -321,12 +321,12 @@ def test_conditions_choose_a_branch_and_a_person_is_asked() -> None:
         if enough:
             assert driver.states()["send"] == "leased"
             continue
-        found = driver.shard.constellations["c1"]
-        assert found.head.attention == ["question_open"]
+        run = driver.shard.constellations["c1"]
+        assert run.head.attention == ["question_open"]
         answered = driver.answer_question("ask-1", "stop")
         assert not answered.faults
         assert driver.states() == {"space": "succeeded", "ask": "failed", "send": "skipped"}
-        assert found.head.state == "failed"
+        assert run.head.state == "failed"
         driver.folded_equals_state()
 
 
@@ -356,9 +356,9 @@ def test_a_check_tells_what_is_wrong_in_its_own_words(result: dict[str, Any], de
     attempt = driver.shard.constellations["c1"].last_attempt("a")
     assert attempt is not None
     assert attempt.detail == detail
-    told = explain(driver.shard, "c1", "a")
-    assert detail in told.sentence
-    assert told.actions == ["retry"]
+    explanation = explain(driver.shard, "c1", "a")
+    assert detail in explanation.sentence
+    assert explanation.actions == ["retry"]
 
 
 def test_retry_opens_a_round_of_everything_downstream() -> None:
@@ -366,11 +366,11 @@ def test_retry_opens_a_round_of_everything_downstream() -> None:
     driver.submit(plan(task("a"), task("b", "x=a"), task("c", "x=b")))
     (dispatch,) = driver.take()
     driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "failed"
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "failed"
     assert not driver.control("retry", "a").faults
-    assert found.head.state == "active"
-    assert found.tasks["c"].round == 2
+    assert run.head.state == "active"
+    assert run.tasks["c"].round == 2
     assert driver.run() == "succeeded"
     driver.folded_equals_state()
 
@@ -423,14 +423,18 @@ def test_hold_and_release_and_skip() -> None:
 
 def test_an_idempotency_key_makes_one_constellation() -> None:
     driver = Driver("one")
-    made = plan(task("a"))
-    driver.submit(made, caller="ann", idempotency=("k", "h1"))
+    new_plan = plan(task("a"))
+    driver.submit(new_plan, caller="ann", idempotency=("k", "h1"))
     again = driver.do(
-        i.RequestReceived(id="x", by="person:ann", constellation="c2", plan=made, caller="ann", idempotency=("k", "h1"))
+        i.RequestReceived(
+            id="x", by="person:ann", constellation="c2", plan=new_plan, caller="ann", idempotency=("k", "h1")
+        )
     )
     assert again.value["id"] == "c1"
     other = driver.do(
-        i.RequestReceived(id="y", by="person:ann", constellation="c3", plan=made, caller="ann", idempotency=("k", "h2"))
+        i.RequestReceived(
+            id="y", by="person:ann", constellation="c3", plan=new_plan, caller="ann", idempotency=("k", "h2")
+        )
     )
     assert other.faults[0].code is Code.IDEMPOTENCY_MISMATCH
     assert list(driver.shard.constellations) == ["c1"]
@@ -440,8 +444,8 @@ def test_ten_thousand_tasks_in_a_chain_build_without_recursion_in_any_order() ->
     driver = Driver("one", whole=False)
     specs = [task(f"t{n}", f"x=t{n - 1}") if n else task("t0") for n in range(10_000)]
     specs = specs[::2] + specs[1::2]
-    found = driver.submit(plan(*specs))
-    assert found.rank["t0"] == END_RANK + 9_999
+    run = driver.submit(plan(*specs))
+    assert run.rank["t0"] == END_RANK + 9_999
     (dispatch,) = driver.take()
     assert dispatch.at.task == "t0"
 

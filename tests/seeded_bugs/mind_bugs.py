@@ -187,7 +187,7 @@ MIND_BUGS = [
     Bug(
         "what a stranger wrote does not count where it is an input of a goal",
         f"{_GOALS}pursuit.py",
-        "    stranger = _input_of_a_stranger(work, constellation, group)\n",
+        "    stranger = stranger_behind(work.shard.fleet, constellation, sources)\n",
         '    stranger = ""\n',
         CORE,
         _GOAL_TESTS,

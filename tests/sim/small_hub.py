@@ -136,7 +136,7 @@ class SmallHub:
         entities = {stream: dict(found) for stream, found in self._entities.items()}
         try:
             check_touched(shard)
-            events = [pending.finished()[0] for pending in work.events]
+            events = [pending.encoded()[0] for pending in work.events]
             shard.journal.clear()
             check(shard)
         except Violated as violated:

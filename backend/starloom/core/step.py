@@ -83,7 +83,7 @@ def step(work: Work, item: AnyInput) -> None:
     work.begin(item)
     try:
         _HANDLERS[type(item)](work, item)
-        _settle(work, work.begun.events)
+        _settle(work, work.input_marks.events)
     except Refusal as refusal:
         work.undo_input()
         work.answers.append(Answer(input_id=item.id, faults=refusal.faults, value=refusal.value))

@@ -333,9 +333,9 @@ class Engine:
             if isinstance(item, DeviceConnected):
                 self._acks.note_ledger(item)
             began_s = self._measure() if self._measure else 0.0
-            undone, item = work.undone, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
+            undos, item = work.undos, replace(item, at_ms=now, roll=self._chance.getrandbits(32))
             item = self._step_one(work, item)
-            self._recording.stepped(item, decided=len(work.events) != work.begun[1] or work.undone != undone)
+            self._recording.stepped(item, decided=len(work.events) != work.input_marks.events or work.undos != undos)
             if self._measure and (self._measure() - began_s) * 1000 > SLOW_STEP_MS:
                 self.counts.slow_steps += 1
                 log.warning("event=slow_step input=%s ms=%d", type(item).__name__, (self._measure() - began_s) * 1000)
@@ -343,7 +343,7 @@ class Engine:
         for reason, count in work.ignored.items():
             self.counts.ignored[reason] = self.counts.ignored.get(reason, 0) + count
         if self._on_refused is not None:
-            for device, door, reason in work.refused:
+            for device, door, reason in work.refusals:
                 self._on_refused(device, door, reason)
         return work
 
@@ -375,8 +375,8 @@ class Engine:
         events: list[bytes] = []
         entities: dict[str, dict[str, bytes | None]] = {}
         heads: dict[str, int] = {}
-        for drafted in work.events:
-            event, raw, puts = drafted.finished()
+        for pending in work.events:
+            event, raw, puts = pending.encoded()
             published.append((event, raw))
             events.append(raw)
             heads[event.stream] = event.seq

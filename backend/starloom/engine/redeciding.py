@@ -93,7 +93,7 @@ class Redeciding:
         self, streams: Sequence[tuple[str, int, dict[str, bytes]]], taken: ShardLoaded | None, incarnation: int
     ) -> None:
         """Start with these streams (name, seq, entities), as an owner does."""
-        self.shard = Shard(with_settings(taken.settings) if taken is not None else None)
+        self.shard = Shard(with_settings(taken.settings)) if taken is not None else Shard()
         self.shard.incarnation = taken.incarnation if taken is not None else incarnation
         for name, seq, entities in sorted(streams, key=lambda item: (item[0] not in (FLEET, ACCESS), item[0])):
             load(self.shard, name, seq, decode_entities(entities))
@@ -130,7 +130,7 @@ class Redeciding:
         for item in decodable:
             self._step(work, item)
             made_by.extend([type(item).__name__] * (len(work.events) - len(made_by)))
-        decided = [drafted.finished()[1] for drafted in work.events]
+        decided = [pending.encoded()[1] for pending in work.events]
         if decided == logged:
             self.shard.journal.clear()
             return

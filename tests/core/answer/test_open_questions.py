@@ -14,12 +14,12 @@ def test_a_goal_that_asks_a_person_is_explained_with_its_question() -> None:
     one = Pursued(goal={"may": {"tools": ["svc.restart"]}}, policy={"approval": "never"})
     one.step(call("svc.restart", name="web"))
     (question,) = one.made.open_questions
-    told = explain_all(one.shard, "c1", {})
-    (item,) = told["items"]
+    explanation = explain_all(one.shard, "c1", {})
+    (item,) = explanation["items"]
     assert item["task"] == "why"
     assert "a person is asked" in item["sentence"]
     (asked,) = item["questions"]
-    assert told["questions"] == [asked]
+    assert explanation["questions"] == [asked]
     assert asked["id"] == f"c1:{question}"
     assert asked["by"] == "the goal why"
     assert "svc.restart" in asked["text"]
@@ -29,8 +29,8 @@ def test_a_goal_that_asks_a_person_is_explained_with_its_question() -> None:
 
 
 def test_a_goal_whose_model_is_asked_is_explained_too() -> None:
-    told = explain_all(Pursued().shard, "c1", {})
-    (item,) = told["items"]
+    explanation = explain_all(Pursued().shard, "c1", {})
+    (item,) = explanation["items"]
     assert (item["task"], item["questions"]) == ("why", [])
     assert "its model is asked" in item["sentence"]
 
@@ -38,10 +38,10 @@ def test_a_goal_whose_model_is_asked_is_explained_too() -> None:
 def test_an_approval_is_asked_before_the_plan_begins() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.ALWAYS)))
-    told = explain_all(driver.shard, "c1", {})
-    (asked,) = told["questions"]
+    explanation = explain_all(driver.shard, "c1", {})
+    (asked,) = explanation["questions"]
     assert (asked["by"], asked["values"]) == ("the hub, before the plan begins", ["allow", "deny"])
-    assert [item["questions"] for item in told["items"]] == [[asked]]
+    assert [item["questions"] for item in explanation["items"]] == [[asked]]
 
 
 def test_a_task_for_a_person_asks_with_its_choices() -> None:

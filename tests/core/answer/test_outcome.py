@@ -17,9 +17,9 @@ from tests.core.watched import WatchedDriver
 
 
 def answer(driver: Driver) -> Answer:
-    found = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(found, Answer)
-    return found
+    final = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(final, Answer)
+    return final
 
 
 def fail(driver: Driver, name: str) -> None:
@@ -39,8 +39,10 @@ def fail(driver: Driver, name: str) -> None:
 )
 def test_the_outcome_is_clean_partial_or_failed(partial: bool, optional: bool, gate: Gate, state: str) -> None:
     driver = WatchedDriver("one")
-    made = plan(task("a", optional=optional), task("b"), task("c"), edge("a>b", gate), policy=Policy(partial=partial))
-    driver.submit(made)
+    new_plan = plan(
+        task("a", optional=optional), task("b"), task("c"), edge("a>b", gate), policy=Policy(partial=partial)
+    )
+    driver.submit(new_plan)
     fail(driver, "a")
     assert driver.run() == state
     assert answer(driver).state == "final"
@@ -52,8 +54,8 @@ def test_work_of_which_only_optional_tasks_were_tried_and_failed_has_no_result()
     for name in "ab":
         fail(driver, name)
     assert driver.run() == "succeeded"
-    said = answer(driver).sentence
-    assert said.startswith("Try ended without a result: all that was tried was optional; failed: a, b.")
+    sentence = answer(driver).sentence
+    assert sentence.startswith("Try ended without a result: all that was tried was optional; failed: a, b.")
 
 
 @pytest.mark.parametrize(
@@ -65,12 +67,12 @@ def test_a_list_that_needs_no_success_and_had_only_failures_is_not_done(
 ) -> None:
     driver = WatchedDriver("one", "two")
     each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
-    made = plan(task("look", for_each=each), task("table", "rows=look"), policy=Policy(partial=partial))
-    driver.submit(made)
-    taken = driver.take()
-    for dispatch in taken[:failures]:
+    new_plan = plan(task("look", for_each=each), task("table", "rows=look"), policy=Policy(partial=partial))
+    driver.submit(new_plan)
+    dispatches = driver.take()
+    for dispatch in dispatches[:failures]:
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="the disk does not answer")
-    for dispatch in taken[failures:]:
+    for dispatch in dispatches[failures:]:
         driver.result(dispatch, {})
         driver.receipt(dispatch)
     assert driver.run() == state
@@ -88,10 +90,10 @@ def test_a_program_of_a_list_that_ended_with_another_code_is_not_hidden_by_the_r
     each = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
     rows = (task("sorted", "rows=run"), task("table", "rows=sorted"))
     driver.submit(plan(task("run", for_each=each), *rows, policy=Policy(partial=partial)))
-    taken = driver.take()
-    for dispatch in taken[:failures]:
+    dispatches = driver.take()
+    for dispatch in dispatches[:failures]:
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="x ended with 3: no printer")
-    for dispatch in taken[failures:]:
+    for dispatch in dispatches[failures:]:
         driver.result(dispatch, {})
         driver.receipt(dispatch)
     assert driver.run() == state
@@ -148,10 +150,10 @@ def test_the_sentence_tells_what_was_done_where_what_failed_and_what_was_skipped
     for name in ("a", "b"):
         fail(driver, name)
     driver.run()
-    said = answer(driver).sentence
-    assert said.startswith("test is done in part: 1 of 5 tasks succeeded on one.")
-    assert "First cause: a - the tool failed: boom; 1 more failed." in said
-    assert "Skipped because a failed: d, e." in said
+    sentence = answer(driver).sentence
+    assert sentence.startswith("test is done in part: 1 of 5 tasks succeeded on one.")
+    assert "First cause: a - the tool failed: boom; 1 more failed." in sentence
+    assert "Skipped because a failed: d, e." in sentence
 
 
 def test_each_kind_of_skip_and_many_devices_are_named() -> None:
@@ -169,10 +171,10 @@ def test_each_kind_of_skip_and_many_devices_are_named() -> None:
     driver.control("cancel", "c")
     driver.receipt(next(item for item in driver.dispatched if item.at.task == "c"))
     driver.run()
-    said = answer(driver).sentence
-    assert " on 5 devices" in said
-    assert "Skipped by a person: h." in said
-    assert "Skipped because c was cancelled: k." in said
+    sentence = answer(driver).sentence
+    assert " on 5 devices" in sentence
+    assert "Skipped by a person: h." in sentence
+    assert "Skipped because c was cancelled: k." in sentence
 
 
 def test_results_grow_while_it_runs_and_name_values_files_and_groups() -> None:
@@ -221,8 +223,8 @@ def test_a_value_too_long_to_show_is_named_by_its_artifact() -> None:
 def test_the_answer_of_a_person_is_shown_with_a_name_and_no_token() -> None:
     driver = WatchedDriver("one")
     ask = task("ask", person="Go on?", choices=[Choice(value="yes", label="Yes")])
-    found = driver.submit(plan(ask, results=[ResultSpec(source="ask", title="Said", output="")]))
-    (question,) = found.questions
+    run = driver.submit(plan(ask, results=[ResultSpec(source="ask", title="Said", output="")]))
+    (question,) = run.questions
     by = "person:ann#rlkk2b3c4d5e6f7g8h9i"
     driver.answer_question(question, "yes", by=by)
     (item,) = answer(driver).items
@@ -286,10 +288,10 @@ def test_what_is_counted_as_ended_follows_a_new_round() -> None:
     driver.submit(plan(task("a"), task("b", "x=a"), task("w", device="nobody")))
     for dispatch in driver.take():
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    found = driver.shard.constellations["c1"]
-    assert (found.progress.ended, list(found.progress.failed)) == (2, ["a"])
+    run = driver.shard.constellations["c1"]
+    assert (run.progress.ended, list(run.progress.failed)) == (2, ["a"])
     driver.control("retry", "a")
-    assert (found.progress.ended, list(found.progress.failed)) == (0, [])
+    assert (run.progress.ended, list(run.progress.failed)) == (0, [])
     driver.result(driver.take()[0], 1)
     assert answer(driver).sentence == "test: 1 of 3 tasks done so far on one."
 
@@ -332,8 +334,8 @@ def test_nothing_left_to_approve_ends_what_waits_for_it(action: str, state: str)
     driver.submit(plan(task("a")), hold=True)
     assert driver.state() == "awaiting_approval"
     driver.control(action, "a")
-    found = driver.shard.constellations["c1"]
-    assert (driver.state(), list(found.open_questions), found.head.attention) == (state, [], [])
+    run = driver.shard.constellations["c1"]
+    assert (driver.state(), list(run.open_questions), run.head.attention) == (state, [], [])
     driver.folded_equals_state()
 
 

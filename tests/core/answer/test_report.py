@@ -69,30 +69,30 @@ def seeded(seed: int) -> Driver:
 @pytest.mark.parametrize("seed", range(60))
 def test_the_figures_of_random_runs_hold(seed: int) -> None:
     driver = seeded(seed)
-    found = of(driver, spans=True)
-    assert found.path_ms <= found.makespan_ms
-    assert found.path_ms <= found.work_ms
-    assert sum(step.time_ms for step in found.path) <= found.path_ms
-    assert found.busy_ms <= min(found.makespan_ms, found.work_ms)
-    assert found.one_at_a_time_ms == found.work_ms + found.makespan_ms - found.busy_ms >= found.makespan_ms
-    assert 0 <= found.gain < 1
-    assert found.width_mean <= found.width_most <= found.tasks
-    assert found.repeated_ms + found.starting_ms <= 2 * found.work_ms
-    for before, after in zip(found.path, found.path[1:], strict=False):
+    figures = of(driver, spans=True)
+    assert figures.path_ms <= figures.makespan_ms
+    assert figures.path_ms <= figures.work_ms
+    assert sum(step.time_ms for step in figures.path) <= figures.path_ms
+    assert figures.busy_ms <= min(figures.makespan_ms, figures.work_ms)
+    assert figures.one_at_a_time_ms == figures.work_ms + figures.makespan_ms - figures.busy_ms >= figures.makespan_ms
+    assert 0 <= figures.gain < 1
+    assert figures.width_mean <= figures.width_most <= figures.tasks
+    assert figures.repeated_ms + figures.starting_ms <= 2 * figures.work_ms
+    for before, after in zip(figures.path, figures.path[1:], strict=False):
         assert before.released_ms <= before.ended_ms <= after.released_ms
-    for step in found.path:
+    for step in figures.path:
         assert step.time_ms + sum(step.waits.values()) == step.ended_ms - step.released_ms
-    assert found.spans is not None
+    assert figures.spans is not None
     by_phase: dict[Phase, int] = {}
     for phase, begin, end, owner in zip(
-        found.spans.phase, found.spans.from_ms, found.spans.to_ms, found.spans.task, strict=True
+        figures.spans.phase, figures.spans.from_ms, figures.spans.to_ms, figures.spans.task, strict=True
     ):
         if owner >= 0:
             by_phase[phase] = by_phase.get(phase, 0) + end - begin
-    assert sum(by_phase.get(phase, 0) for phase in ON_A_DEVICE) == found.work_ms
-    waits = {wait.cause: wait.total_ms for wait in found.waits if wait.total_ms}
+    assert sum(by_phase.get(phase, 0) for phase in ON_A_DEVICE) == figures.work_ms
+    waits = {wait.cause: wait.total_ms for wait in figures.waits if wait.total_ms}
     assert waits == {phase: total for phase, total in by_phase.items() if phase not in ON_A_DEVICE}
-    assert all(wait.wall_ms <= found.makespan_ms for wait in found.waits)
+    assert all(wait.wall_ms <= figures.makespan_ms for wait in figures.waits)
 
 
 @pytest.mark.parametrize("seed", range(0, 60, 10))
@@ -100,9 +100,9 @@ def test_a_report_of_a_part_of_a_run_holds_as_well(seed: int) -> None:
     events = [event for event in seeded(seed).events if event.stream == "c1"]
     for count in range(1, len(events) + 1, 3):
         record = fold_log(events[:count])
-        found = report(record, record.at_ms + 10, created_at="", names={})
-        assert found.path_ms <= found.makespan_ms
-        assert found.busy_ms <= found.work_ms <= found.one_at_a_time_ms
+        figures = report(record, record.at_ms + 10, created_at="", names={})
+        assert figures.path_ms <= figures.makespan_ms
+        assert figures.busy_ms <= figures.work_ms <= figures.one_at_a_time_ms
 
 
 def test_two_at_once_gain_what_their_overlap_is() -> None:
@@ -116,28 +116,28 @@ def test_two_at_once_gain_what_their_overlap_is() -> None:
     (third,) = driver.take()
     driver.now_ms += 4_000
     driver.result(third, 1)
-    found = of(driver)
-    assert (found.makespan_ms, found.work_ms, found.busy_ms, found.path_ms) == (9_000, 12_000, 9_000, 9_000)
-    assert [step.task for step in found.path] == [second.at.task, "c"]
-    assert (found.one_at_a_time_ms, found.gain) == (12_000, 0.25)
-    assert (found.width_most, found.width_mean, found.parallelism) == (2, 1.33, 1.33)
-    assert (found.tasks, found.devices, found.attempts, found.versions) == (3, 1, 3, 1)
-    assert found.device_names == {"d-one": "one"}
+    figures = of(driver)
+    assert (figures.makespan_ms, figures.work_ms, figures.busy_ms, figures.path_ms) == (9_000, 12_000, 9_000, 9_000)
+    assert [step.task for step in figures.path] == [second.at.task, "c"]
+    assert (figures.one_at_a_time_ms, figures.gain) == (12_000, 0.25)
+    assert (figures.width_most, figures.width_mean, figures.parallelism) == (2, 1.33, 1.33)
+    assert (figures.tasks, figures.devices, figures.attempts, figures.versions) == (3, 1, 3, 1)
+    assert figures.device_names == {"d-one": "one"}
 
 
 def test_an_approval_is_time_that_a_person_took() -> None:
     driver = Driver("one")
-    made = driver.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.ALWAYS)))
+    run = driver.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.ALWAYS)))
     assert driver.state() == "awaiting_approval"
     driver.now_ms += 7_000
     assert [(wait.cause, wait.wall_ms) for wait in of(driver).waits] == [(Phase.APPROVAL, 7_000)]
-    (question,) = made.questions
+    (question,) = run.questions
     answer(driver, question, "allow")
     driver.now_ms += 1_000
     driver.run()
-    found = of(driver)
-    assert (found.for_person_ms, found.makespan_ms, found.work_ms) == (7_000, 8_000, 1_000)
-    assert (found.one_at_a_time_ms, found.gain) == (8_000, 0.0)
+    figures = of(driver)
+    assert (figures.for_person_ms, figures.makespan_ms, figures.work_ms) == (7_000, 8_000, 1_000)
+    assert (figures.one_at_a_time_ms, figures.gain) == (8_000, 0.0)
 
 
 def answer(driver: Driver, question: str, choice: str) -> None:
@@ -147,18 +147,18 @@ def answer(driver: Driver, question: str, choice: str) -> None:
 def test_a_question_of_the_plan_waits_for_a_person_and_is_on_the_path() -> None:
     driver = Driver("one")
     ask = task("ask", person="Which?", choices=[Choice(value="x", label="X")])
-    made = driver.submit(plan(ask, task("a"), edge("ask>a")))
+    run = driver.submit(plan(ask, task("a"), edge("ask>a")))
     driver.now_ms += 5_000
-    answer(driver, next(iter(made.questions)), "x")
+    answer(driver, next(iter(run.questions)), "x")
     (dispatch,) = driver.take()
     driver.now_ms += 1_000
     driver.result(dispatch, 1)
-    found = of(driver)
-    assert [(step.task, step.time_ms, step.waits) for step in found.path] == [
+    figures = of(driver)
+    assert [(step.task, step.time_ms, step.waits) for step in figures.path] == [
         ("ask", 0, {"person": 5_000}),
         ("a", 1_000, {}),
     ]
-    assert found.for_person_ms == 5_000
+    assert figures.for_person_ms == 5_000
 
 
 def test_a_full_device_is_waited_for() -> None:
@@ -180,11 +180,11 @@ def test_an_attempt_that_is_made_again_is_a_retry_or_a_move() -> None:
     (second,) = driver.take()
     driver.now_ms += 2_000
     driver.result(second, 1)
-    found = of(driver)
+    figures = of(driver)
     moved = first.device != second.device
-    assert (found.recoveries.retried, found.recoveries.moved) == (int(not moved), int(moved))
-    assert (found.work_ms, found.repeated_ms, found.attempts) == (3_000, 1_000, 2)
-    assert [wait.cause for wait in found.waits] == [Phase.RETRY]
+    assert (figures.recoveries.retried, figures.recoveries.moved) == (int(not moved), int(moved))
+    assert (figures.work_ms, figures.repeated_ms, figures.attempts) == (3_000, 1_000, 2)
+    assert [wait.cause for wait in figures.waits] == [Phase.RETRY]
 
 
 def test_a_change_by_a_person_after_a_failure_is_a_recovery() -> None:
@@ -221,14 +221,14 @@ def test_an_owner_who_was_asked_is_no_failure_that_was_mended() -> None:
     )
     (second,) = driver.take()
     driver.result(second, 1)
-    found = of(driver)
-    assert (found.attempts, found.recoveries.retried, found.recoveries.moved) == (2, 0, 0)
+    figures = of(driver)
+    assert (figures.attempts, figures.recoveries.retried, figures.recoveries.moved) == (2, 0, 0)
 
 
 def test_a_second_attempt_that_was_faster_is_a_hedge_and_nothing_else() -> None:
     record = fold_log(log("hedge"))
-    found = report(record, record.at_ms, created_at="", names={}).recoveries
-    assert (found.hedged, found.retried, found.moved) == (1, 0, 0)
+    figures = report(record, record.at_ms, created_at="", names={}).recoveries
+    assert (figures.hedged, figures.retried, figures.moved) == (1, 0, 0)
 
 
 def test_the_children_of_a_group_stand_between_what_is_before_and_behind_it() -> None:
@@ -249,9 +249,9 @@ def test_the_children_of_a_group_stand_between_what_is_before_and_behind_it() ->
         driver.result(dispatch, 1)
     driver.now_ms += 1_000
     driver.run()
-    found = of(driver)
-    assert [step.task for step in found.path] == ["list", children[-1].at.task, "sum"]
-    assert found.path_ms == 4_000
+    figures = of(driver)
+    assert [step.task for step in figures.path] == ["list", children[-1].at.task, "sum"]
+    assert figures.path_ms == 4_000
 
 
 @pytest.mark.parametrize(

@@ -22,11 +22,11 @@ def value(source: str, output: str = "", show: str = "value") -> SentenceValue:
 def ended(result: Any, *sentences: SentenceSpec) -> tuple[Driver, Any]:
     """Run one task whose result this is, in a plan with these sentences."""
     driver = Driver("nas")
-    made = driver.submit(plan(task("look"), name="Look", sentences=list(sentences)))
+    run = driver.submit(plan(task("look"), name="Look", sentences=list(sentences)))
     for dispatch in driver.take():
         driver.result(dispatch, result)
     driver.run()
-    return driver, made
+    return driver, run
 
 
 def sentence_of(made: Any) -> str:
@@ -130,23 +130,23 @@ def test_a_group_is_counted_and_its_devices_are_named() -> None:
         text="{n} machines answered: {who}.",
         values={"n": value("look", "", "count"), "who": value("look", "", "device")},
     )
-    made = driver.submit(plan(task("look", for_each=ForEach(devices=Selector())), sentences=[said]))
+    run = driver.submit(plan(task("look", for_each=ForEach(devices=Selector())), sentences=[said]))
     for dispatch in driver.take():
         driver.result(dispatch, {})
     driver.run()
-    assert sentence_of(made).startswith("2 machines answered: nas and vps. ")
+    assert sentence_of(run).startswith("2 machines answered: nas and vps. ")
 
 
 def test_a_failure_opens_the_answer_before_any_sentence() -> None:
     driver = Driver("nas")
-    made = driver.submit(
+    run = driver.submit(
         plan(task("look"), task("then"), edge("look>then"), sentences=[SentenceSpec(text="All is safe.")])
     )
     for dispatch in driver.take():
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, effect=NONE, detail="no")
     driver.run()
-    assert "All is safe" not in sentence_of(made)
-    assert not made.tables["answer"][""].stated
+    assert "All is safe" not in sentence_of(run)
+    assert not run.tables["answer"][""].stated
 
 
 def test_a_large_part_that_a_sentence_names_is_asked_for() -> None:

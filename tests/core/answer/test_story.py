@@ -26,10 +26,10 @@ LONG = "it is outside the folders " + "of this device " * 12
 )
 def test_the_first_cause_is_quoted_whole_or_shortened_at_a_word(detail: str, quoted: str) -> None:
     driver = Driver("one")
-    made = driver.submit(plan(task("a")))
+    run = driver.submit(plan(task("a")))
     (dispatch,) = driver.take()
     driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, effect=NONE, detail=detail)
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
     assert sentence.endswith(quoted)
     assert len(sentence) < 300
 
@@ -37,7 +37,7 @@ def test_the_first_cause_is_quoted_whole_or_shortened_at_a_word(detail: str, quo
 def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
     driver = Driver("nas", "vps")
     each = ForEach(devices=Selector())
-    made = driver.submit(
+    run = driver.submit(
         plan(
             task("look", for_each=each),
             task("then", for_each=ForEach(same="look")),
@@ -51,10 +51,10 @@ def test_the_work_of_a_device_is_called_by_the_device_s_name() -> None:
         else:
             driver.result(dispatch, {"n": 1})
     driver.run()
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
     assert "First cause: look on nas - " in sentence
     assert "Skipped because look on nas failed: then on nas." in sentence
-    answer = made.tables["answer"][""]
+    answer = run.tables["answer"][""]
     assert [item.title for item in answer.items] == ["Seen, look on vps"]
 
 
@@ -67,11 +67,11 @@ def test_the_folder_that_nobody_named_is_named_in_the_answer() -> None:
     told = {"writes": "/srv/backup\n/srv/more"}
     driver.add_device("nas", tools=[*TOOLS, write], facts_told=told, grants=["files:write"])
     named = task("named", tool="fs.write", args=canonical({"under": "Copies"}))
-    made = driver.submit(plan(task("copy", tool="fs.write", args=canonical({"under": "."})), named, name="Copy"))
+    run = driver.submit(plan(task("copy", tool="fs.write", args=canonical({"under": "."})), named, name="Copy"))
     for dispatch in driver.take():
         driver.result(dispatch, {})
     driver.run()
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
     assert sentence == "Copy is done: 2 tasks on nas. Its files are in '/srv/backup' on nas."
 
 
@@ -81,11 +81,11 @@ def test_the_folder_that_calls_told_is_named_once_for_each_device() -> None:
     for name in ("nas", "vps"):
         driver.add_device(name, tools=[write], facts_told={"writes": "/srv\n/other"}, grants=["files:write"])
     copies = [task(name, tool="fs.write", device=Selector(name=name[:3]), args='{"under":"."}') for name in TOLD]
-    made = driver.submit(plan(*copies, name="Copy"))
+    run = driver.submit(plan(*copies, name="Copy"))
     for dispatch in driver.take():
         driver.result(dispatch, {"folder": TOLD[dispatch.at.task]})
     driver.run()
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
     assert sentence.endswith("Its files are in '/srv/x' on nas and '/one', '/two' on vps."), sentence
 
 
@@ -94,14 +94,14 @@ def test_a_notice_that_nobody_could_see_is_no_failure_of_the_work() -> None:
     notify = ToolOffer(name="notify", repeatability=NEVER, effects=[Effect.WRITE])
     driver.add_device("nas", tools=[*TOOLS, notify])
     tell = task("tell", tool="notify", optional=True)
-    made = driver.submit(plan(task("copy"), tell, edge("copy>tell"), name="Copy"))
+    run = driver.submit(plan(task("copy"), tell, edge("copy>tell"), name="Copy"))
     (copied,) = driver.take()
     driver.result(copied, {})
     (told,) = driver.take()
     detail = "this device has no desktop"
     driver.result(told, outcome=Outcome.ERROR, code=Code.TOOL_UNAVAILABLE, effect=NONE, detail=detail)
     driver.run()
-    sentence = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
     assert sentence == "Copy is done: 1 task on nas. No notice was shown on nas: this device has no desktop."
 
 
@@ -199,7 +199,7 @@ def test_the_answer_counts_the_time_in_which_a_person_was_asked() -> None:
 @pytest.mark.parametrize("late", [False, True])
 def test_a_recovery_says_whether_the_device_or_its_line_was_gone(code: Code, how: str, *, late: bool) -> None:
     driver = Driver("one", "two")
-    made = driver.submit(plan(task("a")))
+    run = driver.submit(plan(task("a")))
     (first,) = driver.take()
     driver.started(first)
     if late:
@@ -208,15 +208,15 @@ def test_a_recovery_says_whether_the_device_or_its_line_was_gone(code: Code, how
     else:
         driver.result(first, outcome=Outcome.INTERRUPTED, code=code, effect=NONE)
     assert driver.run() == "succeeded"
-    sentence = made.tables["answer"][""].sentence
+    sentence = run.tables["answer"][""].sentence
     assert f"Recovered without help: a ({how})." in sentence
 
 
 def test_a_device_that_said_nothing_was_out_of_reach() -> None:
     driver = Driver("one", "two")
-    made = driver.submit(plan(task("a")))
+    run = driver.submit(plan(task("a")))
     (first,) = driver.take()
     driver.started(first)
     driver.expire(first.at)
     assert driver.run() == "succeeded"
-    assert "Recovered without help: a (its device was out of reach)." in made.tables["answer"][""].sentence
+    assert "Recovered without help: a (its device was out of reach)." in run.tables["answer"][""].sentence

@@ -20,21 +20,21 @@ RESTORE = UndoCall(tool="fs.restore", outputs={"tickets": "/tickets"})
 
 def undone(driver: Driver, given: dict[str, Any], reported: dict[str, Any]) -> str:
     """Run the plan, undo all of it, and return the answer's sentence; a code in `reported` is a failure."""
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch, given.get(dispatch.at.task))
     driver.do(i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="", tasks=[]))
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             value = reported[dispatch.at.task]
             if isinstance(value, Code):
                 driver.result(dispatch, outcome=Outcome.ERROR, code=value, detail="a.txt was changed since")
             else:
                 driver.result(dispatch, value)
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, Answer)
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, Answer)
     driver.folded_equals_state()
-    return told.sentence
+    return answer.sentence
 
 
 def world() -> Driver:
@@ -157,9 +157,9 @@ def test_a_run_that_failed_by_itself_says_that_its_undo_did_not_fail(partial: bo
     assert "its undo failed" not in said
     assert "On one 1 file went from 'Docs' to the trash" in said
     assert "the site is down" in said
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, Answer)
-    assert [item.title for item in told.items] == ["copy, before it was undone"]
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, Answer)
+    assert [item.title for item in answer.items] == ["copy, before it was undone"]
 
 
 def test_no_text_of_the_run_opens_an_answer_whose_undo_failed() -> None:
@@ -195,9 +195,9 @@ def test_a_report_too_large_to_be_brought_is_counted() -> None:
         report=1,
     )
     driver.do(i.ResultReported(id=driver.ident(), by="device:d-one", device="d-one", frame=frame))
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, Answer)
-    assert "On one 312 files went from 'Backup' to the trash." in told.sentence
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, Answer)
+    assert "On one 312 files went from 'Backup' to the trash." in answer.sentence
 
 
 def test_folders_of_windows_have_their_marks() -> None:

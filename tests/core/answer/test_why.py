@@ -27,12 +27,12 @@ from tests.core.run.test_hedging import hedge, slow
 
 def why(driver: Driver, name: str = "a") -> Why:
     """Explain twice, from the shard and from committed bytes: they may not differ in what is said."""
-    found = explain(driver.shard, "c1", name)
+    explanation = explain(driver.shard, "c1", name)
     fleet = {f"{kind}/{key}": encode_entity(record) for kind, key, record in driver.shard.fleet.records()}
     stored = shard_of(fleet, "c1", driver.folded["c1"])
-    assert explain(stored, "c1", name) == found
-    assert found.sentence.endswith((".", "?")) or ": " in found.sentence
-    return found
+    assert explain(stored, "c1", name) == explanation
+    assert explanation.sentence.endswith((".", "?")) or ": " in explanation.sentence
+    return explanation
 
 
 def control_device(driver: Driver, name: str, action: str) -> None:
@@ -48,8 +48,8 @@ def test_every_candidate_is_named_with_its_reason() -> None:
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     control_device(driver, "drained", "drain")
     driver.submit(plan(task("z", device="busy"), task("a"), name="x"))
-    found = why(driver)
-    assert {item.device[2:]: item.reason for item in found.candidates} == {
+    explanation = why(driver)
+    assert {item.device[2:]: item.reason for item in explanation.candidates} == {
         "off": Reason.DEVICE_AWAY,
         "busy": Reason.BUSY,
         "drained": Reason.DEVICE_ASIDE,
@@ -58,17 +58,17 @@ def test_every_candidate_is_named_with_its_reason() -> None:
         "broken": Reason.NO_CAPABLE_DEVICE,
         "set-aside": Reason.DEVICE_ASIDE,
     }
-    assert found.reason is Reason.BUSY
-    assert "busy is busy (1 of 1 slots)" in found.sentence
+    assert explanation.reason is Reason.BUSY
+    assert "busy is busy (1 of 1 slots)" in explanation.sentence
 
 
 def test_a_task_that_waits_in_a_paused_constellation_says_how_it_goes_on() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a"), task("b", "x=a"), name="x"))
     driver.control("pause")
-    found = why(driver, "b")
-    assert found.sentence == "b waits for a, and the constellation is paused."
-    assert found.actions == ["resume"]
+    explanation = why(driver, "b")
+    assert explanation.sentence == "b waits for a, and the constellation is paused."
+    assert explanation.actions == ["resume"]
 
 
 def test_a_busy_fleet_says_what_goes_before_a_task() -> None:
@@ -112,11 +112,11 @@ def test_a_task_that_waits_for_a_device_that_is_off_names_every_candidate() -> N
     driver.add_device("asks", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     driver.submit(plan(task("a")))
-    found = why(driver)
-    assert found.reason is Reason.DEVICE_AWAY
-    assert {item.device for item in found.candidates} == {"d-off", "d-bare", "d-asks"}
-    assert all(item.words and not item.fits for item in found.candidates)
-    assert "off is off or out of reach" in found.sentence
+    explanation = why(driver)
+    assert explanation.reason is Reason.DEVICE_AWAY
+    assert {item.device for item in explanation.candidates} == {"d-off", "d-bare", "d-asks"}
+    assert all(item.words and not item.fits for item in explanation.candidates)
+    assert "off is off or out of reach" in explanation.sentence
 
 
 def test_work_in_an_open_tab_says_that_a_tap_may_be_needed_there() -> None:
@@ -137,9 +137,9 @@ def test_a_browser_tab_that_nobody_looks_at_is_asleep_and_is_to_be_opened(link: 
     device = driver.shard.fleet.devices["d-pocket"]
     load(driver.shard, FLEET, 0, {"device/d-pocket": msgspec.structs.replace(device, os=TAB_OS, link=link)})
     driver.submit(plan(task("a", tool="t.never")), name="c2")
-    begun = explain(driver.shard, "c1", "a")
-    assert begun.sentence == "a is on pocket, which is asleep - open it; it continues there where it was."
-    assert (begun.asleep, begun.actions) == (["d-pocket"], ["open"])
+    explanation = explain(driver.shard, "c1", "a")
+    assert explanation.sentence == "a is on pocket, which is asleep - open it; it continues there where it was."
+    assert (explanation.asleep, explanation.actions) == (["d-pocket"], ["open"])
     waits = explain(driver.shard, "c2", "a")
     assert waits.reason is Reason.DEVICE_AWAY
     assert "pocket is asleep - open it (since " in waits.sentence
@@ -160,8 +160,8 @@ def test_the_way_out_is_named(reason: Reason, fields: dict[str, Any], actions: l
     control_device(driver, "drained", "drain")
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     driver.submit(plan(task("a", **fields)))
-    found = why(driver)
-    assert (found.reason, found.actions) == (reason, actions)
+    explanation = why(driver)
+    assert (explanation.reason, explanation.actions) == (reason, actions)
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_work_that_a_device_refused_before_it_began_is_not_marked(
     driver.submit(plan(task("a")))
     (dispatch,) = driver.take()
     driver.result(dispatch, outcome=outcome, code=code, detail="No.")
-    found = why(driver)
-    assert (found.state, found.actions) == ("failed", actions)
+    explanation = why(driver)
+    assert (explanation.state, explanation.actions) == ("failed", actions)
 
 
 def test_a_device_that_lacks_a_program_says_so_alone() -> None:
@@ -197,9 +197,9 @@ def test_a_missing_grant_shows_the_line_to_type() -> None:
     driver = Driver()
     driver.add_device("one", tools=[ToolOffer(name="t.pure", repeatability=PURE, grant="files:read")])
     driver.submit(plan(task("a")))
-    found = why(driver)
-    assert found.reason is Reason.MISSING_GRANT
-    assert "starloom-agent grant files:read" in found.actions[0]
+    explanation = why(driver)
+    assert explanation.reason is Reason.MISSING_GRANT
+    assert "starloom-agent grant files:read" in explanation.actions[0]
 
 
 @pytest.mark.parametrize(
@@ -217,13 +217,13 @@ def test_a_grant_that_the_tool_does_not_show_has_its_device_and_line(
     (dispatch,) = driver.take()
     told = f"{detail}. To allow it, type on the device: starloom-agent grant shell:run -- ls"
     driver.result(dispatch, outcome=Outcome.REFUSED, code=Code.MISSING_GRANT, detail=told)
-    found = why(driver)
-    assert found.reason is Reason.MISSING_GRANT
-    assert found.sentence.startswith("a waits for a grant: on one, ")
-    assert grant in found.sentence
-    assert found.sentence.endswith(f"; on the device: {line}.")
-    assert line in found.actions[0]
-    assert [item.device for item in found.candidates if item.reason is Reason.MISSING_GRANT] == ["d-one"]
+    explanation = why(driver)
+    assert explanation.reason is Reason.MISSING_GRANT
+    assert explanation.sentence.startswith("a waits for a grant: on one, ")
+    assert grant in explanation.sentence
+    assert explanation.sentence.endswith(f"; on the device: {line}.")
+    assert line in explanation.actions[0]
+    assert [item.device for item in explanation.candidates if item.reason is Reason.MISSING_GRANT] == ["d-one"]
     (row,) = explain_all(driver.shard, "c1", {})["items"]
     assert row["line"] == line
 
@@ -296,9 +296,9 @@ def test_work_under_way_on_a_draining_device_names_no_obstacle() -> None:
     (dispatch,) = driver.take()
     driver.started(dispatch)
     control_device(driver, "one", "drain")
-    found = why(driver)
-    assert "is on one" in found.sentence
-    assert found.candidates == []
+    explanation = why(driver)
+    assert "is on one" in explanation.sentence
+    assert explanation.candidates == []
 
 
 @pytest.mark.parametrize(
@@ -356,10 +356,10 @@ def test_a_drained_device_and_one_that_is_set_aside_say_why() -> None:
     driver.add_device("aside", quarantined=True)
     driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-drained", action="drain", reason="new disk"))
     driver.submit(plan(task("a")))
-    found = why(driver)
-    assert found.reason is Reason.DEVICE_ASIDE
-    assert "drained is being drained: new disk" in found.sentence
-    assert "aside is set aside" in found.sentence
+    explanation = why(driver)
+    assert explanation.reason is Reason.DEVICE_ASIDE
+    assert "drained is being drained: new disk" in explanation.sentence
+    assert "aside is set aside" in explanation.sentence
 
 
 def test_work_that_is_moved_and_work_with_a_second_attempt_say_so() -> None:
@@ -373,8 +373,8 @@ def test_work_that_is_moved_and_work_with_a_second_attempt_say_so() -> None:
     assert "a is on two" in why(driver).sentence
     hedging, _ = slow()
     second = hedge(hedging)
-    said = why(hedging, second.at.task).sentence
-    assert f"a second attempt runs on {second.device[2:]}; the first result counts" in said
+    explanation = why(hedging, second.at.task).sentence
+    assert f"a second attempt runs on {second.device[2:]}; the first result counts" in explanation
 
 
 def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() -> None:
@@ -382,12 +382,12 @@ def test_a_device_that_is_off_is_to_be_switched_on_before_its_work_is_moved() ->
     driver.now_ms = 1_764_096_180_000
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     driver.submit(plan(task("a", device="off"), task("f", device="off", args='{"path":"."}')))
-    found = why(driver)
-    assert found.sentence == (
+    explanation = why(driver)
+    assert explanation.sentence == (
         "a waits for a device that is away: off is off or out of reach since 2025-11-25 18:43:00 UTC."
     )
-    assert found.actions == ["switch on off, and the task goes on", "reassign"]
-    assert found.warning == ""
+    assert explanation.actions == ["switch on off, and the task goes on", "reassign"]
+    assert explanation.warning == ""
     assert why(driver, "f").warning == "Another device uses its own files under the same paths, not those of off."
 
 
@@ -426,11 +426,11 @@ def test_a_device_whose_agent_is_refused_is_not_to_be_switched_on(code: Code, wo
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-off", reason="cut", session=1))
     driver.do(i.DeviceRefused(id="y", by="d", code=code, device="d-off", reason="AIP 1"))
     driver.submit(plan(task("a", device="off")))
-    found = why(driver)
-    assert found.sentence == (
+    explanation = why(driver)
+    assert explanation.sentence == (
         f"a waits for a device that is away: off is refused, because {words} (since 2025-11-25 18:43:00 UTC)."
     )
-    assert found.actions == ["reassign"]
+    assert explanation.actions == ["reassign"]
 
 
 @pytest.mark.parametrize(
@@ -443,9 +443,9 @@ def test_a_task_whose_device_has_left_says_so_and_asks_for_attention(action: str
     driver.submit(plan(task("a", device="off")))
     driver.submit(plan(task("b", device="one")), name="c2")
     driver.do(i.DeviceControlled(id="x", by=by, device="d-off", action=action))
-    found = why(driver)
-    assert found.sentence == f"a waits for off, which {how} on 2025-11-25 18:43:00 UTC."
-    assert (found.reason, found.actions) == (Reason.NO_CAPABLE_DEVICE, ["reassign", "edit", "cancel"])
+    explanation = why(driver)
+    assert explanation.sentence == f"a waits for off, which {how} on 2025-11-25 18:43:00 UTC."
+    assert (explanation.reason, explanation.actions) == (Reason.NO_CAPABLE_DEVICE, ["reassign", "edit", "cancel"])
     assert driver.shard.constellations["c1"].head.attention == [Attention.NO_CAPABLE_DEVICE]
     assert driver.shard.constellations["c2"].head.attention == []
 
@@ -474,9 +474,9 @@ def test_every_way_out_of_an_ended_task_is_accepted() -> None:
     driver.submit(plan(task("f"), task("s", "x=f")))
     (sent,) = driver.take()
     driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail="boom")
-    found = why(driver, "f")
-    assert found.actions
-    assert set(found.actions) <= set(found.possible)
+    explanation = why(driver, "f")
+    assert explanation.actions
+    assert set(explanation.actions) <= set(explanation.possible)
     # A retry of the skipped task alone would skip it again.
     assert why(driver, "s").actions == ["starloom retry f c1"]
     (refused,) = driver.control("retry", "s").faults
@@ -517,10 +517,14 @@ def test_calls_of_a_group_that_may_have_happened_are_one_thing_to_decide() -> No
         driver.started(sent)
     for name in ("one", "two"):
         control_device(driver, name, "revoke")
-    found = why(driver, "hash")
-    assert (found.state, found.actions, found.doubted) == ("unknown", ["mark"], ["hash.0", "hash.1", "hash.2"])
-    assert found.sentence.startswith("3 calls of hash may have happened on ")
-    assert "Nobody can look there, since the device is gone: then mark them together" in found.sentence
+    explanation = why(driver, "hash")
+    assert (explanation.state, explanation.actions, explanation.doubted) == (
+        "unknown",
+        ["mark"],
+        ["hash.0", "hash.1", "hash.2"],
+    )
+    assert explanation.sentence.startswith("3 calls of hash may have happened on ")
+    assert "Nobody can look there, since the device is gone: then mark them together" in explanation.sentence
     told = explain_all(driver.shard, "c1", {})
     assert [item["task"] for item in told["items"]] == ["hash"]
     assert told["items"][0]["doubted"] == ["hash.0", "hash.1", "hash.2"]
@@ -539,10 +543,10 @@ def test_a_run_with_an_open_question_names_the_tasks_that_failed_too() -> None:
     driver.submit(plan(task("ask", person="Go on?"), task("a"), task("b")))
     for sent in driver.take():
         driver.result(sent, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    told = explain_all(driver.shard, "c1", {})
-    assert [(item["task"], item["state"]) for item in told["items"]] == [("ask", "ready"), ("a", "failed")]
-    assert told["items"][-1]["sentence"].endswith("1 more failed alike: b.")
-    assert [question["task"] for question in told["questions"]] == ["ask"]
+    explanation = explain_all(driver.shard, "c1", {})
+    assert [(item["task"], item["state"]) for item in explanation["items"]] == [("ask", "ready"), ("a", "failed")]
+    assert explanation["items"][-1]["sentence"].endswith("1 more failed alike: b.")
+    assert [question["task"] for question in explanation["questions"]] == ["ask"]
 
 
 def test_tasks_of_a_list_that_are_left_out_are_counted_where_told() -> None:
@@ -550,13 +554,13 @@ def test_tasks_of_a_list_that_are_left_out_are_counted_where_told() -> None:
     each = ForEach(source="list", output="/rows")
     driver.submit(plan(task("list"), task("sum", for_each=each), task("end", "x=sum")))
     driver.result(driver.take()[0], {"rows": list(range(198))})
-    told = explain_all(driver.shard, "c1", {})
-    groups = alike(told["items"])
+    explanation = explain_all(driver.shard, "c1", {})
+    groups = alike(explanation["items"])
     waits = next(group for group in groups if group.first["state"] == "ready")
     assert (1 + len(waits.others) + waits.unnamed, waits.unnamed) == (197, 98)
     assert waits.sentence.startswith("197 tasks wait: the only device that can is busy.")
     assert waits.sentence.endswith("and 194 more.")
-    assert told["more"] == 1
+    assert explanation["more"] == 1
 
 
 def test_a_refusal_that_offers_no_line_names_none_as_the_way_out() -> None:
@@ -618,11 +622,11 @@ def test_a_skip_by_a_person_is_told_as_one() -> None:
     assert explain(driver.shard, "c1", "four").sentence == "four was skipped because a person skipped two."
     for dispatch in driver.take():
         driver.result(dispatch)
-    made = driver.shard.constellations["c1"]
-    told = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
-    assert "Skipped by a person: two." in told
-    assert "Skipped because a person skipped two: three, four." in told
-    assert "not needed" not in told
+    run = driver.shard.constellations["c1"]
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
+    assert "Skipped by a person: two." in sentence
+    assert "Skipped because a person skipped two: three, four." in sentence
+    assert "not needed" not in sentence
 
 
 def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> None:
@@ -637,16 +641,16 @@ def test_a_failed_task_whose_file_was_brought_names_where_it_is_read_again() -> 
     driver.result(
         parsed, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="the program ended with 1: KeyError: 'depth'"
     )
-    found = why(driver, "parse")
+    explanation = why(driver, "parse")
     at = utc_words(driver.shard.constellations["c1"].attempts["send/1"].ended_ms)
-    assert found.sentence.startswith("parse (buoy-98.csv) failed: the program ended with 1: KeyError: 'depth'. ")
-    assert f"Its file was read from pi at {at}, and a retry gets that again" in found.sentence
-    assert found.actions[:2] == ["retry", "starloom retry-from send c1"]
-    assert found.brought_by == explain_all(driver.shard, "c1", {})["brought_by"] == ["send"]
-    made = driver.shard.constellations["c1"]
-    told = story.sentence(made, driver.shard.fleet, made.head.state, driver.now_ms)
-    assert "First cause: parse (buoy-98.csv) - the program ended with 1: KeyError: 'depth'" in told
-    assert told.endswith(" starloom retry --failed --from-source c1 reads these again.")
+    assert explanation.sentence.startswith("parse (buoy-98.csv) failed: the program ended with 1: KeyError: 'depth'. ")
+    assert f"Its file was read from pi at {at}, and a retry gets that again" in explanation.sentence
+    assert explanation.actions[:2] == ["retry", "starloom retry-from send c1"]
+    assert explanation.brought_by == explain_all(driver.shard, "c1", {})["brought_by"] == ["send"]
+    run = driver.shard.constellations["c1"]
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
+    assert "First cause: parse (buoy-98.csv) - the program ended with 1: KeyError: 'depth'" in sentence
+    assert sentence.endswith(" starloom retry --failed --from-source c1 reads these again.")
     assert not driver.control("retry_from", "send").faults
     assert driver.states()["parse"] == "waiting"
 
@@ -662,9 +666,9 @@ def test_a_failed_item_of_a_list_of_files_names_where_it_is_read_again() -> None
     for one in driver.take():
         driver.result(one, outcome=Outcome.ERROR, code=Code.EXIT_CODE, detail="the program ended with 1")
     for failed in ("fit.1", "check.1"):
-        found = why(driver, failed)
-        assert found.sentence.startswith(f"{failed} failed: ")
-        assert found.actions[:2] == ["retry", "starloom retry-from send c1"]
+        explanation = why(driver, failed)
+        assert explanation.sentence.startswith(f"{failed} failed: ")
+        assert explanation.actions[:2] == ["retry", "starloom retry-from send c1"]
     assert explain_all(driver.shard, "c1", {})["brought_by"] == ["send"]
 
 
@@ -672,7 +676,7 @@ def test_a_label_that_no_device_has_is_named_with_those_there_are() -> None:
     driver = Driver()
     driver.add_device("one", tools=TOOLS, labels=["boat"])
     driver.submit(plan(task("a", device=Selector(labels=["lab"]))))
-    found = why(driver)
-    assert found.sentence == "a waits for a device with the label lab; labels that there are: boat."
-    assert found.actions == ["starloom device label DEVICE lab", "edit", "cancel"]
-    assert found.candidates[0].words == "does not have the label lab"
+    explanation = why(driver)
+    assert explanation.sentence == "a waits for a device with the label lab; labels that there are: boat."
+    assert explanation.actions == ["starloom device label DEVICE lab", "edit", "cancel"]
+    assert explanation.candidates[0].words == "does not have the label lab"

@@ -44,10 +44,10 @@ class Watch(Clockwork):
         self.turn_to(f"2026-06-01T{self.hour:02}:00")
         name = self.firings()[-1]
         while self.shard.constellations[name].head.state == "active":
-            for dispatch in (taken := self.take()):
+            for dispatch in (dispatches := self.take()):
                 device = self.shard.fleet.devices[dispatch.device].name
                 self.result(dispatch, {"up": seen[device]})
-            if not taken:
+            if not dispatches:
                 self.now_ms += 10_000
                 due = [timer for timer in self.timers if timer.kind == TIMER and timer.due_ms <= self.now_ms]
                 assert due, "the firing waits for nothing"

@@ -52,8 +52,8 @@ def end(one: Driver, value: Any = 1) -> list[str]:
 
 def test_a_part_is_left_out_with_its_reason_and_the_work_after_it_goes_on() -> None:
     one = run(FIRST, EXTRA, LAST)
-    made = one.shard.constellations["c1"]
-    assert parts_to_leave_out(made) == ["extra"]
+    current = one.shard.constellations["c1"]
+    assert parts_to_leave_out(current) == ["extra"]
     assert leave_out(one, "extra").value == {"left_out": "extra"}
     (event,) = [event for event in one.events if event.kind == "task_skipped"]
     assert (event.by, event.note) == (
@@ -61,8 +61,8 @@ def test_a_part_is_left_out_with_its_reason_and_the_work_after_it_goes_on() -> N
         "the chance to end in time was 12 %, and the plan leaves optional parts out below 30 %",
     )
     assert (end(one), end(one)) == (["first"], ["last"])
-    assert (one.state(), str(made.tasks["extra"].reason)) == ("succeeded", "left_out")
-    answer = made.tables["answer"][""]
+    assert (one.state(), str(current.tasks["extra"].reason)) == ("succeeded", "left_out")
+    answer = current.tables["answer"][""]
     assert "Skipped to end in time, as its plan says: extra" in answer.sentence
     one.folded_equals_state()
 
@@ -97,8 +97,8 @@ def test_a_part_that_other_work_needs_stays() -> None:
 def test_a_group_that_has_not_begun_is_left_out_whole() -> None:
     one = run(FIRST, EACH)
     assert leave_out(one, "each").value == {"left_out": "each"}
-    made = one.shard.constellations["c1"]
-    assert (str(made.groups["each"].state), str(made.groups["each"].reason)) == ("skipped", "left_out")
+    current = one.shard.constellations["c1"]
+    assert (str(current.groups["each"].state), str(current.groups["each"].reason)) == ("skipped", "left_out")
     assert end(one, [1, 2]) == ["first"]
     assert (one.state(), end(one)) == ("succeeded", [])
     one.folded_equals_state()

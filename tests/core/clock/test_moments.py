@@ -111,10 +111,10 @@ def test_a_result_that_names_no_allowed_time_fails_the_task(value: Any, words: s
     one = noted(value)
     assert begun(one) == []
     assert one.shard.constellations["c1"].tasks["w"].code is Code.MOMENT_OUTSIDE
-    told = explain(one.shard, "c1", "w").sentence
-    assert words in told
-    assert told.isprintable()
-    assert len(told) < 500
+    sentence = explain(one.shard, "c1", "w").sentence
+    assert words in sentence
+    assert sentence.isprintable()
+    assert len(sentence) < 500
     one.folded_equals_state()
 
 

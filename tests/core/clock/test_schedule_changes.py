@@ -426,8 +426,8 @@ def said_to(*devices: str, path: str = "in") -> LoweredPlan:
     where = those[0] if len(those) == 1 else Selector(any=those)
     params = canonical({"where": to_builtins(where)})
     note = task("note", tool="t.idem", device=where, args=canonical({"path": path}))
-    made = plan(note, name="Note", params=params, hash="")
-    return replace(made, hash=plan_hash(made))
+    new_plan = plan(note, name="Note", params=params, hash="")
+    return replace(new_plan, hash=plan_hash(new_plan))
 
 
 def fire_with(clock: Clockwork, moment: str, made: LoweredPlan) -> Constellation:
@@ -453,14 +453,14 @@ def test_a_new_name_of_a_device_leaves_its_approval(others: tuple[str, ...]) -> 
     made = said_to("kontor", *others)
     clock.save(made, keep=False, request="note on kontor", plan_hash=made.hash)
     renamed(clock, "d-kontor", "studio")
-    found = fire_with(clock, "2026-06-01T01:00", said_to("studio", *others))
-    assert (found.head.state, clock.run(found.name)) == (ConstellationState.ACTIVE, "succeeded")
+    run = fire_with(clock, "2026-06-01T01:00", said_to("studio", *others))
+    assert (run.head.state, clock.run(run.name)) == (ConstellationState.ACTIVE, "succeeded")
     # Nor does a change of what it is called make it ask, and what was approved is kept for the next firing.
     later = said_to("studio", *others)
     clock.save(later, change=True, keep=False, request="note on kontor", name="s-one")
     renamed(clock, "d-kontor", "atelier")
-    found = fire_with(clock, "2026-06-01T02:00", said_to("atelier", *others))
-    assert found.head.state is ConstellationState.ACTIVE
+    run = fire_with(clock, "2026-06-01T02:00", said_to("atelier", *others))
+    assert run.head.state is ConstellationState.ACTIVE
 
 
 def test_a_new_name_of_a_device_hides_no_other_plan() -> None:
@@ -471,12 +471,12 @@ def test_a_new_name_of_a_device_hides_no_other_plan() -> None:
     clock.save(made, keep=False, request="note on kontor", plan_hash=made.hash)
     renamed(clock, "d-kontor", "studio")
     for hour, other in enumerate((said_to("studio", path="out"), said_to("nas")), start=1):
-        found = fire_with(clock, f"2026-06-01T0{hour}:00", other)
-        assert "the plan has changed" in found.questions["approve-plan"].text
-        clock.do(clock_answer(clock, found.name, "deny"))
+        run = fire_with(clock, f"2026-06-01T0{hour}:00", other)
+        assert "the plan has changed" in run.questions["approve-plan"].text
+        clock.do(clock_answer(clock, run.name, "deny"))
     renamed(clock, "d-nas", "kontor")
-    found = fire_with(clock, "2026-06-01T03:00", said_to("kontor"))
-    assert "the name kontor now belongs to another device" in found.questions["approve-plan"].text
+    run = fire_with(clock, "2026-06-01T03:00", said_to("kontor"))
+    assert "the name kontor now belongs to another device" in run.questions["approve-plan"].text
 
 
 def changed_by(clock: Clockwork, base: str | None = None, of: str = "s-one", **fields: Any) -> Answer:

@@ -488,8 +488,8 @@ def test_an_owner_who_is_gone_fires_nothing_and_another_owners_schedule_goes_on(
 
 def test_each_of_two_notices_of_one_second_is_shown_on_the_device() -> None:
     clock = Clockwork("2026-06-01T00:30", "one", "desk")
-    made = plan(task("a", device="one"))
-    clock.save(made, notify=NotifyWhen.ALWAYS, notify_device="d-desk", overlap=Overlap.ALLOW)
+    new_plan = plan(task("a", device="one"))
+    clock.save(new_plan, notify=NotifyWhen.ALWAYS, notify_device="d-desk", overlap=Overlap.ALLOW)
     clock.turn_to("2026-06-01T01:00")
     clock.now_ms += 5_000
     clock.order("run")

@@ -199,13 +199,13 @@ def test_a_grant_lets_the_work_go_on_by_itself() -> None:
     for name in ("a", "held"):
         driver.result(by_task[name], outcome=Outcome.REFUSED, code=Code.MISSING_GRANT, detail="needs files:read")
     driver.control("hold", "held")
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason is Reason.MISSING_GRANT
-    assert Attention.MISSING_GRANT in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].reason is Reason.MISSING_GRANT
+    assert Attention.MISSING_GRANT in run.head.attention
     offer(driver, tools=TOOLS, grants=["files:read"])
     assert [item.at.task for item in driver.take()] == ["a"]
-    assert found.tasks["held"].reason is Reason.HELD
-    assert Attention.MISSING_GRANT not in found.head.attention
+    assert run.tasks["held"].reason is Reason.HELD
+    assert Attention.MISSING_GRANT not in run.head.attention
     seen = len(driver.events)
     offer(driver, tools=TOOLS, grants=["files:read"])
     assert len(driver.events) == seen
@@ -347,9 +347,9 @@ def test_a_reconnect_restates_every_open_attempt() -> None:
 def test_work_does_not_go_where_its_tool_cannot_run(fields: dict[str, str]) -> None:
     driver = Driver()
     driver.add_device("one", tools=[ToolOffer(name="t.pure", repeatability=PURE, **fields)])  # type: ignore[arg-type]
-    found = driver.submit(plan(task("a")))
-    assert found.tasks["a"].state is TaskState.READY
-    assert found.head.attention
+    run = driver.submit(plan(task("a")))
+    assert run.tasks["a"].state is TaskState.READY
+    assert run.head.attention
 
 
 def test_a_device_that_is_gone_is_forgotten_and_its_key_stays_refused() -> None:

@@ -67,15 +67,15 @@ def test_at_its_deadline_what_may_be_repeated_is_moved_by_its_receipt_and_the_re
     assert due.constellation == FLEET
     assert not driver.cancels
     driver.fire(due)
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert [item.at.task for item in driver.cancels] == ["may"]
-    assert found.tasks["may"].reason is Reason.MOVING
+    assert run.tasks["may"].reason is Reason.MOVING
     assert not driver.dispatched
     driver.receipt(by_task["may"])
     (moved,) = driver.take()
-    assert (moved.device, found.tasks["may"].started) == ("d-two", 1)
+    assert (moved.device, run.tasks["may"].started) == ("d-two", 1)
     assert driver.events[-1].kind in ("task_moved", "task_leased", "tasks_ready")
-    assert [found.tasks[name].state for name in ("only-there", "must-not")] == ["running", "running"]
+    assert [run.tasks[name].state for name in ("only-there", "must-not")] == ["running", "running"]
     driver.folded_equals_state()
 
 
@@ -87,15 +87,15 @@ def test_work_that_its_device_gave_up_goes_back_though_a_silence_came_between() 
     control(driver, "drain", name=name, deadline_s=0)
     assert driver.cancels
     driver.expire(dispatch.at)
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason is Reason.MOVING, "what its device was told outlives a silence"
-    assert found.tasks["a"].absent_since_ms
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].reason is Reason.MOVING, "what its device was told outlives a silence"
+    assert run.tasks["a"].absent_since_ms
     control(driver, "resume", name=name)
     driver.receipt(dispatch)
     (again,) = driver.take()
     assert (again.at.task, again.at.attempt) == ("a", 2)
-    assert found.attempts["a/1"].end is AttemptEnd.REVOKED
-    assert found.tasks["a"].started == 1, "no try was used up"
+    assert run.attempts["a/1"].end is AttemptEnd.REVOKED
+    assert run.tasks["a"].started == 1, "no try was used up"
     driver.folded_equals_state()
 
 
@@ -106,9 +106,9 @@ def test_a_receipt_that_nobody_waits_for_gives_repeatable_work_back() -> None:
     driver.started(dispatch)
     driver.receipt(dispatch)
     (again,) = driver.take()
-    found = driver.shard.constellations["c1"]
-    assert (again.at.attempt, found.attempts["a/1"].end) == (2, AttemptEnd.REVOKED)
-    assert found.tasks["a"].started == 1, "no try was used up"
+    run = driver.shard.constellations["c1"]
+    assert (again.at.attempt, run.attempts["a/1"].end) == (2, AttemptEnd.REVOKED)
+    assert run.tasks["a"].started == 1, "no try was used up"
     driver.folded_equals_state()
 
 
@@ -217,13 +217,13 @@ def test_while_a_device_sleeps_the_clocks_of_its_work_stand_still() -> None:
     driver.now_ms += 600_000
     assert not list(passed(driver.shard, driver.now_ms))
     condition(driver, suspending="false")
-    found = driver.shard.constellations["c1"]
-    assert (device(driver).link, found.tasks["a"].stood_ms) == (DeviceLink.ONLINE, 600_000)
+    run = driver.shard.constellations["c1"]
+    assert (device(driver).link, run.tasks["a"].stood_ms) == (DeviceLink.ONLINE, 600_000)
     assert not list(passed(driver.shard, driver.now_ms))
     driver.now_ms += 60_000
     for timer in list(passed(driver.shard, driver.now_ms)):
         driver.fire(timer)
-    assert Attention.TAKES_LONG in found.head.attention
+    assert Attention.TAKES_LONG in run.head.attention
 
 
 def test_sleep_that_ends_in_silence_counts_once() -> None:
@@ -244,13 +244,13 @@ def test_a_task_that_waits_for_a_sleeping_device_does_not_wait_too_long() -> Non
     driver = WatchedDriver("one")
     condition(driver, suspending="true")
     driver.submit(plan(task("a")))
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     timer = next(item for item in driver.timers if item.kind == "waits_long")
     driver.fire(timer)
-    assert not found.head.attention
+    assert not run.head.attention
     driver.do(i.DeviceDisconnected(id="x", by="d", device="d-one", reason="", session=1))
     driver.fire(driver.timers[-1])
-    assert Attention.WAITS_LONG in found.head.attention
+    assert Attention.WAITS_LONG in run.head.attention
 
 
 def test_the_owners_machine_and_an_empty_battery_are_asked_last() -> None:
@@ -298,10 +298,10 @@ def test_work_that_was_asked_back_and_may_not_be_repeated_is_unknown_if_it_had_a
     driver.submit(plan(task("a")))
     (dispatch,) = driver.take()
     control(driver, "drain", name=dispatch.device[2:], deadline_s=0)
-    found = driver.shard.constellations["c1"]
-    assert replace(found.tasks["a"], reason=None).state == "leased"
+    run = driver.shard.constellations["c1"]
+    assert replace(run.tasks["a"], reason=None).state == "leased"
     driver.receipt(dispatch)
-    assert (found.attempts["a/1"].effect, found.attempts["a/1"].end) == (NONE, "revoked")
+    assert (run.attempts["a/1"].effect, run.attempts["a/1"].end) == (NONE, "revoked")
 
 
 def test_a_device_whose_disk_is_full_gets_no_work_until_it_has_room() -> None:

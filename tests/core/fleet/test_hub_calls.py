@@ -78,14 +78,14 @@ def test_the_state_of_devices_is_a_result_without_a_device() -> None:
     one = WatchedDriver("one", "two")
     off(one, "two")
     use = {"id": "use", "tool": "t.pure", "inputs": {"x": {"from": "look", "output": "/off/0/device"}}}
-    found = one.submit(made({"id": "look", "tool": "fleet.devices"}, use))
+    run = one.submit(made({"id": "look", "tool": "fleet.devices"}, use))
     seen = value(one, "look")
     assert [(row["device"], row["state"]) for row in seen["rows"]] == [("one", "on"), ("two", "off")]
     assert (seen["down"], seen["count"], [row["device"] for row in seen["off"]]) == (1, 2, ["two"])
     (sent,) = one.take()
     assert (sent.at.task, sent.inputs[0].sources[0].output) == ("use", "/off/0/device")
     one.result(sent, {})
-    assert (one.state(), found.tasks["look"].attempt) == ("succeeded", 0)
+    assert (one.state(), run.tasks["look"].attempt) == ("succeeded", 0)
     one.folded_equals_state()
 
 
@@ -128,9 +128,9 @@ def test_a_device_is_down_once_it_was_off_for_so_long_and_names_choose() -> None
 def test_a_device_that_the_hub_lost_by_its_own_end_is_not_down_until_it_had_time_to_connect() -> None:
     one = WatchedDriver("one", "two", "three")
     restart(one, "one", "two", "three")
-    found = one.submit(made({"id": "look", "tool": "fleet.devices", "args": {"for_s": 5}}))
-    assert (found.tasks["look"].state, found.tasks["look"].reason) == ("ready", Reason.MOMENT)
-    assert found.tasks["look"].not_before_ms == one.now_ms + one.shard.settings.return_ms
+    run = one.submit(made({"id": "look", "tool": "fleet.devices", "args": {"for_s": 5}}))
+    assert (run.tasks["look"].state, run.tasks["look"].reason) == ("ready", Reason.MOMENT)
+    assert run.tasks["look"].not_before_ms == one.now_ms + one.shard.settings.return_ms
     assert one.events[-1].note == "waits for one, three, two to connect again, as the hub has just started"
     one.connect("one")
     one.connect("two")
@@ -168,10 +168,10 @@ def test_a_call_with_a_time_of_its_own_begins_no_earlier_because_a_device_connec
 def test_a_held_call_that_waits_stays_held_when_the_devices_have_connected() -> None:
     one = WatchedDriver("one")
     restart(one, "one")
-    found = one.submit(made({"id": "look", "tool": "fleet.devices"}))
+    run = one.submit(made({"id": "look", "tool": "fleet.devices"}))
     one.control("hold", "look")
     one.connect("one")
-    assert (found.tasks["look"].state, found.tasks["look"].reason) == ("ready", Reason.HELD)
+    assert (run.tasks["look"].state, run.tasks["look"].reason) == ("ready", Reason.HELD)
     one.control("release", "look")
     assert value(one, "look")["down"] == 0
 
@@ -190,10 +190,10 @@ def test_a_drain_after_a_restart_waits_for_the_devices_that_may_take_the_work() 
     (mine,) = one.take()
     one.started(mine)
     busy = mine.device.removeprefix("d-")
-    found = one.submit(made(drain(busy)), controls=True)
+    run = one.submit(made(drain(busy)), controls=True)
     restart(one, "one", "two")
     approve(one)
-    assert (found.tasks["drain"].reason, one.shard.fleet.devices[mine.device].draining) == (Reason.MOMENT, False)
+    assert (run.tasks["drain"].reason, one.shard.fleet.devices[mine.device].draining) == (Reason.MOMENT, False)
     one.connect("one")
     one.connect("two")
     assert [item["task"] for item in value(one, "drain")["moving"]] == ["may"]
@@ -212,7 +212,7 @@ def test_a_large_fleet_is_counted_whole_and_named_in_part_those_that_are_down_fi
 
 def test_a_paused_plan_looks_when_it_goes_on() -> None:
     one = WatchedDriver("one")
-    found = one.submit(
+    run = one.submit(
         made(
             {"id": "first", "tool": "t.pure"},
             {"id": "look", "tool": "fleet.devices"},
@@ -222,9 +222,9 @@ def test_a_paused_plan_looks_when_it_goes_on() -> None:
     (sent,) = one.take()
     one.control("pause")
     one.result(sent, {})
-    assert found.tasks["look"].state == "ready"
+    assert run.tasks["look"].state == "ready"
     one.control("resume")
-    assert (found.tasks["look"].state, one.state()) == ("succeeded", "succeeded")
+    assert (run.tasks["look"].state, one.state()) == ("succeeded", "succeeded")
 
 
 def test_a_drain_waits_for_a_person_then_moves_what_runs_and_says_what() -> None:
@@ -235,8 +235,8 @@ def test_a_drain_waits_for_a_person_then_moves_what_runs_and_says_what() -> None
         one.started(item)
     assert mine["may"].device == "d-one" or mine["must-not"].device == "d-one"
     busy = mine["may"].device.removeprefix("d-")
-    found = one.submit(made(drain(busy)), controls=True)
-    assert (found.head.state, one.shard.fleet.devices[f"d-{busy}"].draining) == ("awaiting_approval", False)
+    run = one.submit(made(drain(busy)), controls=True)
+    assert (run.head.state, one.shard.fleet.devices[f"d-{busy}"].draining) == ("awaiting_approval", False)
     approve(one)
     told = value(one, "drain")
     assert {item["task"] for item in told["moving"]} == {"may"}
@@ -263,8 +263,8 @@ def test_a_resume_gives_it_work_again() -> None:
 def test_without_the_right_no_plan_controls_a_device() -> None:
     one = WatchedDriver("one")
     for by, controls in (("person:ann", False), ("assistant:bot", True), ("model", True)):
-        asked = i.RequestReceived(id=one.ident(), by=by, constellation="c1", plan=made(drain()), controls=controls)
-        assert [fault.code for fault in one.do(asked).faults] == [Code.FORBIDDEN]
+        request = i.RequestReceived(id=one.ident(), by=by, constellation="c1", plan=made(drain()), controls=controls)
+        assert [fault.code for fault in one.do(request).faults] == [Code.FORBIDDEN]
     assert not one.shard.fleet.devices["d-one"].draining
 
 
@@ -275,8 +275,8 @@ def test_the_right_is_judged_again_when_the_time_has_come() -> None:
     one.submit(made(drain()), controls=True)
     load(one.shard, ACCESS, 0, {"principal/p-ann": Principal(created_ms=0, id="p-ann", name="ann", role=Role.VIEWER)})
     approve(one)
-    found = one.shard.constellations["c1"]
-    assert (found.tasks["drain"].state, found.tasks["drain"].code) == ("failed", Code.FORBIDDEN)
+    run = one.shard.constellations["c1"]
+    assert (run.tasks["drain"].state, run.tasks["drain"].code) == ("failed", Code.FORBIDDEN)
     assert not one.shard.fleet.devices["d-one"].draining
 
 
@@ -306,7 +306,7 @@ def test_no_edit_adds_or_changes_a_drain(author: str) -> None:
     assert [fault.code for fault in faults] == [Code.PLAN_INVALID]
     assert operations == []
     raw = task("more", tool="device.drain", args='{"device":"two"}')
-    asked = i.EditProposed(
+    request = i.EditProposed(
         id=one.ident(),
         by=author,
         constellation="c1",
@@ -315,7 +315,7 @@ def test_no_edit_adds_or_changes_a_drain(author: str) -> None:
         reason="x",
         trigger="x",
     )
-    assert [fault.code for fault in one.do(asked).faults] == [Code.FORBIDDEN]
+    assert [fault.code for fault in one.do(request).faults] == [Code.FORBIDDEN]
 
 
 def test_t142_an_approval_names_the_devices_that_it_controls() -> None:
@@ -326,24 +326,22 @@ def test_t142_an_approval_names_the_devices_that_it_controls() -> None:
         {"id": "c", "tool": "device.drain", "args": {"device": "nowhere"}},
         {"id": "d", "tool": "device.resume", "args": {"device": "two"}},
     ]
-    found = one.submit(replace(made(*tasks), name="Read the news"), controls=True)
-    assert found.questions["approve-plan"].text == (
-        "Run Read the news? It may drain one, two and 'nowhere'; resume two."
-    )
+    run = one.submit(replace(made(*tasks), name="Read the news"), controls=True)
+    assert run.questions["approve-plan"].text == ("Run Read the news? It may drain one, two and 'nowhere'; resume two.")
 
 
 def test_t142_what_else_a_plan_does_is_said_beside_the_devices_that_it_controls() -> None:
     one = WatchedDriver("one", "two")
-    found = one.submit(made(drain(), {"id": "x", "tool": "t.never", "device": {"name": "two"}}), controls=True)
-    assert found.questions["approve-plan"].text == "Run Watch? It may drain one. Its other tasks may write."
+    run = one.submit(made(drain(), {"id": "x", "tool": "t.never", "device": {"name": "two"}}), controls=True)
+    assert run.questions["approve-plan"].text == "Run Watch? It may drain one. Its other tasks may write."
 
 
 def test_a_device_that_claims_to_offer_a_tool_of_the_hub_is_not_asked() -> None:
     one = WatchedDriver("one")
     lie = ToolOffer(name="device.drain", repeatability=Repeatability.PURE, effects=[Effect.READ])
     one.add_device("evil", tools=[*TOOLS, lie])
-    found = one.submit(made(drain()), controls=True)
-    assert found.head.state == "awaiting_approval"
+    run = one.submit(made(drain()), controls=True)
+    assert run.head.state == "awaiting_approval"
     approve(one)
     assert (one.dispatched, one.shard.fleet.devices["d-one"].draining) == ([], True)
 

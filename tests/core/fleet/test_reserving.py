@@ -67,9 +67,9 @@ def test_a_step_that_only_a_reserved_device_can_do_waits_and_says_which_line_hel
     control(driver, "reserve")
     driver.submit(plan(task("a")))
     assert not driver.take()
-    told = explain(driver.shard, "c1", "a")
-    assert "one takes only work that names it" in told.sentence
-    assert "starloom device share one" in told.actions
+    explanation = explain(driver.shard, "c1", "a")
+    assert "one takes only work that names it" in explanation.sentence
+    assert "starloom device share one" in explanation.actions
     control(driver, "share")
     assert given(driver) == {"d-one"}
 

@@ -105,10 +105,10 @@ def test_a_request_that_passes_its_deadline_was_not_withdrawn() -> None:
 def asked_and_answered() -> Asked:
     driver = Asked()
     assert not propose(driver, question="Which folder?").faults
-    said = i.QuestionAnswered(
+    request = i.QuestionAnswered(
         id="q", by="person:ann", constellation="c1", question="plan-question-1", reason="never mind", value="answer"
     )
-    assert not driver.do(said).faults
+    assert not driver.do(request).faults
     return driver
 
 

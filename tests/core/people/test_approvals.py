@@ -61,14 +61,14 @@ def reason_of(reply: Answer) -> str:
 
 def test_a_risky_plan_asks_bound_to_its_hash_and_starts_nothing_before() -> None:
     driver = fleet("one")
-    found = driver.submit(risky())
-    question = asked(found)
-    assert (found.head.state, question.action, question.version) == (STATE.AWAITING_APPROVAL, "h", 1)
+    run = driver.submit(risky())
+    question = asked(run)
+    assert (run.head.state, question.action, question.version) == (STATE.AWAITING_APPROVAL, "h", 1)
     assert (question.effects, question.expires_ms) == ([Effect.CHANGE], driver.now_ms + 24 * HOUR)
     assert driver.dispatched == []
     assert not answer(driver, "allow").faults
     assert [sent.at.task for sent in driver.dispatched] == ["restart"]
-    told = found.questions["approve-plan"]
+    told = run.questions["approve-plan"]
     assert (told.answer, told.answered_by, told.answered_ms) == ("allow", "person:ann", driver.now_ms)
 
 
@@ -121,8 +121,8 @@ def test_a_command_that_its_owner_declared_to_read_asks_nobody_on_that_device(
     declared = {"argv": {list_key(["uptime"]): [Effect.READ]}}
     driver.add_device("one", tools=[replace(run, effects_by=declared)])
     driver.add_device("two", tools=[run])
-    found = driver.submit(plan(task("run", tool="shell.run", args=canonical(args), device=device)))
-    assert (found.head.state is STATE.AWAITING_APPROVAL) == asks
+    current = driver.submit(plan(task("run", tool="shell.run", args=canonical(args), device=device)))
+    assert (current.head.state is STATE.AWAITING_APPROVAL) == asks
 
 
 @pytest.mark.parametrize(("under", "told"), [(".", " (in '/srv/backup box')"), ("Copies", "")])
@@ -141,8 +141,8 @@ def test_question_tells_devices_that_can_from_those_that_could_later() -> None:
     driver = fleet("one")
     for name in ("two", "three"):
         driver.add_device(name, tools=[*TOOLS, replace(RESTART, unavailable="python:run is not granted")])
-    found = driver.submit(risky())
-    assert asked(found).text == "Run Restart? It may change on one, and on three and two once they can."
+    run = driver.submit(risky())
+    assert asked(run).text == "Run Restart? It may change on one, and on three and two once they can."
     only = driver.submit(risky(of={"device": "two"}), "c2")
     assert asked(only).text == "Run Restart? It may change on two once it can."
 
@@ -155,12 +155,12 @@ def test_question_about_a_plan_called_run_says_it_once() -> None:
 
 def test_a_denial_ends_it_with_the_reason_and_who_said_it() -> None:
     driver = fleet("one")
-    found = driver.submit(risky())
+    run = driver.submit(risky())
     answer(driver, "deny", reason="not on a Friday")
-    assert found.head.state is STATE.CANCELLED
-    assert found.head.fault is not None
-    assert found.head.fault.reason == "the plan was denied: not on a Friday"
-    assert found.questions["approve-plan"].reason == "not on a Friday"
+    assert run.head.state is STATE.CANCELLED
+    assert run.head.fault is not None
+    assert run.head.fault.reason == "the plan was denied: not on a Friday"
+    assert run.questions["approve-plan"].reason == "not on a Friday"
     assert driver.dispatched == []
 
 
@@ -179,9 +179,9 @@ def test_the_same_answer_again_is_the_same_answer_and_another_is_refused() -> No
 @pytest.mark.parametrize("by", ["planner", "engine", "device:d-one", "rule:x", "schedule:s"])
 def test_only_a_person_answers(by: str) -> None:
     driver = fleet("one")
-    found = driver.submit(risky())
+    run = driver.submit(risky())
     assert answer(driver, "allow", by=by).faults[0].code is Code.FORBIDDEN
-    assert found.head.state is STATE.AWAITING_APPROVAL
+    assert run.head.state is STATE.AWAITING_APPROVAL
 
 
 def test_an_unknown_answer_is_refused() -> None:
@@ -192,16 +192,16 @@ def test_an_unknown_answer_is_refused() -> None:
 
 def test_nobody_s_answer_is_a_no() -> None:
     driver = fleet("one", settings=ShardSettings(approval_ms=2 * HOUR))
-    found = driver.submit(risky())
+    run = driver.submit(risky())
     (timer,) = [timer for timer in driver.timers if timer.kind == "approval"]
     assert timer in list(due_moments(driver.shard))
     driver.now_ms += 2 * HOUR - 1
     driver.fire(replace(timer, due_ms=0))
-    assert found.head.state is STATE.AWAITING_APPROVAL
+    assert run.head.state is STATE.AWAITING_APPROVAL
     driver.now_ms += 1
     driver.fire(timer)
-    told = found.questions["approve-plan"]
-    assert (found.head.state, told.answer, told.answered_by) == (STATE.CANCELLED, "deny", "engine")
+    told = run.questions["approve-plan"]
+    assert (run.head.state, told.answer, told.answered_by) == (STATE.CANCELLED, "deny", "engine")
     assert told.reason == "nobody answered within 2 hours, which is a no"
     assert "answered by engine with deny" in reason_of(answer(driver, "allow"))
     assert is_stale(driver.shard, timer)
@@ -209,18 +209,18 @@ def test_nobody_s_answer_is_a_no() -> None:
 
 def test_an_edit_voids_what_was_asked_and_asks_anew() -> None:
     driver = fleet("one")
-    found = driver.submit(risky())
-    first = asked(found)
+    run = driver.submit(risky())
+    first = asked(run)
     driver.now_ms += HOUR
     assert not edit(driver, UpdateTask(id="restart", changes={"args": b'"{}"'})).faults  # type: ignore[dict-item]
-    second = asked(found)
+    second = asked(run)
     assert (second.id, second.version, second.expires_ms) == ("approve-plan-2", 2, driver.now_ms + 24 * HOUR)
     assert second.action not in (None, first.action)
     assert "The plan was changed since." in second.text
     assert "asked now: c1:approve-plan-2" in reason_of(answer(driver, "allow"))
-    assert found.head.state is STATE.AWAITING_APPROVAL
+    assert run.head.state is STATE.AWAITING_APPROVAL
     assert not answer(driver, "allow", question="approve-plan-2").faults
-    assert str(found.head.state) == "active"
+    assert str(run.head.state) == "active"
 
 
 def test_always_lets_the_same_call_here_pass_until_it_is_taken_back() -> None:
@@ -256,8 +256,8 @@ def test_a_standing_call_does_not_carry_its_neighbour() -> None:
     driver.submit(risky())
     answer(driver, "always")
     other = task("other", tool="t.restart", args=canonical({"name": "ssh"}))
-    found = driver.submit(risky(other), "c2")
-    assert [call.task for call in asked(found).calls] == ["other"]
+    run = driver.submit(risky(other), "c2")
+    assert [call.task for call in asked(run).calls] == ["other"]
 
 
 def rule_that_adds(tool: str) -> RuleRecord:
@@ -300,8 +300,8 @@ def test_what_can_only_be_allowed_once_says_why(made: LoweredPlan, why: str) -> 
 
 def test_a_plan_held_on_purpose_asks_each_time() -> None:
     driver = fleet("one")
-    found = driver.submit(plan(task("a")), hold=True)
-    assert asked(found).once_because == "it was submitted to wait for a person"
+    run = driver.submit(plan(task("a")), hold=True)
+    assert asked(run).once_because == "it was submitted to wait for a person"
 
 
 def test_a_family_over_devices_is_allowed_for_those_devices() -> None:
@@ -319,9 +319,9 @@ def test_what_is_allowed_for_good_has_an_end() -> None:
     driver.shard.settings.standing_most = 1
     driver.submit(risky())
     assert not answer(driver, "always").faults
-    found = driver.submit(risky(args=canonical({"name": "ssh"})), "c2")
+    run = driver.submit(risky(args=canonical({"name": "ssh"})), "c2")
     assert answer(driver, "always", at="c2").faults[0].code is Code.CONFLICT
-    assert found.head.state is STATE.AWAITING_APPROVAL
+    assert run.head.state is STATE.AWAITING_APPROVAL
     assert not answer(driver, "allow", at="c2").faults
 
 

@@ -26,8 +26,8 @@ def undo(driver: Driver, *tasks: str, name: str = "c1", by: str = "person:ann") 
 def moved(*parts: Any, **fields: Any) -> Driver:
     driver = Driver("one", "two")
     driver.submit(plan(*parts, **fields))
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.now_ms += 1_000
             driver.result(dispatch, {"moved": dispatch.at.task})
     return driver
@@ -44,8 +44,8 @@ def moved_by(tools: list[ToolOffer], *parts: Any) -> Driver:
         "files", tools=[*TOOLS, *tools, written("fs.restore"), written("fs.trash")], grants=["files:write"]
     )
     driver.submit(plan(*parts))
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch, {"added": [{"path": f"in/{dispatch.at.task}"}], "moved": True})
     return driver
 
@@ -61,12 +61,12 @@ CHAIN = (
 
 def test_finished_work_is_taken_back_in_reverse_order_on_its_own_device() -> None:
     driver = moved(*CHAIN)
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     answer = undo(driver)
     assert answer.value == {"version": 2, "undoing": ["b", "a"], "cannot_be_undone": []}
     first = driver.take()
     assert [dispatch.at.task for dispatch in first] == ["undo-b"]
-    assert first[0].device == found.attempts["b/1"].device
+    assert first[0].device == run.attempts["b/1"].device
     assert (first[0].tool, first[0].args) == ("t.idem", '{"how":"back"}')
     assert [(item.name, item.sources[0].task, item.sources[0].output) for item in first[0].inputs] == [
         ("what", "b", "/moved")
@@ -75,12 +75,12 @@ def test_finished_work_is_taken_back_in_reverse_order_on_its_own_device() -> Non
     second = driver.take()
     assert [dispatch.at.task for dispatch in second] == ["undo-a"]
     driver.result(second[0])
-    assert found.head.state == "succeeded"
-    version = found.versions["2"]
+    assert run.head.state == "succeeded"
+    version = run.versions["2"]
     assert (version.author, version.trigger, version.reason) == ("person:ann", "undo", "not wanted")
-    told = found.tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert told.sentence.startswith("test was done and then taken back: b, a.")
+    final = run.tables["answer"][""]
+    assert isinstance(final, AnswerRecord)
+    assert final.sentence.startswith("test was done and then taken back: b, a.")
     driver.folded_equals_state()
 
 
@@ -88,10 +88,10 @@ def test_work_that_is_taken_back_in_part_is_still_done() -> None:
     driver = moved(*CHAIN)
     undo(driver, "b")
     driver.run()
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert told.sentence.startswith("test is done: ")
-    assert "Taken back afterwards: b." in told.sentence
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, AnswerRecord)
+    assert answer.sentence.startswith("test is done: ")
+    assert "Taken back afterwards: b." in answer.sentence
 
 
 def test_the_answer_claims_nothing_of_work_that_was_undone() -> None:
@@ -101,19 +101,19 @@ def test_the_answer_claims_nothing_of_work_that_was_undone() -> None:
     """
     results = [ResultSpec(output="/moved", show="text", source=source, title=source) for source in ("look", "other")]
     driver = moved(task("other"), task("kept", tool="t.never"), *CHAIN, results=results)
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert [(item.title, item.show) for item in told.items] == [("look", "text"), ("other", "text")]
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, AnswerRecord)
+    assert [(item.title, item.show) for item in answer.items] == [("look", "text"), ("other", "text")]
     undo(driver)
     driver.run()
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert [(item.title, item.show) for item in told.items] == [
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, AnswerRecord)
+    assert [(item.title, item.show) for item in answer.items] == [
         ("look, before it was undone", "value"),
         ("other", "value"),
     ]
-    assert told.sentence.startswith("test was done and then taken back: b, a.")
-    assert "Left as it is, without a way back: kept." in told.sentence
+    assert answer.sentence.startswith("test was done and then taken back: b, a.")
+    assert "Left as it is, without a way back: kept." in answer.sentence
     driver.folded_equals_state()
 
 
@@ -132,8 +132,8 @@ def test_a_preview_says_how_many_files_go_where() -> None:
         (dispatch,) = driver.take()
         driver.result(dispatch, result)
     driver.run()
-    asked = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True)
-    assert driver.do(asked).value["says"] == [
+    request = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True)
+    assert driver.do(request).value["says"] == [
         "2 files of clear: back from the trash of files, to where they were",
         "1 file of store: into the trash of files, from where they can be taken back",
     ]
@@ -141,18 +141,20 @@ def test_a_preview_says_how_many_files_go_where() -> None:
 
 def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
     driver = moved_by([written("fs.write")], task("a", tool="fs.write"), task("b", tool="fs.restore"), edge("a>b"))
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     answer = undo(driver)
     assert answer.value == {"version": 2, "undoing": ["a"], "cannot_be_undone": ["b"]}
     (dispatch,) = driver.take()
     assert (dispatch.at.task, dispatch.tool, dispatch.args) == ("undo-a", "fs.trash", "{}")
-    assert dispatch.device == found.attempts["a/1"].device
+    assert dispatch.device == run.attempts["a/1"].device
     assert [(item.name, item.sources[0].output) for item in dispatch.inputs] == [("paths", "/added")]
     driver.result(dispatch, {"items": [{"path": "in/a", "ticket": "t"}], "restored": [], "count": 1})
-    told = found.tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert told.sentence.startswith("test was done and then taken back: a. On files 1 file went from 'in' to the trash")
-    assert told.sentence.endswith("Left as it is, without a way back: b.")
+    final = run.tables["answer"][""]
+    assert isinstance(final, AnswerRecord)
+    assert final.sentence.startswith(
+        "test was done and then taken back: a. On files 1 file went from 'in' to the trash"
+    )
+    assert final.sentence.endswith("Left as it is, without a way back: b.")
     (refused,) = undo(driver, "undo-a").faults
     assert refused.reason == "undo-a does not say how it is undone"
     driver.folded_equals_state()
@@ -172,9 +174,9 @@ def saved_by(tool: ToolOffer, result: Any) -> Driver:
 
 
 def sentence_of(driver: Driver) -> str:
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    return told.sentence
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, AnswerRecord)
+    return answer.sentence
 
 
 PURE = ToolOffer(name="t.make", repeatability=Repeatability.PURE)
@@ -268,12 +270,12 @@ def test_work_that_added_nothing_is_not_said_to_be_taken_back() -> None:
     for dispatch in driver.take():
         driver.result(dispatch, {"moved": [] if dispatch.at.task == "a" else ["b.txt"]})
     undo(driver)
-    while taken := driver.take():
-        driver.result(taken[0])
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert told.sentence.startswith("test was done and then taken back: b.")
-    assert "Nothing to take back, since it added nothing: a." in told.sentence
+    while dispatches := driver.take():
+        driver.result(dispatches[0])
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, AnswerRecord)
+    assert answer.sentence.startswith("test was done and then taken back: b.")
+    assert "Nothing to take back, since it added nothing: a." in answer.sentence
 
 
 @pytest.mark.parametrize(
@@ -294,9 +296,9 @@ def test_the_answer_says_what_the_undo_reported(reported: dict[str, Any], said: 
     undo(driver, "a")
     for dispatch in driver.take():
         driver.result(dispatch, reported)
-    told = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(told, AnswerRecord)
-    assert said in told.sentence
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, AnswerRecord)
+    assert said in answer.sentence
 
 
 def test_what_is_undone_is_not_undone_again() -> None:
@@ -312,8 +314,8 @@ def test_a_second_undo_says_why_nothing_is_left() -> None:
     undo(driver)
     (again,) = undo(driver, name="c1").faults
     assert again.reason == "its work is being undone"
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch)
     (again,) = undo(driver).faults
     assert again.reason == "all of its work that can be undone is undone already"
@@ -328,13 +330,13 @@ def test_a_second_undo_says_why_nothing_is_left() -> None:
 def test_a_failure_stops_the_rest_and_asks_for_a_person() -> None:
     driver = moved(*CHAIN)
     undo(driver)
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch, outcome=Outcome.ERROR)
         for timer in [timer for timer in driver.timers if timer.kind == "backoff"]:
             driver.fire(timer)
-    found = driver.shard.constellations["c1"]
-    assert (found.head.state, found.head.attention) == ("failed", [Attention.UNDO_FAILED])
+    run = driver.shard.constellations["c1"]
+    assert (run.head.state, run.head.attention) == ("failed", [Attention.UNDO_FAILED])
     assert driver.states()["undo-a"] == "skipped"
     assert "retry that" in undo(driver, "b", "look").faults[0].reason
 
@@ -345,16 +347,16 @@ def test_an_undo_that_failed_is_retried_by_another_one(named: tuple[str, ...]) -
     driver = moved(*CHAIN)
     undo(driver)
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.CONFLICT, detail="b was changed")
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "failed"
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "failed"
     told = undo(driver, *named)
     assert (told.value["version"], told.value["undoing"]) == (2, ["b", "a"])
     (dispatch,) = driver.take()
-    assert (found.head.state, dispatch.at.task) == ("active", "undo-b")
+    assert (run.head.state, dispatch.at.task) == ("active", "undo-b")
     driver.result(dispatch)
     assert undo(driver).faults[0].reason == "its work is being undone"
     driver.run()
-    assert (found.head.state, driver.states()["undo-a"]) == ("succeeded", "succeeded")
+    assert (run.head.state, driver.states()["undo-a"]) == ("succeeded", "succeeded")
     assert sentence_of(driver).startswith("test was done and then taken back: b, a.")
     driver.folded_equals_state()
 
@@ -376,8 +378,8 @@ def test_a_cancelled_constellation_can_be_undone_and_stays_cancelled() -> None:
     running = driver.take()[0]
     driver.control("cancel")
     driver.receipt(running)
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "cancelled"
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "cancelled"
     assert undo(driver).value["undoing"] == ["a"]
     assert driver.run() == "cancelled"
     assert driver.states()["undo-a"] == "succeeded"

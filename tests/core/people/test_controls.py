@@ -101,24 +101,24 @@ def test_an_unknown_fate_is_retried_with_confirm_in_its_round_or_marked_without(
     # The title says that it would run again, so the reason does not.
     assert refused.faults[0].reason == "a has begun before"
     assert not driver.control("retry", "a", confirm=["a"]).faults
-    found = driver.shard.constellations["c1"]
-    assert (found.tasks["a"].round, found.tasks["a"].state) == (1, TaskState.LEASED)
+    run = driver.shard.constellations["c1"]
+    assert (run.tasks["a"].round, run.tasks["a"].state) == (1, TaskState.LEASED)
     assert codes(driver.control("mark", "b", state="cancelled")) == [Code.BAD_REQUEST]
     assert codes(driver.control("mark", "b", value="{")) == [Code.BAD_REQUEST]
     driver.control("mark", "b", state="failed")
-    assert found.tasks["c"].state is TaskState.SKIPPED
-    assert (found.tasks["b"].code, found.attempts["b/1"].detail) == (
+    assert run.tasks["c"].state is TaskState.SKIPPED
+    assert (run.tasks["b"].code, run.attempts["b/1"].detail) == (
         Code.MARKED_FAILED,
         "ann says that it did not happen",
     )
-    assert found.head.attention == []
+    assert run.head.attention == []
     # A marked task does not run: no confirm for itself.
     assert not driver.control("mark", "b", value="5").faults
-    assert found.tasks["b"].round == 2
+    assert run.tasks["b"].round == 2
     assert codes(driver.control("mark", "b", state="skipped")) == [Code.DOWNSTREAM_STARTED]
     driver.run()
     driver.control("mark", "b", state="skipped")
-    assert (found.tasks["b"].reason, found.tasks["c"].reason) == (Reason.SKIPPED_BY_PERSON, Reason.NOT_CHOSEN)
+    assert (run.tasks["b"].reason, run.tasks["c"].reason) == (Reason.SKIPPED_BY_PERSON, Reason.NOT_CHOSEN)
     assert driver.run() == "succeeded"
 
 
@@ -126,11 +126,11 @@ def test_controls_of_a_group_act_on_its_children() -> None:
     driver = WatchedDriver("one", slots=1)
     driver.submit(plan(task("l"), task("g", for_each=ForEach(source="l", output="/l")), task("end", "rows=g")))
     driver.control("skip", "g")
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert driver.states()["g"] == "skipped"
     driver.result(driver.take()[0], {"l": [1, 2, 3]})
-    assert found.tally == {}
-    assert found.head.state == "succeeded"
+    assert run.tally == {}
+    assert run.head.state == "succeeded"
     driver.control("retry", "g")
     (first,) = driver.take()
     driver.result(first, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
@@ -139,11 +139,11 @@ def test_controls_of_a_group_act_on_its_children() -> None:
     assert driver.run() == "failed"
     assert driver.states()["end"] == "skipped"
     driver.control("retry", "g")
-    states = [found.tasks[f"g.{n}"].round for n in range(3)]
+    states = [run.tasks[f"g.{n}"].round for n in range(3)]
     assert states == [2, 1, 1]
     assert driver.run() == "succeeded"
     driver.control("retry_from", "g")
-    assert [found.tasks[f"g.{n}"].round for n in range(3)] == [3, 2, 2]
+    assert [run.tasks[f"g.{n}"].round for n in range(3)] == [3, 2, 2]
     driver.control("cancel", "g")
     driver.receipt(driver.take()[-1])
     assert driver.states()["g"] == "cancelled"
@@ -156,8 +156,8 @@ def broken_list(*broken: int) -> WatchedDriver:
     parts = [task("l"), task("g", for_each=ForEach(source="l", output="/l")), task("store", "rows=g")]
     driver.submit(plan(*parts, edge("g>store")))
     driver.result(driver.take()[0], {"l": [0, 1, 2, 3, 4]})
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             if dispatch.at.task in {f"g.{number}" for number in broken}:
                 driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
             else:
@@ -167,14 +167,14 @@ def broken_list(*broken: int) -> WatchedDriver:
 
 def test_the_rest_goes_on_without_a_task_that_failed() -> None:
     driver = broken_list(2)
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert (driver.state(), driver.states()["store"]) == ("failed", "skipped")
     why = explain(driver.shard, "c1", "g.2")
     assert why.actions == ["retry", "skip", "mark"] or why.actions[-1] == "skip"
     assert why.sentence.endswith("Going on without it leaves out its part; 4 of 5 of g are done.")
     assert not driver.control("skip", "g.2", reason="it is broken").faults
     assert driver.run() == "succeeded"
-    assert found.tasks["g.2"].reason is Reason.SKIPPED_BY_PERSON
+    assert run.tasks["g.2"].reason is Reason.SKIPPED_BY_PERSON
     assert driver.states()["store"] == "succeeded"
     driver.folded_equals_state()
 
@@ -202,8 +202,8 @@ def test_hold_survives_a_backoff() -> None:
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.NETWORK)
     driver.control("hold", "a")
     driver.fire(next(timer for timer in driver.timers if timer.kind == "backoff"))
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason is Reason.HELD
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].reason is Reason.HELD
     assert not driver.dispatched
     driver.control("release", "a")
     assert driver.run() == "succeeded"
@@ -315,8 +315,8 @@ def reply(driver: Driver, question: str, value: str, **fields: Any) -> Answer:
 )
 def test_the_policy_says_what_is_approved_first(policy: Policy, fields: dict[str, Any], state: str) -> None:
     driver = WatchedDriver("one")
-    found = driver.submit(plan(task("a"), policy=policy), **fields)
-    assert found.head.state == state
+    run = driver.submit(plan(task("a"), policy=policy), **fields)
+    assert run.head.state == state
 
 
 def test_risky_effects_and_words_that_write_are_approved_first() -> None:
@@ -324,50 +324,50 @@ def test_risky_effects_and_words_that_write_are_approved_first() -> None:
     asked(driver)
     claim(driver)
     propose(driver, plan=plan(task("a", tool="t.idem")))
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "awaiting_approval"
-    assert found.questions["approve-plan"].action == "h"
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "awaiting_approval"
+    assert run.questions["approve-plan"].action == "h"
     assert driver.states() == {"a": "ready"}
     assert codes(reply(driver, "approve-plan", "maybe")) == [Code.BAD_REQUEST]
     assert codes(reply(driver, "no", "allow")) == [Code.NOT_FOUND]
     reply(driver, "approve-plan", "allow")
     assert codes(reply(driver, "approve-plan", "deny")) == [Code.CONFLICT]
-    assert found.head.attention == []
+    assert run.head.attention == []
     assert driver.run() == "succeeded"
 
 
 def test_a_denied_plan_is_cancelled_with_its_reason_and_asked_nothing_before() -> None:
     driver = WatchedDriver("one")
     parts = [task("ask", person="Well?", choices=CHOICES), task("g", for_each=ForEach(source="a", output="/l"))]
-    found = driver.submit(plan(task("a"), *parts, policy=Policy(approval=Approval.ALWAYS)))
-    assert list(found.questions) == ["approve-plan"]
+    run = driver.submit(plan(task("a"), *parts, policy=Policy(approval=Approval.ALWAYS)))
+    assert list(run.questions) == ["approve-plan"]
     reply(driver, "approve-plan", "deny", reason="too much")
-    assert found.head.state == "cancelled"
-    assert found.head.fault is not None
-    assert found.head.fault.reason == "the plan was denied: too much"
+    assert run.head.state == "cancelled"
+    assert run.head.fault is not None
+    assert run.head.fault.reason == "the plan was denied: too much"
     assert set(driver.states().values()) == {"cancelled"}
-    assert "was cancelled" in found.tables["answer"][""].sentence
+    assert "was cancelled" in run.tables["answer"][""].sentence
 
 
 def test_an_approved_plan_asks_its_questions_then() -> None:
     driver = WatchedDriver("one")
-    made = plan(task("ask", person="Well?", choices=CHOICES), policy=Policy(approval=Approval.ALWAYS))
-    found = driver.submit(made)
+    new_plan = plan(task("ask", person="Well?", choices=CHOICES), policy=Policy(approval=Approval.ALWAYS))
+    run = driver.submit(new_plan)
     reply(driver, "approve-plan", "allow")
-    assert list(found.open_questions) == ["ask-1"]
+    assert list(run.open_questions) == ["ask-1"]
     assert codes(reply(driver, "ask-1", "perhaps")) == [Code.BAD_REQUEST]
     reply(driver, "ask-1", "go", reason="fine")
-    assert found.tasks["ask"].marked == '{"by":"person:ann","text":"fine","value":"go"}'
-    assert found.head.state == "succeeded"
+    assert run.tasks["ask"].marked == '{"by":"person:ann","text":"fine","value":"go"}'
+    assert run.head.state == "succeeded"
 
 
 @pytest.mark.parametrize("action", ["skip", "cancel"])
 def test_a_question_that_is_not_waited_for_any_more_is_closed(action: str) -> None:
     driver = WatchedDriver("one")
-    found = driver.submit(plan(task("ask", person="Well?", choices=CHOICES), task("a")))
+    run = driver.submit(plan(task("ask", person="Well?", choices=CHOICES), task("a")))
     driver.control(action, "ask")
-    assert not found.open_questions
-    assert found.head.attention == []
+    assert not run.open_questions
+    assert run.head.attention == []
     assert codes(reply(driver, "ask-1", "go")) == [Code.CONFLICT]
 
 
@@ -424,11 +424,11 @@ def test_at_a_deadline_what_must_not_be_cut_goes_on_to_its_end_and_nothing_else_
     assert driver.states()["next"] == "cancelled"
     for name in ("may", "starting"):
         driver.receipt(by_task[name])
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "cancelling"
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "cancelling"
     driver.result(by_task["must-not"], 1)
-    assert (found.head.state, found.head.cancelled_by) == ("cancelled", "deadline")
-    assert "Its deadline of 5 s had passed." in found.tables["answer"][""].sentence
+    assert (run.head.state, run.head.cancelled_by) == ("cancelled", "deadline")
+    assert "Its deadline of 5 s had passed." in run.tables["answer"][""].sentence
 
 
 @pytest.mark.parametrize("state", TaskState)

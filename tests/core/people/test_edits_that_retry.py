@@ -44,12 +44,12 @@ def test_an_edit_that_retries_opens_what_has_ended_and_changes_it() -> None:
     driver = failed()
     assert codes(driver.edit(longer("g.0"), retry=[])) == [Code.ILLEGAL_CONTROL]
     assert driver.edit(longer("g.0"), longer("g.2"), retry=["g.0", "g.2"]).value == {"version": 3}
-    taken = driver.take()
+    dispatches = driver.take()
     constellation = driver.shard.constellations["c1"]
-    assert [item.at.task for item in taken] == ["g.0", "g.2"]
+    assert [item.at.task for item in dispatches] == ["g.0", "g.2"]
     assert [constellation.specs[name].timeouts.start_to_close_s for name in ("g.0", "g.1", "g.2")] == [60, 600, 60]
     assert constellation.head.state == "active"
-    for dispatch in taken:
+    for dispatch in dispatches:
         driver.result(dispatch, 2)
     assert driver.run() == "succeeded"
     assert constellation.tasks["g.1"].round == 1

@@ -45,26 +45,26 @@ def answer(driver: Driver, value: str, by: str = "person:ann") -> Answer:
 
 
 def test_a_wish_says_what_is_wider_and_changes_nothing(driver: Driver) -> None:
-    found = driver.shard.constellations["c1"]
-    version = found.head.version
+    run = driver.shard.constellations["c1"]
+    version = run.head.version
     question = wish(driver)
     assert any("d would use two" in line for line in question.wider)
     assert (question.kind, question.version, question.answer) == ("review", version, None)
-    assert "d" not in found.specs
-    assert found.head.version == version
-    assert found.tasks["b"].state is not TaskState.LEASED
+    assert "d" not in run.specs
+    assert run.head.version == version
+    assert run.tasks["b"].state is not TaskState.LEASED
     assert driver.take() == []
-    assert {Attention.REVIEW_WISHES, Attention.QUESTION_OPEN} <= set(found.head.attention)
+    assert {Attention.REVIEW_WISHES, Attention.QUESTION_OPEN} <= set(run.head.attention)
     driver.folded_equals_state()
 
 
 def test_a_person_allows_it_and_it_is_applied_in_their_name(driver: Driver) -> None:
     wish(driver)
     assert not answer(driver, "allow").faults
-    found = driver.shard.constellations["c1"]
-    assert found.versions[str(found.head.version)].author == "person:ann"
-    assert found.tasks["b"].review is None
-    assert Attention.REVIEW_WISHES not in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert run.versions[str(run.head.version)].author == "person:ann"
+    assert run.tasks["b"].review is None
+    assert Attention.REVIEW_WISHES not in run.head.attention
     (dispatch,) = driver.take()
     assert (dispatch.at.task, dispatch.device) == ("d", "d-two")
     driver.result(dispatch)
@@ -75,9 +75,9 @@ def test_a_person_allows_it_and_it_is_applied_in_their_name(driver: Driver) -> N
 def test_a_no_lets_the_plan_go_on_as_it_was(driver: Driver) -> None:
     wish(driver)
     assert not answer(driver, "deny").faults
-    found = driver.shard.constellations["c1"]
-    assert "d" not in found.specs
-    assert Attention.REVIEW_WISHES not in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert "d" not in run.specs
+    assert Attention.REVIEW_WISHES not in run.head.attention
     assert [item.at.task for item in driver.take()] == ["b"]
     assert answer(driver, "allow").faults[0].code is Code.CONFLICT
 
@@ -94,9 +94,9 @@ def test_silence_is_a_no(driver: Driver) -> None:
     timer = next(item for item in due_moments(driver.shard) if item.entity == question.id)
     driver.now_ms = timer.due_ms
     driver.fire(timer)
-    found = driver.shard.constellations["c1"]
-    assert found.questions[question.id].answered_by == "engine"
-    assert found.head.state is ConstellationState.ACTIVE, "the plan is not denied with the wish"
+    run = driver.shard.constellations["c1"]
+    assert run.questions[question.id].answered_by == "engine"
+    assert run.head.state is ConstellationState.ACTIVE, "the plan is not denied with the wish"
     assert [item.at.task for item in driver.take()] == ["b"]
 
 
@@ -111,9 +111,9 @@ def test_what_it_would_do_is_judged_again_when_it_is_answered(driver: Driver) ->
 
 def test_a_plan_that_changed_meanwhile_refuses_it(driver: Driver) -> None:
     wish(driver)
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     again = i.EditProposed(
-        base_version=found.head.version,
+        base_version=run.head.version,
         by="person:ann",
         constellation="c1",
         id=driver.ident(),
@@ -134,9 +134,9 @@ def test_only_what_is_wider_asks(driver: Driver) -> None:
 def test_a_wish_that_nobody_may_allow_any_more_ends_with_its_constellation(driver: Driver) -> None:
     wish(driver)
     driver.control("cancel")
-    found = driver.shard.constellations["c1"]
-    assert found.questions["wish-review-1"].answer == ""
-    assert found.head.state is ConstellationState.CANCELLED
+    run = driver.shard.constellations["c1"]
+    assert run.questions["wish-review-1"].answer == ""
+    assert run.head.state is ConstellationState.CANCELLED
     assert answer(driver, "allow").faults
 
 

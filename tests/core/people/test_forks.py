@@ -58,13 +58,11 @@ def test_from_a_task_on_what_is_before_it_keeps_its_result() -> None:
     driver = finished(*CHAIN, value={"n": 1})
     origin = {key: encode_entity(record) for key, record in driver.shard.constellations["c1"].tasks.items()}
     assert not fork(driver, task="b").faults
-    made = driver.shard.constellations["c2"]
-    assert encode_entity(made.tasks["a"]) == origin["a"]
-    assert (made.attempts["a/1"].value, made.attempts["a/1"].origin) == ('{"n":1}', "c1")
+    run = driver.shard.constellations["c2"]
+    assert encode_entity(run.tasks["a"]) == origin["a"]
+    assert (run.attempts["a/1"].value, run.attempts["a/1"].origin) == ('{"n":1}', "c1")
     assert [dispatch.at.task for dispatch in driver.take()] == ["b"]
-    assert made.head.origin == Origin(
-        constellation="c1", seq=driver.shard.constellations["c1"].seq, task="b", version=1
-    )
+    assert run.head.origin == Origin(constellation="c1", seq=driver.shard.constellations["c1"].seq, task="b", version=1)
     assert {key: encode_entity(record) for key, record in driver.shard.constellations["c1"].tasks.items()} == origin
 
 
@@ -85,11 +83,11 @@ def test_from_a_version_it_stands_as_at_that_moment() -> None:
     driver.run()
     _, then = moment(driver, version=2)
     assert not fork(driver, version=2).faults
-    made = driver.shard.constellations["c2"]
+    run = driver.shard.constellations["c2"]
     kept = [key for key in then if key.startswith(("spec/", "dep/", "version/", "task/a"))]
     now = driver.folded["c2"]
     assert {key: now[key] for key in kept} == {key: then[key] for key in kept}
-    assert (made.head.version, sorted(made.versions)) == (2, ["1", "2"])
+    assert (run.head.version, sorted(run.versions)) == (2, ["1", "2"])
     assert sorted(dispatch.at.task for dispatch in driver.take()) == ["b", "d"]
     assert not fork(driver, version=1, name="c3").faults
     assert [dispatch.at.task for dispatch in driver.take()] == ["a"]
@@ -123,9 +121,9 @@ def test_a_cancelled_constellation_goes_on_in_a_fork() -> None:
 def test_other_arguments_are_a_version_of_their_own() -> None:
     driver = finished(*CHAIN)
     assert not fork(driver, task="b", args={"b": '{"n":2}'}, reason="try two").faults
-    made = driver.shard.constellations["c2"]
-    version = made.versions["2"]
-    assert (made.specs["b"].args, version.author, version.trigger, version.reason) == (
+    run = driver.shard.constellations["c2"]
+    version = run.versions["2"]
+    assert (run.specs["b"].args, version.author, version.trigger, version.reason) == (
         '{"n":2}',
         "person:ann",
         "fork",
@@ -203,16 +201,16 @@ def with_a_hedge(*, ended: str) -> Driver:
 def test_a_task_that_ran_twice_at_once_at_that_moment_begins_anew(ended: str) -> None:
     driver = with_a_hedge(ended=ended)
     assert not fork(driver).faults
-    made = driver.shard.constellations["c2"]
+    run = driver.shard.constellations["c2"]
     check(driver.shard)
-    running = [name for name, record in made.tasks.items() if record.state == "leased"]
+    running = [name for name, record in run.tasks.items() if record.state == "leased"]
     assert running == ["t0"]
-    assert made.tasks["t0"].attempt == 3, "numbers go on from what the origin used"
+    assert run.tasks["t0"].attempt == 3, "numbers go on from what the origin used"
     add = i.EditProposed(
         id=driver.ident(),
         by="person:ann",
         constellation="c2",
-        base_version=made.head.version,
+        base_version=run.head.version,
         operations=[RemoveTask(id="t1"), AddTask(spec=task("t1"))],
     )
     driver.do(add)
@@ -226,8 +224,8 @@ def undone(*, ends: bool = True) -> Driver:
     """`look` leads to `a` and `b`, which were done and are undone, or are about to be."""
     parts = (task("look"), task("a", undo=BACK), task("b", undo=BACK), task("apart", undo=BACK))
     driver = finished(*parts, edge("look>a"), edge("a>b"))
-    asked = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="not wanted")
-    assert not driver.do(asked).faults
+    request = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="not wanted")
+    assert not driver.do(request).faults
     if ends:
         driver.run()
     return driver

@@ -32,10 +32,10 @@ def asked(driver: Asked, choices: list[str], usual: str = "") -> Question:
 
 
 def answered(driver: Asked, value: str, reason: str = "") -> str | None:
-    given = i.QuestionAnswered(
+    request = i.QuestionAnswered(
         id="a", by="person:ann", constellation="c1", question="plan-question-1", reason=reason, value=value
     )
-    assert not driver.do(given).faults
+    assert not driver.do(request).faults
     return driver.made.questions["plan-question-1"].answer
 
 
@@ -61,8 +61,8 @@ def test_it_is_answered_by_a_choice_or_in_other_words(value: str, reason: str, a
 def test_a_bare_button_is_no_answer_where_it_is_no_choice() -> None:
     driver = Asked()
     asked(driver, ["Photos"])
-    given = i.QuestionAnswered(id="a", by="person:ann", constellation="c1", question="plan-question-1", value="allow")
-    assert [fault.code for fault in driver.do(given).faults] == [Code.BAD_REQUEST]
+    request = i.QuestionAnswered(id="a", by="person:ann", constellation="c1", question="plan-question-1", value="allow")
+    assert [fault.code for fault in driver.do(request).faults] == [Code.BAD_REQUEST]
 
 
 def test_choices_are_few_short_and_different() -> None:

@@ -46,8 +46,8 @@ def test_another_device_does_not_get_what_one_that_is_away_began() -> None:
     offline(driver, "one", "two")
     driver.submit(plan(task("a", tool="t.never")))
     put_back(driver)
-    found = driver.shard.constellations["c1"]
-    assert (found.head.state, found.head.attention) == ("paused", [RESTORED])
+    run = driver.shard.constellations["c1"]
+    assert (run.head.state, run.head.attention) == ("paused", [RESTORED])
     driver.add_device("two", slots=4)
     driver.do(i.DeviceControlled(id="x", by="person:ann", device="d-two", action="resume"))
     assert driver.take() == [], "the device that remembers has not connected"
@@ -57,7 +57,7 @@ def test_another_device_does_not_get_what_one_that_is_away_began() -> None:
     driver.do(i.LedgerReported(id=driver.ident(), by="device:d-one", device="d-one", at=at, state=BEGUN))
     assert driver.states() == {"a": "unknown"}
     driver.control("resume")
-    assert RESTORED not in found.head.attention
+    assert RESTORED not in run.head.attention
     assert [item.device for item in driver.take()] == ["d-one"], "its ledger is asked, and nothing begins elsewhere"
 
 
@@ -78,9 +78,9 @@ def test_only_what_may_not_be_repeated_is_stopped(part: TaskSpec, state: str) ->
     offline(driver, "one")
     driver.submit(plan(task("before"), part, task("after", "x=before")))
     put_back(driver)
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == state
-    assert (RESTORED in found.head.attention) == (state == "paused")
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == state
+    assert (RESTORED in run.head.attention) == (state == "paused")
 
 
 def test_a_list_that_is_not_known_yet_counts() -> None:

@@ -36,8 +36,8 @@ def asked(value: Any) -> tuple[WatchedDriver, list[Question]]:
 
 
 def opened(one: WatchedDriver) -> list[Question]:
-    found = one.shard.constellations["c1"]
-    return [found.questions[key] for key in found.open_questions]
+    run = one.shard.constellations["c1"]
+    return [run.questions[key] for key in run.open_questions]
 
 
 def answer(one: WatchedDriver, question: str, value: str = "done") -> Answer:

@@ -44,7 +44,7 @@ def cost(driver: Driver, item: Any) -> int:
         work = Work(driver.shard)
         step(work, item)
         for event in work.events:
-            event.finished()
+            event.encoded()
         driver.shard.journal.clear()
 
     return calls(one)

@@ -69,9 +69,9 @@ def test_a_full_device_holds_its_work_for_a_bounded_time() -> None:
     driver.result(by_task["other"], 1)
     driver.result(by_task["a"], 1)
     assert not driver.dispatched
-    said = explain(driver.shard, "c1", "b").sentence
-    assert "waits for a busy device of the person whose values it takes, until" in said
-    assert said.endswith("then another may: a-ben.")
+    sentence = explain(driver.shard, "c1", "b").sentence
+    assert "waits for a busy device of the person whose values it takes, until" in sentence
+    assert sentence.endswith("then another may: a-ben.")
     driver.now_ms += HOLD_MS - 1
     sweep(driver)
     assert not driver.dispatched
@@ -122,9 +122,9 @@ def test_a_long_line_is_held_as_one_and_goes_on_as_one() -> None:
     driver.now_ms += HOLD_MS
     sweep(driver)
     done = 0
-    while taken := driver.take():
-        assert {item.device for item in taken} == {"d-a-ben"}
-        for item in taken:
+    while dispatches := driver.take():
+        assert {item.device for item in dispatches} == {"d-a-ben"}
+        for item in dispatches:
             driver.result(item, 1)
             done += 1
     assert done == 200

@@ -20,8 +20,8 @@ EACH = ForEach(devices=Selector(tools=["t.pure"]), need=Need.BEST_EFFORT)
 def answered(driver: Driver, each: ForEach = EACH) -> str:
     """Submit a plan over the fleet, let all that was asked succeed, and return the answer's first sentence."""
     driver.submit(plan(task("look", for_each=each)))
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch, {"device": dispatch.device})
     driver.folded_equals_state()
     return str(driver.shard.constellations["c1"].tables["answer"][""].sentence).partition(". ")[0].removesuffix(".")
@@ -64,8 +64,8 @@ def test_a_demonstration_device_that_did_another_task_is_not_called_unasked() ->
     driver.add_device("demo-phone", demo=True)
     driver.add_device("demo-server", demo=True)
     driver.submit(plan(task("look", for_each=EACH), task("note", device=Selector(name="demo-phone"))))
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch, {"device": dispatch.device})
     said = str(driver.shard.constellations["c1"].tables["answer"][""].sentence)
     assert "not asked: demo-server (demonstration only)" in said
@@ -100,8 +100,8 @@ def test_a_device_that_came_back_too_late_is_named() -> None:
     driver.submit(plan(task("look", for_each=EACH)))
     change(driver, "nas", link=DeviceLink.ONLINE, link_since_ms=driver.now_ms + 5)
     driver.result(driver.take()[0], 1)
-    said = driver.shard.constellations["c1"].tables["answer"][""].sentence
-    assert "; not asked: nas (off when this began)." in said
+    sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert "; not asked: nas (off when this began)." in sentence
 
 
 def test_a_look_that_failed_is_in_the_first_sentence_of_success() -> None:
@@ -112,6 +112,6 @@ def test_a_look_that_failed_is_in_the_first_sentence_of_success() -> None:
             driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, effect=NONE, detail="no disk")
         else:
             driver.result(dispatch, 1)
-    made = driver.shard.constellations["c1"]
-    assert made.head.state == "succeeded"
-    assert made.tables["answer"][""].sentence.partition(". ")[0].endswith(" on lap; failed: look on nas")
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "succeeded"
+    assert run.tables["answer"][""].sentence.partition(". ")[0].endswith(" on lap; failed: look on nas")

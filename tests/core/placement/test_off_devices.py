@@ -54,8 +54,8 @@ def fire(driver: Driver) -> None:
 
 
 def finish(driver: Driver) -> None:
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             driver.result(dispatch, {"device": dispatch.device})
 
 
@@ -76,8 +76,8 @@ def test_a_device_that_is_off_is_told_of_at_once_and_its_row_is_handed_on() -> N
     fire(driver)
     record = driver.shard.constellations["c1"].tasks["look.d-nas"]
     assert (record.state, record.reason, record.cause) == ("skipped", Reason.DEVICE_AWAY, "not_chosen")
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             if dispatch.at.task == "joined":
                 (row,) = [parse(source.text or "") for source in dispatch.inputs[1].sources]
                 assert row == {
@@ -90,10 +90,10 @@ def test_a_device_that_is_off_is_told_of_at_once_and_its_row_is_handed_on() -> N
                 assert [source.task for source in dispatch.inputs[0].sources] == ["look.d-one", "look.d-two"]
             driver.result(dispatch, 1)
     head = driver.shard.constellations["c1"]
-    said = head.tables["answer"][""].sentence
+    sentence = head.tables["answer"][""].sentence
     assert head.head.state == "succeeded"
-    assert said.endswith("; not asked: nas (off since Wednesday).")
-    assert "not needed" not in said
+    assert sentence.endswith("; not asked: nas (off since Wednesday).")
+    assert "not needed" not in sentence
     driver.folded_equals_state()
 
 
@@ -174,8 +174,8 @@ def test_many_that_are_off_are_counted() -> None:
     driver.submit(plan(task("look", for_each=REPORT)))
     fire(driver)
     finish(driver)
-    said = driver.shard.constellations["c1"].tables["answer"][""].sentence
-    assert said.split(". ")[0].rstrip(".").endswith("; not asked: n0, n1, n2, n3 and 2 more (off since 1 January)")
+    sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert sentence.split(". ")[0].rstrip(".").endswith("; not asked: n0, n1, n2, n3 and 2 more (off since 1 January)")
 
 
 def test_since_is_told_as_exactly_as_is_of_use() -> None:
@@ -222,5 +222,5 @@ def test_an_answer_of_no_device_is_no_success_in_words() -> None:
     driver.submit(plan(task("look", for_each=each), joined(), name="Find a file"))
     fire(driver)
     finish(driver)
-    said = driver.shard.constellations["c1"].tables["answer"][""].sentence
-    assert said.startswith("Find a file could ask no device; not asked: nas (off since Wednesday).")
+    sentence = driver.shard.constellations["c1"].tables["answer"][""].sentence
+    assert sentence.startswith("Find a file could ask no device; not asked: nas (off since Wednesday).")

@@ -44,8 +44,8 @@ def test_an_optional_task_without_a_device_is_skipped_and_the_rest_counts() -> N
     record = made.tasks["tell"]
     assert (record.state, record.reason) == (TaskState.SKIPPED, Reason.NO_CAPABLE_DEVICE)
     assert (made.head.state, made.head.attention) == ("succeeded", [])
-    said = made.tables["answer"][""].sentence
-    assert said == "test is done: 1 task on one. Skipped because no device could do it: tell."
+    sentence = made.tables["answer"][""].sentence
+    assert sentence == "test is done: 1 task on one. Skipped because no device could do it: tell."
     assert explain(driver.shard, "c1", "tell").sentence == (
         "tell was skipped: it is optional, and no device could do it."
     )
@@ -76,11 +76,11 @@ def test_an_optional_task_that_may_still_be_done_waits(case: str) -> None:
     driver = Driver()
     driver.add_device("one", tools=[*TOOLS, replace(TOOLS[0], grant="x:y", name="t.granted")])
     if case == "away":
-        gone = i.DeviceDisconnected(by="device:d-one", device="d-one", id=driver.ident(), reason="cut", session=1)
-        driver.do(gone)
-    made = driver.submit(plan(task("work"), tell, *([edge("tell>work")] if case == "needed" else [])))
-    assert made.tasks["tell"].state is TaskState.READY
-    assert made.head.attention
+        request = i.DeviceDisconnected(by="device:d-one", device="d-one", id=driver.ident(), reason="cut", session=1)
+        driver.do(request)
+    run = driver.submit(plan(task("work"), tell, *([edge("tell>work")] if case == "needed" else [])))
+    assert run.tasks["tell"].state is TaskState.READY
+    assert run.head.attention
 
 
 def test_work_after_it_goes_on_where_it_needs_no_result_of_it() -> None:
@@ -122,44 +122,44 @@ def test_a_look_at_work_in_doubt_waits_for_its_device() -> None:
     call = VerifyCall(expect=[Check(op=Op.EQ, output="/there", value="true")], tool="t.pure")
     send = task("send", repeatability=Repeatability.VERIFIABLE, tool="t.never", verify=call)
     driver = Driver("one")
-    made = driver.submit(plan(send))
+    run = driver.submit(plan(send))
     (dispatch,) = driver.take()
     driver.started(dispatch)
     drain(driver)
     driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
-    look = next(name for name, spec in made.specs.items() if spec.verifies)
-    assert made.tasks[look].state is TaskState.READY
+    look = next(name for name, spec in run.specs.items() if spec.verifies)
+    assert run.tasks[look].state is TaskState.READY
     driver.fire(waited(driver, look))
-    assert made.tasks[look].state is TaskState.READY
-    assert Attention.WAITS_LONG in made.head.attention
+    assert run.tasks[look].state is TaskState.READY
+    assert Attention.WAITS_LONG in run.head.attention
 
 
 def test_a_task_that_was_begun_is_not_skipped_as_never_begun() -> None:
     driver = Driver("one")
-    made = driver.submit(plan(task("extra", optional=True)))
+    run = driver.submit(plan(task("extra", optional=True)))
     (dispatch,) = driver.take()
     driver.started(dispatch)
     drain(driver)
     driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE, detail="the agent was killed")
-    record = made.tasks["extra"]
+    record = run.tasks["extra"]
     assert (record.state, record.attempt) == (TaskState.READY, 1)
     driver.fire(next(timer for timer in reversed(driver.timers) if timer.kind == "waits_long"))
-    assert made.tasks["extra"].state is TaskState.READY
-    assert Attention.WAITS_LONG in made.head.attention
+    assert run.tasks["extra"].state is TaskState.READY
+    assert Attention.WAITS_LONG in run.head.attention
 
 
 def test_a_busy_device_is_waited_for() -> None:
     driver = Driver("one", slots=1)
-    made = driver.submit(plan(task("work"), task("extra", optional=True)))
+    run = driver.submit(plan(task("work"), task("extra", optional=True)))
     assert len(driver.take()) == 1
-    waiting = next(name for name, record in made.tasks.items() if record.state is TaskState.READY)
+    waiting = next(name for name, record in run.tasks.items() if record.state is TaskState.READY)
     driver.fire(waited(driver, waiting))
-    assert made.tasks[waiting].state is TaskState.READY
+    assert run.tasks[waiting].state is TaskState.READY
 
 
 def test_a_member_of_a_group_is_not_skipped_alone() -> None:
     driver = Driver("one")
     each = ForEach(devices=Selector())
-    made = driver.submit(plan(task("look", for_each=each, optional=True)))
+    run = driver.submit(plan(task("look", for_each=each, optional=True)))
     finish(driver)
-    assert made.head.state == "succeeded"
+    assert run.head.state == "succeeded"

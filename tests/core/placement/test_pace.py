@@ -132,9 +132,9 @@ def result_of(dispatch: SendDispatch) -> ResultFrame:
 def test_the_device_that_should_finish_first_is_taken() -> None:
     driver = WatchedDriver("one", "two")
     taught(driver, 3, one=8_000, two=1_000)
-    found = driver.submit(plan(task("a")))
+    run = driver.submit(plan(task("a")))
     assert driver.take()[0].device == "d-two"
-    attempt = found.attempts["a/1"]
+    attempt = run.attempts["a/1"]
     assert (attempt.why, attempt.others) == ("it should finish it first", ["d-one"])
     assert abs(attempt.expects_ms - 1_000) < 10
 
@@ -240,10 +240,10 @@ def test_the_longest_expected_way_goes_first() -> None:
         put(driver.shard, driver.shard.fleet, "pace", key_of(tool, "d-one", 0), row(3, time_ms, tool=tool))
     driver.shard.journal.clear()
     long, hops = task("long", tool="t.idem"), [task("a"), task("b", "x=a"), task("c", "x=b")]
-    found = driver.submit(plan(*hops, long))
+    run = driver.submit(plan(*hops, long))
     assert driver.take()[0].at.task == "long"
-    assert found.rank["long"] > found.rank["a"] > found.rank["b"] > found.rank["c"]
-    ranks = dict(found.rank)
+    assert run.rank["long"] > run.rank["a"] > run.rank["b"] > run.rank["c"]
+    ranks = dict(run.rank)
     driver.restart()
     assert driver.shard.constellations["c1"].rank == ranks
 

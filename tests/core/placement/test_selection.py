@@ -16,10 +16,10 @@ from tests.core.watched import WatchedDriver
 def test_no_device_takes_more_than_its_slots_and_each_free_one_is_used() -> None:
     driver = WatchedDriver("one", "two", slots=2)
     driver.submit(plan(*(task(f"t{n}") for n in range(7))))
-    taken = driver.take()
-    assert sorted(item.device for item in taken) == ["d-one", "d-one", "d-two", "d-two"]
-    driver.result(taken[0], 1)
-    assert [item.device for item in driver.take()] == [taken[0].device]
+    dispatches = driver.take()
+    assert sorted(item.device for item in dispatches) == ["d-one", "d-one", "d-two", "d-two"]
+    driver.result(dispatches[0], 1)
+    assert [item.device for item in driver.take()] == [dispatches[0].device]
     # Two devices with room for two each, one of them full: the other fills up, not over.
     other = WatchedDriver("one", "two", slots=1)
     other.submit(plan(task("a", device="one")))
@@ -165,12 +165,12 @@ def test_principals_take_turns_at_a_single_slot() -> None:
     driver = WatchedDriver("one", slots=1)
     driver.submit(plan(*(task(f"t{n}") for n in range(4))), name="a")
     for name in ("bob", "cat"):
-        made = plan(*(task(f"t{n}") for n in range(4)))
-        driver.do(i.RequestReceived(id=name, by=f"person:{name}", constellation=name, plan=made))
+        new_plan = plan(*(task(f"t{n}") for n in range(4)))
+        driver.do(i.RequestReceived(id=name, by=f"person:{name}", constellation=name, plan=new_plan))
     order = []
-    while taken := driver.take():
-        order.append(taken[0].at.constellation)
-        driver.result(taken[0], 1)
+    while dispatches := driver.take():
+        order.append(dispatches[0].at.constellation)
+        driver.result(dispatches[0], 1)
     assert order == ["a", "bob", "cat"] * 4
 
 
@@ -185,14 +185,14 @@ def test_of_equal_devices_the_least_busy_goes_first_then_the_first_by_name() -> 
         pinned = [task(f"p{name}-{n}", device=name) for name, count in busy.items() for n in range(count)]
         if pinned:
             driver.submit(plan(*pinned))
-        made = driver.submit(plan(task("a")), name="c2")
+        run = driver.submit(plan(task("a")), name="c2")
         order = sorted((busy[name] * 1000 // room[name], name) for name in room if busy[name] < room[name])
         names = [f"d-{name}" for _load, name in order]
         if names:
-            attempt = made.attempts["a/1"]
+            attempt = run.attempts["a/1"]
             assert [attempt.device, *attempt.others] == names[:3]
         else:
-            assert not made.attempts
+            assert not run.attempts
 
 
 def test_a_full_fleet_is_asked_again_when_it_has_room_again() -> None:

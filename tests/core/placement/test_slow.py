@@ -29,8 +29,8 @@ def test_a_device_that_is_slow_over_runs_is_told_and_stays_a_candidate() -> None
     sentence = slow_sentence(index, "d-slow", TOOLS)
     assert sentence.startswith("It takes 5.0 times as long as others for t.pure over past runs.")
     driver.submit(plan(task("x")))
-    found = candidates_of(driver.shard, driver.shard.constellations["c1"], task("x"))
-    told = {item.device: (item.fits, item.words) for item in found}
+    candidates = candidates_of(driver.shard, driver.shard.constellations["c1"], task("x"))
+    told = {item.device: (item.fits, item.words) for item in candidates}
     assert told["d-slow"] == (True, "fits, takes 5.0 times as long as others for t.pure")
 
 
@@ -47,8 +47,8 @@ def test_programs_that_take_longer_somewhere_say_nothing_of_the_device() -> None
     assert slow_tools(index_of(driver.shard.fleet), "d-slow", never) == []
     for name in ("a", "b", "slow"):
         driver.add_device(name, tools=never)
-    found = candidates_of(driver.shard, driver.shard.constellations["a-0"], task("x"))
-    assert [item.words for item in found] == ["fits"] * 3
+    candidates = candidates_of(driver.shard, driver.shard.constellations["a-0"], task("x"))
+    assert [item.words for item in candidates] == ["fits"] * 3
 
 
 def test_a_hedge_opens_when_nine_of_ten_calls_would_have_ended_in_the_first_run_of_a_plan() -> None:

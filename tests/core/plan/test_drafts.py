@@ -62,8 +62,8 @@ def test_what_it_does_not_name_is_free_and_its_own_edit_closes_it() -> None:
     driver = drafted("b")
     assert not edit(driver, AddTask(spec=task("d", "x=a"))).faults
     assert not edit(driver, MOVE, by=ANN).faults
-    found = driver.shard.constellations["c1"]
-    assert found.drafts == {}
+    run = driver.shard.constellations["c1"]
+    assert run.drafts == {}
     assert not edit(driver, MOVE).faults
     driver.folded_equals_state()
 
@@ -120,8 +120,8 @@ def test_a_rule_that_names_a_task_of_it_is_refused_where_people_see_it() -> None
     driver.submit(plan(task("a"), task("b", "x=a"), task("c", "x=b"), rules=[rule]))
     drafted("c", driver=driver)
     driver.result(driver.take()[0], 1)
-    found = driver.shard.constellations["c1"]
-    assert Attention.RULE_REFUSED in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert Attention.RULE_REFUSED in run.head.attention
     assert "c is being edited by ann" in next(event.note for event in driver.events if event.kind == "rule_refused")
 
 

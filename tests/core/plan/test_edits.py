@@ -83,11 +83,11 @@ def test_each_operation_makes_one_version_with_its_author_and_its_text() -> None
         version = driver.shard.constellations["c1"].versions[str(number)]
         assert (version.author, version.reason) == ("person:ann", "because")
         assert msgspec.json.decode(version.operations) == [msgspec.json.decode(msgspec.json.encode(operation))]
-    found = driver.shard.constellations["c1"]
-    assert found.specs["b"].optional
-    assert found.specs["c"].device == Selector(name="one")
-    assert "a>c:finish" not in found.deps
-    assert found.head.policy.partial
+    run = driver.shard.constellations["c1"]
+    assert run.specs["b"].optional
+    assert run.specs["c"].device == Selector(name="one")
+    assert "a>c:finish" not in run.deps
+    assert run.head.policy.partial
     assert edit(driver, RemoveDependency(id="d>c:success"), RemoveTask(id="d")).value == {"version": 8}
     assert driver.run() == "succeeded"
     driver.folded_equals_state()
@@ -96,11 +96,11 @@ def test_each_operation_makes_one_version_with_its_author_and_its_text() -> None
 def test_inputs_and_their_dependencies_change_together() -> None:
     driver = chain()
     edit(driver, UpdateTask(id="c", changes=raws(inputs='[{"name":"z","source":"a"}]')))
-    found = driver.shard.constellations["c1"]
-    assert "b>c:y" not in found.deps
-    assert "a>c:z" in found.deps
+    run = driver.shard.constellations["c1"]
+    assert "b>c:y" not in run.deps
+    assert "a>c:z" in run.deps
     edit(driver, RemoveDependency(id="a>c:z"))
-    assert found.specs["c"].inputs == []
+    assert run.specs["c"].inputs == []
 
 
 CASES: list[tuple[str, list[EditOperation], list[Code]]] = [
@@ -149,9 +149,9 @@ def test_a_call_that_has_not_begun_goes_to_every_device() -> None:
     flows = [edge("b>look"), edge("look>tell", Gate.FINISH)]
     driver.submit(plan(task("b"), task("look", "x=b"), task("last", "rows=look"), task("tell"), *flows))
     assert not edit(driver, UpdateTask(id="look", changes=raws(for_each='{"devices":{}}'))).faults
-    found = driver.shard.constellations["c1"]
-    assert ([*found.children["look"]], "look" in found.tasks) == (["look.d-one", "look.d-two"], False)
-    assert found.children["look"].keys() >= {dep.target for dep in found.deps.values() if dep.source == "b"} - {"look"}
+    run = driver.shard.constellations["c1"]
+    assert ([*run.children["look"]], "look" in run.tasks) == (["look.d-one", "look.d-two"], False)
+    assert run.children["look"].keys() >= {dep.target for dep in run.deps.values() if dep.source == "b"} - {"look"}
     assert driver.run() == "succeeded"
     driver.folded_equals_state()
 
@@ -160,13 +160,13 @@ def test_a_list_over_devices_that_is_not_made_becomes_one_call_again() -> None:
     driver = WatchedDriver("one", slots=1)
     flows = [edge("b>look"), edge("look>tell", Gate.FINISH)]
     driver.submit(plan(task("b"), task("look", "x=b"), task("last", "rows=look"), task("tell"), *flows))
-    found = driver.shard.constellations["c1"]
-    gates = {*found.deps}
+    run = driver.shard.constellations["c1"]
+    gates = {*run.deps}
     for _ in range(2):
         assert not edit(driver, UpdateTask(id="look", changes=raws(for_each='{"devices":{},"times":1}'))).faults
-        assert (found.groups["look"].state, "look" in found.tasks, {*found.deps}) == ("waiting", False, gates)
+        assert (run.groups["look"].state, "look" in run.tasks, {*run.deps}) == ("waiting", False, gates)
         assert not edit(driver, UpdateTask(id="look", changes=raws(for_each="null"))).faults
-        assert (found.tasks["look"].state, "look" in found.groups, {*found.deps}) == ("waiting", False, gates)
+        assert (run.tasks["look"].state, "look" in run.groups, {*run.deps}) == ("waiting", False, gates)
     assert driver.run() == "succeeded"
     driver.folded_equals_state()
 
@@ -218,11 +218,11 @@ def test_no_edit_of_what_is_over_or_being_cancelled_or_unknown() -> None:
 def test_items_are_dropped_from_every_member_unless_one_has_started() -> None:
     driver = family()
     answer = edit(driver, DropItems(of="h", keys='[0,1,"7"]'))
-    found = driver.shard.constellations["c1"]
-    version = found.versions[str(answer.value["version"])]
+    run = driver.shard.constellations["c1"]
+    version = run.versions[str(answer.value["version"])]
     assert version.removed == ["g.1", "h.1"]
     assert version.reason == "because; kept: 0 (has started), 7 (no such item)"
-    assert sorted(key for key, item in found.items.items() if not item.dropped) == ["g/0", "g/2"]
+    assert sorted(key for key, item in run.items.items() if not item.dropped) == ["g/0", "g/2"]
     assert edit(driver, DropItems(of="g", keys='"0"')).faults[0].code is Code.NOT_A_LIST
     assert driver.run() == "succeeded"
 
@@ -254,9 +254,9 @@ def test_a_group_that_joins_later_expands_over_the_items_that_are_left() -> None
     edit(driver, DropItems(of="g", keys="[2]"))
     edit(driver, RemoveDependency(id="g.1>h.1:x"), RemoveTask(id="h.1"))
     edit(driver, AddTask(spec=task("k", "x=h", for_each=ForEach(same="g"))), Expand(id="g"))
-    found = driver.shard.constellations["c1"]
-    assert [name for name in found.tasks if name.startswith("k.")] == ["k.0"]
-    assert "h.0>k.0:x" in found.deps
+    run = driver.shard.constellations["c1"]
+    assert [name for name in run.tasks if name.startswith("k.")] == ["k.0"]
+    assert "h.0>k.0:x" in run.deps
     assert driver.run() == "succeeded"
 
 
@@ -264,17 +264,17 @@ def test_an_edit_of_an_open_question_asks_anew_and_its_removal_closes_it() -> No
     driver = WatchedDriver("one")
     choices = [Choice(value="go", label="Go")]
     driver.submit(plan(task("a"), task("ask", person="Well?", choices=choices), task("ask2", person="And?")))
-    found = driver.shard.constellations["c1"]
-    assert list(found.open_questions) == ["ask-1", "ask2-1"]
+    run = driver.shard.constellations["c1"]
+    assert list(run.open_questions) == ["ask-1", "ask2-1"]
     edit(driver, UpdateTask(id="ask", changes=raws(person='"Really?"')))
-    assert list(found.open_questions) == ["ask2-1", "ask-1-2"]
-    assert found.questions["ask-1-2"].text == "Really?"
+    assert list(run.open_questions) == ["ask2-1", "ask-1-2"]
+    assert run.questions["ask-1-2"].text == "Really?"
     edit(driver, AddDependency(dependency=edge("a>ask")))
-    assert found.tasks["ask"].state is TaskState.WAITING
-    assert list(found.open_questions) == ["ask2-1"]
+    assert run.tasks["ask"].state is TaskState.WAITING
+    assert list(run.open_questions) == ["ask2-1"]
     edit(driver, RemoveTask(id="ask"), RemoveTask(id="ask2"))
-    assert not found.open_questions
-    assert found.head.attention == []
+    assert not run.open_questions
+    assert run.head.attention == []
     assert driver.run() == "succeeded"
 
 

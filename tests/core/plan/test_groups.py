@@ -39,13 +39,13 @@ def grown(need: Need, count: int = 0, slots: int = 4, items: int = 3) -> Driver:
 )
 def test_what_a_group_needs(need: Need, count: int, failures: int, state: str) -> None:
     driver = grown(need, count)
-    taken = driver.take()
-    for number, dispatch in enumerate(taken):
+    dispatches = driver.take()
+    for number, dispatch in enumerate(dispatches):
         if number < failures:
             driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    for dispatch in taken[failures:]:
+    for dispatch in dispatches[failures:]:
         driver.result(dispatch, number)
-    for dispatch in taken[failures:]:
+    for dispatch in dispatches[failures:]:
         driver.receipt(dispatch)
     assert driver.states()["g"] == state
     if state == "failed":
@@ -67,9 +67,9 @@ def test_enough_stops_the_running_and_skips_the_rest() -> None:
 def test_dropped_and_unchosen_children_do_not_count_and_upstream_failures_skip() -> None:
     driver = grown(Need.ALL)
     driver.control("cancel", "g.0")
-    taken = driver.take()
-    driver.receipt(taken[0])
-    for dispatch in taken[1:]:
+    dispatches = driver.take()
+    driver.receipt(dispatches[0])
+    for dispatch in dispatches[1:]:
         driver.result(dispatch, 1)
     assert driver.states()["g"] == "cancelled"
     assert driver.states()["end"] == "skipped"
@@ -85,8 +85,8 @@ def test_a_child_skipped_by_an_upstream_failure_skips_its_group_with_the_first_c
     driver.result(by_task["l"], {"l": [1]})
     assert driver.states()["g"] == "expanded"
     driver.result(by_task["bad"], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    found = driver.shard.constellations["c1"]
-    assert (driver.states()["g"], found.groups["g"].cause, found.tasks["g.0"].cause) == ("skipped", "bad", "bad")
+    run = driver.shard.constellations["c1"]
+    assert (driver.states()["g"], run.groups["g"].cause, run.tasks["g.0"].cause) == ("skipped", "bad", "bad")
     assert driver.run() == "failed"
 
 
@@ -100,10 +100,10 @@ def test_a_family_without_its_list_is_skipped_whole() -> None:
         )
     )
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert driver.states() == {"l": "failed", "g": "skipped", "h": "skipped"}
-    assert found.groups["h"].cause == "l"
-    assert found.head.state == "failed"
+    assert run.groups["h"].cause == "l"
+    assert run.head.state == "failed"
 
 
 def test_members_expand_though_their_root_is_over_before_the_list_is_known() -> None:
@@ -144,10 +144,10 @@ def test_a_group_skipped_before_its_family_expanded_expands_later_from_the_store
     assert driver.states()["h"] == "skipped"
     driver.control("retry", "bad")
     assert driver.run() == "succeeded"
-    found = driver.shard.constellations["c1"]
-    assert found.specs["h.0"].inputs[0].source == "g.0"
-    assert "g.1>h.1:x" in found.deps
-    assert found.tasks["g.0"].round == 1
+    run = driver.shard.constellations["c1"]
+    assert run.specs["h.0"].inputs[0].source == "g.0"
+    assert "g.1>h.1:x" in run.deps
+    assert run.tasks["g.0"].round == 1
 
 
 def test_a_group_stays_open_while_its_list_is_made_anew() -> None:
@@ -167,10 +167,10 @@ def test_no_device_and_devices_that_only_demonstrate() -> None:
             task("all", for_each=ForEach(devices=Selector())),
         )
     )
-    found = driver.shard.constellations["c1"]
-    assert found.groups["none"].code is Code.NO_DEVICE
-    assert list(found.tasks) == ["all.d-one"]
-    assert found.specs["all.d-one"].device == Selector(id="d-one")
+    run = driver.shard.constellations["c1"]
+    assert run.groups["none"].code is Code.NO_DEVICE
+    assert list(run.tasks) == ["all.d-one"]
+    assert run.specs["all.d-one"].device == Selector(id="d-one")
 
 
 def test_every_device_leaves_out_those_that_do_not_offer_the_tool() -> None:
@@ -188,8 +188,8 @@ def test_a_list_too_long_fails_the_family() -> None:
     each = ForEach(source="l", output="/l")
     driver.submit(plan(task("l"), task("g", for_each=each), task("h", for_each=ForEach(same="g"))))
     driver.result(driver.take()[0], {"l": list(range(9))})
-    found = driver.shard.constellations["c1"]
-    assert {group.code for group in found.groups.values()} == {Code.PLAN_TOO_BIG}
+    run = driver.shard.constellations["c1"]
+    assert {group.code for group in run.groups.values()} == {Code.PLAN_TOO_BIG}
 
 
 def test_a_missing_list_says_so() -> None:
@@ -206,10 +206,10 @@ def test_people_can_be_asked_for_each_item_and_are_asked_no_more_than_needed() -
     ask = task("ask", person="Well?", choices=[Choice(value="go", label="Go")], for_each=each)
     driver.submit(plan(task("l"), ask))
     driver.result(driver.take()[0], {"l": [1, 2]})
-    found = driver.shard.constellations["c1"]
-    assert list(found.open_questions) == ["ask.0-1", "ask.1-1"]
+    run = driver.shard.constellations["c1"]
+    assert list(run.open_questions) == ["ask.0-1", "ask.1-1"]
     driver.control("cancel", "ask.1")
-    assert list(found.open_questions) == ["ask.0-1"]
+    assert list(run.open_questions) == ["ask.0-1"]
 
 
 def test_all_makes_a_child_wait_for_the_whole_group() -> None:
@@ -223,8 +223,8 @@ def test_all_makes_a_child_wait_for_the_whole_group() -> None:
         )
     )
     driver.result(driver.take()[0], {"l": [1, 2]})
-    found = driver.shard.constellations["c1"]
-    assert "g>h.0:finish" in found.deps
+    run = driver.shard.constellations["c1"]
+    assert "g>h.0:finish" in run.deps
     assert driver.run() == "succeeded"
 
 
@@ -290,10 +290,10 @@ def test_a_flattened_list_over_a_group_joins_the_lists() -> None:
 
 def test_a_list_over_a_group_counts_only_its_successes() -> None:
     driver = over_a_group([1, 2, 3], need=Need.BEST_EFFORT)
-    taken = driver.take()
-    driver.result(taken[1], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    driver.result(taken[2], {"value": "c"})
-    driver.result(taken[0], {"value": "a"})
+    dispatches = driver.take()
+    driver.result(dispatches[1], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
+    driver.result(dispatches[2], {"value": "c"})
+    driver.result(dispatches[0], {"value": "a"})
     assert items_of_n(driver) == ['"a"', '"c"']
 
 
@@ -334,10 +334,10 @@ def test_a_list_over_a_group_is_made_again_with_it() -> None:
     assert not answer.faults, answer.faults
     (again,) = driver.take()
     assert again.at.task == "m.1", "n waits for the new list"
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     driver.result(again, {"value": "other"})
     assert items_of_n(driver) == ['"m.0"', '"other"']
-    assert (found.tasks["n.0"].round, found.tasks["n.1"].round) == (1, 2), "only the changed item runs again"
+    assert (run.tasks["n.0"].round, run.tasks["n.1"].round) == (1, 2), "only the changed item runs again"
     assert driver.run() == "succeeded"
     driver.folded_equals_state()
 

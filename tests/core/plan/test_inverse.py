@@ -122,13 +122,13 @@ def test_the_plan_itself_and_what_a_list_made_are_not_taken_back() -> None:
 
 def test_an_edit_that_was_taken_back_dropped_nothing_in_the_answer() -> None:
     driver = Driver("one")
-    found = driver.submit(plan(task("a"), task("hold", "x=a")))
+    run = driver.submit(plan(task("a"), task("hold", "x=a")))
     assert not driver.edit(RemoveTask(id="hold")).faults
-    said = story.sentence(found, driver.shard.fleet, found.head.state, driver.now_ms)
-    assert "1 task dropped" in said
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
+    assert "1 task dropped" in sentence
     assert not undo(driver, 2).faults
-    said = story.sentence(found, driver.shard.fleet, found.head.state, driver.now_ms)
-    assert "dropped" not in said
+    sentence = story.sentence(run, driver.shard.fleet, run.head.state, driver.now_ms)
+    assert "dropped" not in sentence
 
 
 def test_items_that_an_edit_added_are_taken_back_until_one_has_begun() -> None:

@@ -125,18 +125,18 @@ def test_a_task_that_a_person_puts_elsewhere_goes_there() -> None:
 
 def test_a_device_outside_the_set_is_more_than_was_approved() -> None:
     driver = begun()
-    found = driver.shard.constellations["c1"]
-    before, flows = dict(found.specs), dict(found.deps)
+    run = driver.shard.constellations["c1"]
+    before, flows = dict(run.specs), dict(run.deps)
     assert not driver.edit(Reassign(id="full", device=Selector(name="c"))).faults
-    assert may_run_on(driver.shard.fleet, found.specs["full"], found.specs) == ["d-c"]
-    (wider, *_) = wider_than_approved(driver.shard.fleet, found, before, flows)
+    assert may_run_on(driver.shard.fleet, run.specs["full"], run.specs) == ["d-c"]
+    (wider, *_) = wider_than_approved(driver.shard.fleet, run, before, flows)
     assert wider.startswith("full would")
     assert wider.endswith("on c")
 
 
 def test_a_group_over_devices_is_judged_by_the_device_where_it_goes() -> None:
     driver = WatchedDriver("a", "b", "c")
-    made = plan(task("g", for_each=ForEach(devices=Selector(name="a")), device="c"))
-    assert may_run_on(driver.shard.fleet, made.specs[0], {"g": made.specs[0]}) == ["d-c"]
-    driver.submit(made)
+    new_plan = plan(task("g", for_each=ForEach(devices=Selector(name="a")), device="c"))
+    assert may_run_on(driver.shard.fleet, new_plan.specs[0], {"g": new_plan.specs[0]}) == ["d-c"]
+    driver.submit(new_plan)
     assert [item.device for item in driver.take()] == ["d-c"]

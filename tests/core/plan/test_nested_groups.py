@@ -72,11 +72,11 @@ def test_it_needs_all_that_is_not_optional(fields: dict[str, Any], state: str, a
         else:
             driver.result(dispatch, 1)
     driver.run()
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert (driver.states()["o"], driver.states()["b"]) == (state, after)
-    assert found.groups["o"].code == (Code.GROUP_NEED if state == "failed" else None)
+    assert run.groups["o"].code == (Code.GROUP_NEED if state == "failed" else None)
     if state == "failed":
-        assert found.tasks["b"].cause == "o"
+        assert run.tasks["b"].cause == "o"
         driver.control("retry", "o")
         assert driver.run() == "succeeded"
 
@@ -90,8 +90,8 @@ def test_what_is_not_chosen_is_not_chosen_as_a_whole() -> None:
         dependencies=[*branch, {"from": "o", "to": "b", "when": "unless_failed"}],
     )
     driver.result(driver.take()[0], {"go": False})
-    found = driver.shard.constellations["c1"]
-    assert (found.groups["o"].state, found.groups["o"].cause) == ("skipped", "not_chosen")
+    run = driver.shard.constellations["c1"]
+    assert (run.groups["o"].state, run.groups["o"].cause) == ("skipped", "not_chosen")
     assert driver.run() == "succeeded"
     assert driver.states()["b"] == "succeeded"
 
@@ -99,9 +99,9 @@ def test_what_is_not_chosen_is_not_chosen_as_a_whole() -> None:
 def test_a_failure_before_it_skips_it_with_the_first_cause() -> None:
     driver = started(tool("a"), outer(tool("x"), tool("y")), dependencies=[{"from": "a", "to": "o"}])
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    found = driver.shard.constellations["c1"]
-    assert (found.groups["o"].state, found.groups["o"].cause) == ("skipped", "a")
-    assert found.head.state == "failed"
+    run = driver.shard.constellations["c1"]
+    assert (run.groups["o"].state, run.groups["o"].cause) == ("skipped", "a")
+    assert run.head.state == "failed"
 
 
 def test_families_inside_expand_and_count() -> None:
@@ -114,9 +114,9 @@ def test_families_inside_expand_and_count() -> None:
         result=[{"title": "All", "from": "o", "output": "/n"}],
     )
     assert driver.run(value={"l": [1, 2], "n": 3}) == "succeeded"
-    found = driver.shard.constellations["c1"]
-    assert sorted(found.tasks) == ["l", "o.g.0", "o.g.1", "o.p.z"]
-    answer = found.tables["answer"][""]
+    run = driver.shard.constellations["c1"]
+    assert sorted(run.tasks) == ["l", "o.g.0", "o.g.1", "o.p.z"]
+    answer = run.tables["answer"][""]
     assert [item.task for item in answer.items] == ["o.g.0", "o.g.1", "o.p.z"]
     driver.folded_equals_state()
 
@@ -144,15 +144,15 @@ def test_edits_add_gate_and_remove_a_plan_as_a_whole() -> None:
     body = outer(tool("x"), {"id": "p", "plan": {"tasks": [tool("z")]}})
     after = {"add_dependency": {"from": "wait", "to": "o", "when": "finish"}}
     assert not edit(driver, {"add_task": body}, after).faults
-    found = driver.shard.constellations["c1"]
-    gates = sorted(key for key in found.deps if key.startswith("wait>"))
+    run = driver.shard.constellations["c1"]
+    gates = sorted(key for key in run.deps if key.startswith("wait>"))
     assert gates == ["wait>o.p.z:finish", "wait>o.p:finish", "wait>o.x:finish", "wait>o:finish"]
     assert driver.states()["o.p.z"] == "waiting"
     assert not edit(driver, {"remove_dependency": {"id": "wait>o:finish"}}).faults
-    assert not [key for key in found.deps if key.startswith("wait>")]
+    assert not [key for key in run.deps if key.startswith("wait>")]
     assert driver.states()["o.x"] == "leased"
     assert edit(driver, {"remove_task": {"id": "o"}}).faults[0].code is Code.TASK_STARTED
     assert not edit(driver, {"add_task": {"id": "q", "plan": {"tasks": [tool("z", device={"name": "no"})]}}}).faults
     assert not edit(driver, {"remove_task": {"id": "q"}}).faults
-    assert "q.z" not in found.specs
+    assert "q.z" not in run.specs
     driver.folded_equals_state()

@@ -76,12 +76,12 @@ def test_a_task_ends_once_what_it_reports_is_hopeless_and_counts_for_nothing() -
     report(one, first, "9")
     assert len(one.cancels) == 1
     one.receipt(first)
-    found = one.shard.constellations["c1"]
-    record = found.tasks["a"]
-    assert (record.state, record.reason, found.tasks["use"].reason) == ("cancelled", Reason.HOPELESS, Reason.NOT_CHOSEN)
+    run = one.shard.constellations["c1"]
+    record = run.tasks["a"]
+    assert (record.state, record.reason, run.tasks["use"].reason) == ("cancelled", Reason.HOPELESS, Reason.NOT_CHOSEN)
     one.result(second, {})
     assert one.state() == "succeeded"
-    answer = found.tables["answer"][""]
+    answer = run.tables["answer"][""]
     assert "Stopped as hopeless: a" in answer.sentence
     assert "stopped as hopeless by its plan: loss was 2.5 after 2 reports" in explain(one.shard, "c1", "a").sentence
     one.folded_equals_state()
@@ -134,8 +134,8 @@ def test_a_list_of_which_nothing_is_left_has_failed() -> None:
     for sent in begun(one, made(arms(HIGH))):
         report(one, sent, "3")
         one.receipt(sent)
-    found = one.shard.constellations["c1"]
-    assert (found.groups["arm"].state, found.groups["arm"].code, one.state()) == ("failed", Code.GROUP_NEED, "failed")
+    run = one.shard.constellations["c1"]
+    assert (run.groups["arm"].state, run.groups["arm"].code, one.state()) == ("failed", Code.GROUP_NEED, "failed")
 
 
 def test_a_result_that_comes_before_the_stop_counts() -> None:

@@ -78,28 +78,28 @@ def runs(driver: Driver) -> list[str]:
 
 def test_same_items_keep_round_and_result_and_changed_missing_and_new_ones_do_not() -> None:
     driver = made(first=["a", "b", "c"])
-    found = again(driver, ["a", "B"])
-    assert rounds(found) == {"g.0": 1, "g.1": 2, "h.0": 1, "h.1": 2}
-    version = found.versions[str(found.head.version)]
+    run = again(driver, ["a", "B"])
+    assert rounds(run) == {"g.0": 1, "g.1": 2, "h.0": 1, "h.1": 2}
+    version = run.versions[str(run.head.version)]
     assert version.author == "expand"
     assert version.removed == ["g.2", "h.2"]
     assert version.reason == "the list was made again: 2 kept, 2 again, 2 gone"
     assert runs(driver) == ["end", "g.1", "h.1"]
-    assert found.head.state == "succeeded"
-    assert found.items["g/1"].value == '"B"'
-    found = again(driver, ["a", "B", "d"])
-    assert rounds(found) == {"g.0": 1, "g.1": 2, "h.0": 1, "h.1": 2, "g.2": 2, "h.2": 2}
-    assert found.tasks["g.2"].attempt == 2, "the attempts of a child that was here before go on"
+    assert run.head.state == "succeeded"
+    assert run.items["g/1"].value == '"B"'
+    run = again(driver, ["a", "B", "d"])
+    assert rounds(run) == {"g.0": 1, "g.1": 2, "h.0": 1, "h.1": 2, "g.2": 2, "h.2": 2}
+    assert run.tasks["g.2"].attempt == 2, "the attempts of a child that was here before go on"
     assert runs(driver) == ["end", "g.2", "h.2"]
 
 
 def test_one_version_for_the_whole_family_and_a_list_that_is_the_same_runs_only_what_follows() -> None:
     driver = made(first=["a", "b"])
     before = driver.shard.constellations["c1"].head.version
-    found = again(driver, ["a", "b"])
-    assert found.head.version == before + 1
+    run = again(driver, ["a", "b"])
+    assert run.head.version == before + 1
     assert runs(driver) == ["end"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_children_that_have_not_started_wait_until_the_new_list_is_known() -> None:
@@ -134,14 +134,14 @@ def test_a_ready_child_goes_back_to_waiting_while_the_list_is_made_anew() -> Non
     ask = task("ask", person="Well?", choices=[Choice(value="go", label="Go")], for_each=LIST)
     driver.submit(plan(task("l"), ask, task("w", device="nobody", for_each=ForEach(same="ask"))))
     driver.result(driver.take()[0], {"l": ["a", "b"]})
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert driver.states()["w.0"] == driver.states()["ask.0"] == "ready"
     driver.control("retry_from", "l")
     assert {driver.states()[name] for name in ("w.0", "w.1", "ask.0", "ask.1")} == {"waiting"}
-    assert not found.open_questions
+    assert not run.open_questions
     driver.result(driver.take()[0], {"l": ["a"]})
-    assert list(found.open_questions) == ["ask.0-1-2"]
-    assert sorted(found.tasks) == ["ask.0", "l", "w.0"]
+    assert list(run.open_questions) == ["ask.0-1-2"]
+    assert sorted(run.tasks) == ["ask.0", "l", "w.0"]
     driver.folded_equals_state()
 
 
@@ -150,9 +150,9 @@ def test_work_that_may_not_be_repeated_needs_a_confirm_before_its_list_is_made_a
     answer = driver.control("retry_from", "l")
     assert answer.faults[0].code is Code.NEEDS_CONFIRM
     assert "g.0, g.1" in answer.faults[0].reason
-    found = again(driver, ["a", "B"], confirm=["g.0", "g.1"])
-    assert (found.tasks["g.0"].round, found.tasks["g.1"].round) == (1, 2)
-    assert found.tasks["g.1"].confirmed
+    run = again(driver, ["a", "B"], confirm=["g.0", "g.1"])
+    assert (run.tasks["g.0"].round, run.tasks["g.1"].round) == (1, 2)
+    assert run.tasks["g.1"].confirmed
     assert runs(driver) == ["end", "g.1", "h.1"]
 
 
@@ -162,10 +162,10 @@ def test_an_item_that_was_dropped_stays_dropped_unless_it_is_another() -> None:
     driver.result(driver.take()[0], {"l": ["a", "b", "c"]})
     edit(driver, DropItems(of="g", keys="[1,2]"))
     driver.run()
-    found = again(driver, ["a", "b", "C"])
-    assert sorted(found.tasks) == ["g.0", "g.2", "l"]
+    run = again(driver, ["a", "b", "C"])
+    assert sorted(run.tasks) == ["g.0", "g.2", "l"]
     assert runs(driver) == ["g.2"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_what_was_made_only_from_a_missing_child_goes_with_it_and_others_lose_a_gate() -> None:
@@ -180,12 +180,12 @@ def test_what_was_made_only_from_a_missing_child_goes_with_it_and_others_lose_a_
         AddDependency(dependency=edge("recheck>note", Gate.SUCCESS)),
     )
     driver.run(value={"l": ["a", "b"]})
-    found = again(driver, ["a"])
-    assert "recheck" not in found.specs
-    assert "after" not in found.specs
-    assert not [key for key in found.deps if "g.1" in key or "recheck" in key]
+    run = again(driver, ["a"])
+    assert "recheck" not in run.specs
+    assert "after" not in run.specs
+    assert not [key for key in run.deps if "g.1" in key or "recheck" in key]
     assert runs(driver) == ["end", "note"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_what_may_do_without_a_missing_child_does_without() -> None:
@@ -195,8 +195,8 @@ def test_what_may_do_without_a_missing_child_does_without() -> None:
     driver.control("retry_from", "end")
     edit(driver, AddTask(spec=TaskSpec(id="maybe", changed_in=1, tool="t.pure", inputs=inputs)))
     driver.run(value={"l": ["a", "b"]})
-    found = again(driver, ["a"])
-    assert found.specs["maybe"].inputs == []
+    run = again(driver, ["a"])
+    assert run.specs["maybe"].inputs == []
     assert runs(driver) == ["end", "maybe"]
 
 
@@ -210,10 +210,10 @@ def test_a_group_made_from_a_child_that_goes_goes_whole() -> None:
     )
     driver.run(value={"l": ["a", "b"]})
     assert driver.states()["m.0"] == "succeeded"
-    found = again(driver, ["a"])
-    assert sorted(found.groups) == ["g", "h"]
+    run = again(driver, ["a"])
+    assert sorted(run.groups) == ["g", "h"]
     assert runs(driver) == ["end"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_a_list_of_a_child_that_runs_again_is_a_new_list_too() -> None:
@@ -226,10 +226,10 @@ def test_a_list_of_a_child_that_runs_again_is_a_new_list_too() -> None:
     (inner,) = driver.take()
     assert inner.at.task == "g.1"
     driver.result(inner, {"l": ["a", "z", "y"]})
-    found = driver.shard.constellations["c1"]
-    assert (found.tasks["k.0"].round, found.tasks["k.1"].round) == (1, 2)
+    run = driver.shard.constellations["c1"]
+    assert (run.tasks["k.0"].round, run.tasks["k.1"].round) == (1, 2)
     assert runs(driver) == ["end", "h.1", "k.1", "k.2"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 @pytest.mark.parametrize("how", ["failed", "no list", "too long"])
@@ -247,15 +247,15 @@ def test_without_a_new_list_nothing_of_the_old_one_counts(how: str) -> None:
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
     else:
         driver.result(dispatch, {"l": 7 if how == "no list" else [1, 2, 3, 4, 5, 6]})
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "failed"
-    assert {found.tasks[name].state for name in ("g.0", "g.1", "end")} == {"skipped"}
-    assert found.groups["g"].state == ("skipped" if how == "failed" else "failed")
-    assert not found.relisting
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "failed"
+    assert {run.tasks[name].state for name in ("g.0", "g.1", "end")} == {"skipped"}
+    assert run.groups["g"].state == ("skipped" if how == "failed" else "failed")
+    assert not run.relisting
     driver.folded_equals_state()
-    found = again(driver, ["a", "b"])
+    run = again(driver, ["a", "b"])
     assert runs(driver) == ["end", "g.0", "g.1"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_a_family_that_was_skipped_before_comes_along() -> None:
@@ -267,8 +267,8 @@ def test_a_family_that_was_skipped_before_comes_along() -> None:
     driver.result(by_task["bad"], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
     driver.result(by_task["l"], {"l": ["a", "b"]})
     driver.run()
-    found = again(driver, ["a", "c"])
-    assert (found.groups["h"].state, driver.states()["g.1"]) == ("skipped", "leased")
+    run = again(driver, ["a", "c"])
+    assert (run.groups["h"].state, driver.states()["g.1"]) == ("skipped", "leased")
     assert runs(driver) == ["g.1"]
     driver.control("retry", "bad")
     assert runs(driver) == ["bad", "h.0", "h.1"]
@@ -276,12 +276,12 @@ def test_a_family_that_was_skipped_before_comes_along() -> None:
 
 def test_an_empty_list_and_back() -> None:
     driver = made(first=["a"])
-    found = again(driver, [])
+    run = again(driver, [])
     assert runs(driver) == ["end"]
-    assert (found.groups["g"].state, found.groups["g"].count, list(found.children["g"])) == ("succeeded", 0, [])
-    found = again(driver, ["b"])
+    assert (run.groups["g"].state, run.groups["g"].count, list(run.children["g"])) == ("succeeded", 0, [])
+    run = again(driver, ["b"])
     assert runs(driver) == ["end", "g.0", "h.0"]
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_a_child_taken_out_by_itself_stays_out() -> None:
@@ -297,11 +297,11 @@ def test_a_child_taken_out_by_itself_stays_out() -> None:
     driver.result(driver.take()[0], {"l": ["a", "b"]})
     edit(driver, RemoveDependency(id="g.1>h.1:x"), RemoveTask(id="h.1"))
     driver.run()
-    found = again(driver, ["a", "b"])
-    assert sorted(found.tasks) == ["g.0", "g.1", "h.0", "l", "w"]
+    run = again(driver, ["a", "b"])
+    assert sorted(run.tasks) == ["g.0", "g.1", "h.0", "l", "w"]
     edit(driver, AddTask(spec=task("k", "x=h", for_each=ForEach(same="g"))))
-    found = driver.shard.constellations["c1"]
-    assert [name for name in found.tasks if name.startswith("k.")] == ["k.0"]
+    run = driver.shard.constellations["c1"]
+    assert [name for name in run.tasks if name.startswith("k.")] == ["k.0"]
 
 
 def test_a_restart_in_the_middle_goes_on_as_if_there_was_none() -> None:
@@ -309,8 +309,8 @@ def test_a_restart_in_the_middle_goes_on_as_if_there_was_none() -> None:
     assert isinstance(driver, WatchedDriver)
     driver.control("retry_from", "l")
     driver.restart()
-    found = driver.shard.constellations["c1"]
-    assert list(found.relisting) == ["g"]
+    run = driver.shard.constellations["c1"]
+    assert list(run.relisting) == ["g"]
     driver.result(driver.take()[0], {"l": ["a", "B"]})
     assert runs(driver) == ["end", "g.1", "h.1"]
 
@@ -345,9 +345,9 @@ def test_without_a_new_list_what_had_not_begun_is_skipped_too() -> None:
     driver.result(by_task["l"], {"l": ["a"]})
     driver.control("retry_from", "l")
     driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.TOOL_FAILED)
-    found = driver.shard.constellations["c1"]
-    assert (driver.states()["w.0"], found.tasks["w.0"].round, found.tasks["w.0"].cause) == ("skipped", 1, "l")
-    assert (found.head.state, driver.states()["h"]) == ("failed", "skipped")
+    run = driver.shard.constellations["c1"]
+    assert (driver.states()["w.0"], run.tasks["w.0"].round, run.tasks["w.0"].cause) == ("skipped", 1, "l")
+    assert (run.head.state, driver.states()["h"]) == ("failed", "skipped")
     driver.folded_equals_state()
 
 
@@ -385,8 +385,8 @@ def test_items_that_go_in_turn_go_in_turn_over_a_new_list() -> None:
     each = ForEach(source="l", output="/l", in_turn=True)
     driver.submit(plan(task("l"), task("g", for_each=each)))
     driver.run(value={"l": ["a", "b"]})
-    found = again(driver, ["a", "b", "c", "d"])
-    assert "g.1>g.2:unless_failed" in found.deps
+    run = again(driver, ["a", "b", "c", "d"])
+    assert "g.1>g.2:unless_failed" in run.deps
     (only,) = driver.take()
     assert only.at.task == "g.2"
     driver.result(only, 1)

@@ -111,8 +111,8 @@ def test_an_unmet_repeat_fails_although_its_turns_succeeded() -> None:
     one.submit(made(repeated(until(max=2))))
     answer(one, {"done": False})
     answer(one, {})
-    said = one.shard.constellations["c1"].tables["answer"][""].sentence
-    assert said.startswith("Repeat failed, although 2 of its 2 tasks succeeded on one.")
+    sentence = one.shard.constellations["c1"].tables["answer"][""].sentence
+    assert sentence.startswith("Repeat failed, although 2 of its 2 tasks succeeded on one.")
 
 
 def test_while_ends_the_turns_once_the_condition_no_longer_holds() -> None:
@@ -301,11 +301,11 @@ def test_turns_are_bounded_and_end_as_their_results_say(
     for _ in range(20):
         if one.state() != "active":
             break
-        taken = one.take()
-        if not taken:
+        dispatches = one.take()
+        if not dispatches:
             one.fire(moments(one)[-1])
             continue
-        (sent,) = taken
+        (sent,) = dispatches
         value = results[len(given_so_far) % len(results)]
         given_so_far.append(value)
         one.result(sent, {"done": value})
@@ -323,8 +323,8 @@ def operations(*raw: dict[str, Any]) -> list[EditOperation]:
 
 
 def asked(one: WatchedDriver) -> list[str]:
-    found = one.shard.constellations["c1"]
-    return [found.questions[key].text for key in found.open_questions]
+    run = one.shard.constellations["c1"]
+    return [run.questions[key].text for key in run.open_questions]
 
 
 @pytest.mark.parametrize("approval", ["never", "risky"])
@@ -398,8 +398,8 @@ def test_a_fork_goes_on_with_the_turn_that_is_next() -> None:
     one.submit(made(repeated(until(every_s=30))))
     answer(one, {"done": False})
     assert not fork(one).faults
-    found = one.shard.constellations["c2"]
-    assert (found.tasks["r.2"].reason, found.attempts["r.1/1"].origin) == (Reason.MOMENT, "c1")
+    run = one.shard.constellations["c2"]
+    assert (run.tasks["r.2"].reason, run.attempts["r.1/1"].origin) == (Reason.MOMENT, "c1")
     one.fire(next(timer for timer in moments(one) if timer.constellation == "c2"))
     assert answer(one, {"done": True}) == "r.2"
     assert (one.state("c2"), one.state("c1")) == ("succeeded", "active")

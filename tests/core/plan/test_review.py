@@ -59,8 +59,8 @@ def propose(driver: Driver, *operations: EditOperation, job: str = "review-1", *
 
 def state_of(driver: Driver, task_id: str | None = None) -> tuple[Any, Any]:
     """Return state and reason of a task, or the state of the whole."""
-    made = driver.shard.constellations["c1"]
-    return (made.head.state, None) if task_id is None else (made.tasks[task_id].state, made.tasks[task_id].reason)
+    run = driver.shard.constellations["c1"]
+    return (run.head.state, None) if task_id is None else (run.tasks[task_id].state, run.tasks[task_id].reason)
 
 
 def due(driver: Driver, kind: str) -> Any:
@@ -356,10 +356,10 @@ def in_group(count: int, messages: list[str], **fields: Any) -> tuple[Driver, An
     made: Any = driver.submit(items(count, **fields))
     (dispatch,) = driver.take()
     driver.result(dispatch, {"l": list(range(count))})
-    taken = driver.take()
-    for dispatch, said in zip(taken, messages, strict=False):
+    dispatches = driver.take()
+    for dispatch, said in zip(dispatches, messages, strict=False):
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.TOOL_FAILED, detail=said)
-    return driver, made, taken[len(messages) :]
+    return driver, made, dispatches[len(messages) :]
 
 
 def test_like_failures_of_a_group_are_one_review_that_names_group_items_and_cause() -> None:
@@ -453,7 +453,7 @@ def by_model(*parts: Any, policy: Policy = ON_FAILURE) -> tuple[Driver, Any]:
     driver = Driver("one", slots=9)
     driver.do(i.RequestReceived(id=driver.ident(), by="person:ann", constellation="c1", request="words"))
     claim(driver, "plan-1")
-    made = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     answer = driver.do(
         i.PlanProposed(
             id=driver.ident(),
@@ -466,7 +466,7 @@ def by_model(*parts: Any, policy: Policy = ON_FAILURE) -> tuple[Driver, Any]:
         )
     )
     assert not answer.faults
-    return driver, made
+    return driver, run
 
 
 @pytest.mark.parametrize("partial", [False, True])

@@ -99,8 +99,8 @@ def test_why_names_the_review_and_its_end() -> None:
     driver, made = failed()
     claim(driver, 240)
     at_ms: Any = made.jobs["review-1"].opened_ms + 240_000
-    said = explain(driver.shard, "c1", "b").sentence
-    assert said.startswith("b waits for a review of a by the model until ")
-    assert said.endswith(" UTC at the latest.")
+    sentence = explain(driver.shard, "c1", "b").sentence
+    assert sentence.startswith("b waits for a review of a by the model until ")
+    assert sentence.endswith(" UTC at the latest.")
     minutes = at_ms // 60_000 % 60
-    assert f":{minutes:02}:" in said
+    assert f":{minutes:02}:" in sentence

@@ -95,13 +95,13 @@ def test_a_rule_of_a_group_fires_for_each_child_with_its_sibling_or_once_for_the
     )
     driver.result(driver.take()[0], {"l": [1, 2]})
     driver.run(value={"l": []})
-    found = driver.shard.constellations["c1"]
-    assert sorted(name for name in found.specs if name.startswith("look")) == ["look-0", "look-1"]
-    assert found.specs["look-1"].inputs[0].source == "h.1"
-    assert "g>look-0:finish" in found.deps
-    assert [name for name in found.tasks if name.startswith("spare")] == []
+    run = driver.shard.constellations["c1"]
+    assert sorted(name for name in run.specs if name.startswith("look")) == ["look-0", "look-1"]
+    assert run.specs["look-1"].inputs[0].source == "h.1"
+    assert "g>look-0:finish" in run.deps
+    assert [name for name in run.tasks if name.startswith("spare")] == []
     assert authors(driver).count("rule:whole") == 1
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_a_rule_on_a_number_of_failed_tasks_fires_once() -> None:
@@ -115,10 +115,10 @@ def test_a_rule_on_a_number_of_failed_tasks_fires_once() -> None:
     for dispatch in dispatches[2:5]:
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NO_SPACE)
     assert authors(driver) == ["person:ann", "expand", "rule:many"]
-    found = driver.shard.constellations["c1"]
-    assert "tell" in found.tasks, "it is of the whole list, so it has no name of an item"
-    assert found.rules["many"].fired_for == {"g": 1}
-    assert Attention.RULE_REFUSED not in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert "tell" in run.tasks, "it is of the whole list, so it has no name of an item"
+    assert run.rules["many"].fired_for == {"g": 1}
+    assert Attention.RULE_REFUSED not in run.head.attention
 
 
 @pytest.mark.parametrize("text", ['["output" for x in y]', '{"output": "/x"}', '{"output"', '[{"output":"/x"}]'])
@@ -142,9 +142,9 @@ def test_an_output_that_finds_nothing_is_null_and_the_refusal_is_told() -> None:
     by_task = {item.at.task: item for item in driver.take()}
     assert by_task["a"].wants == ["/no"]
     driver.result(by_task["a"], {"yes": 1})
-    found = driver.shard.constellations["c1"]
-    assert Attention.RULE_REFUSED in found.head.attention
-    assert found.head.version == 1
+    run = driver.shard.constellations["c1"]
+    assert Attention.RULE_REFUSED in run.head.attention
+    assert run.head.version == 1
     driver.result(by_task["l"], {"l": [1]})
     assert driver.run() == "succeeded"
 

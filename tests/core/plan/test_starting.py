@@ -29,9 +29,9 @@ def _stood(driver: Driver, how: str, *parts: object) -> Constellation:
     """Submit a plan that waits for its approval, or is paused before its tasks are ready for a device."""
     if how == "approved":
         return driver.submit(plan(*parts), hold=True)  # type: ignore[arg-type]
-    made = driver.submit(plan(*parts))  # type: ignore[arg-type]
+    run = driver.submit(plan(*parts))  # type: ignore[arg-type]
     assert not driver.control("pause").faults
-    return made
+    return run
 
 
 def _away(driver: Driver) -> None:
@@ -46,18 +46,18 @@ def _away(driver: Driver) -> None:
 def test_a_task_that_no_device_can_do_asks_once_it_is_approved(tool: str, attention: Attention) -> None:
     driver = Driver()
     driver.add_device("one", tools=[*TOOLS, UNGRANTED])
-    made = _stood(driver, "approved", task("work", tool=tool))
-    assert attention not in made.head.attention
-    _began(driver, made, "approved")
-    assert made.head.attention == [attention]
+    run = _stood(driver, "approved", task("work", tool=tool))
+    assert attention not in run.head.attention
+    _began(driver, run, "approved")
+    assert run.head.attention == [attention]
     driver.folded_equals_state()
 
 
 def test_another_call_is_taken_once_it_is_approved() -> None:
     driver = Driver("one")
     other = OtherCall(args="{}", tool="t.pure")
-    made = _stood(driver, "approved", task("work", tool="t.lacking", any_of=[other]))
-    _began(driver, made, "approved")
+    run = _stood(driver, "approved", task("work", tool="t.lacking", any_of=[other]))
+    _began(driver, run, "approved")
     assert [sent.tool for sent in driver.take()] == ["t.pure"]
 
 
@@ -65,34 +65,34 @@ def test_another_call_is_taken_once_it_is_approved() -> None:
 def test_the_time_to_wait_for_a_device_begins_with_the_plan(how: str) -> None:
     driver = Driver("one")
     _away(driver)
-    made = _stood(driver, how, task("tell", optional=True, timeouts=Timeouts(schedule_to_start_s=300)))
+    run = _stood(driver, how, task("tell", optional=True, timeouts=Timeouts(schedule_to_start_s=300)))
     before = [timer for timer in driver.timers if timer.kind == "waits_long"]
     driver.now_ms += 299_000
-    _began(driver, made, how)
+    _began(driver, run, how)
     for timer in before:
         driver.fire(timer)
-    assert made.tasks["tell"].state is TaskState.READY, "it has waited for one second"
+    assert run.tasks["tell"].state is TaskState.READY, "it has waited for one second"
     (after,) = [timer for timer in driver.timers if timer.kind == "waits_long" and timer not in before]
     driver.fire(after)
-    assert (made.tasks["tell"].state, made.tasks["tell"].reason) == (TaskState.SKIPPED, Reason.NO_CAPABLE_DEVICE)
+    assert (run.tasks["tell"].state, run.tasks["tell"].reason) == (TaskState.SKIPPED, Reason.NO_CAPABLE_DEVICE)
     driver.folded_equals_state()
 
 
 def test_a_hold_is_no_wait_for_a_device() -> None:
     driver = Driver("one")
-    made = driver.submit(plan(task("first"), task("tell", device="two")))
+    run = driver.submit(plan(task("first"), task("tell", device="two")))
     assert not driver.control("hold", "tell").faults
     driver.now_ms += 60_000
     assert not driver.control("release", "tell").faults
-    assert made.tasks["tell"].since_ms == driver.now_ms
+    assert run.tasks["tell"].since_ms == driver.now_ms
 
 
 def test_a_history_of_before_is_decided_as_it_was() -> None:
     old = settings_of(ShardSettings())
     del old["restarts_waits"]
     driver = Driver("one", settings=with_settings(old))
-    made = _stood(driver, "approved", task("work", tool="t.lacking"))
-    since_ms = made.tasks["work"].since_ms
+    run = _stood(driver, "approved", task("work", tool="t.lacking"))
+    since_ms = run.tasks["work"].since_ms
     driver.now_ms += 1_000
-    _began(driver, made, "approved")
-    assert (made.tasks["work"].since_ms, made.head.attention) == (since_ms, [])
+    _began(driver, run, "approved")
+    assert (run.tasks["work"].since_ms, run.head.attention) == (since_ms, [])

@@ -38,8 +38,8 @@ def fail(driver: Driver) -> None:
 def test_an_item_begins_when_all_of_the_one_before_has_ended() -> None:
     driver = rolling()
     order = []
-    while taken := driver.take():
-        (dispatch,) = taken
+    while dispatches := driver.take():
+        (dispatch,) = dispatches
         order.append(dispatch.at.task)
         driver.result(dispatch, 1)
     assert order == ["roll.0", "proof.0", "roll.1", "proof.1", "roll.2", "proof.2"]
@@ -110,16 +110,16 @@ def test_work_that_a_device_asks_its_owner_about_waits_for_that_device() -> None
     for name in ("a", "b"):
         asked = f"asked about {name}. To allow it, type on the device: starloom-agent approve 1234"
         driver.result(by_task[name], outcome=Outcome.REFUSED, code=Code.NEEDS_APPROVAL, detail=asked)
-    found = driver.shard.constellations["c1"]
-    assert (found.tasks["a"].state, found.tasks["a"].reason) == (TaskState.READY, Reason.OWNER_ASKED)
-    assert Attention.OWNER_ASKED in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert (run.tasks["a"].state, run.tasks["a"].reason) == (TaskState.READY, Reason.OWNER_ASKED)
+    assert Attention.OWNER_ASKED in run.head.attention
     driver.result(by_task["c"], 1)
     offer(driver, "d-two", "x")
     assert [dispatch.at.task for dispatch in driver.take()] == ["b"]
-    assert Attention.OWNER_ASKED in found.head.attention, "the other one still asks"
+    assert Attention.OWNER_ASKED in run.head.attention, "the other one still asks"
     offer(driver, "d-one", "y")
     assert [dispatch.at.task for dispatch in driver.take()] == ["a"]
-    assert Attention.OWNER_ASKED not in found.head.attention
+    assert Attention.OWNER_ASKED not in run.head.attention
     driver.folded_equals_state()
 
 
@@ -141,9 +141,9 @@ def test_other_work_that_starts_does_not_hide_that_an_owner_must_act() -> None:
     by_task = {dispatch.at.task: dispatch for dispatch in driver.take()}
     driver.result(by_task["a"], outcome=Outcome.REFUSED, code=Code.MISSING_GRANT, detail="needs files:read")
     driver.result(by_task["b"], 1)
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["next"].state is TaskState.LEASED
-    assert Attention.MISSING_GRANT in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["next"].state is TaskState.LEASED
+    assert Attention.MISSING_GRANT in run.head.attention
     offer(driver, "d-one", "x")
     assert driver.states()["a"] == "leased"
 

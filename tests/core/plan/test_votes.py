@@ -68,8 +68,8 @@ def test_calls_apart_go_to_as_many_different_devices() -> None:
 def test_calls_apart_need_as_many_devices() -> None:
     few = WatchedDriver("a", "b")
     few.submit(plan(task("g", for_each=ForEach(times=3, devices=Selector(os="linux"))), task("after", "x=g")))
-    found = few.shard.constellations["c1"]
-    assert found.groups["g"].code is Code.NO_DEVICE
+    run = few.shard.constellations["c1"]
+    assert run.groups["g"].code is Code.NO_DEVICE
     assert few.states()["after"] == "skipped"
     assert few.state() == "failed"
 
@@ -103,12 +103,12 @@ def test_without_a_winner_later_tasks_are_skipped_for_it() -> None:
         one.result(call, {"v": call.at.task})
     (count,) = one.take()
     one.result(count, None, Outcome.ERROR, code=Code.NO_WINNER, detail="no winner: 3 values have 1 each")
-    found = one.shard.constellations["c1"]
-    assert found.tasks["q"].code is Code.NO_WINNER
-    assert (found.tasks["use"].cause, one.state()) == ("q", "failed")
+    run = one.shard.constellations["c1"]
+    assert run.tasks["q"].code is Code.NO_WINNER
+    assert (run.tasks["use"].cause, one.state()) == ("q", "failed")
     assert not one.take(), "a count that has no winner has none the second time"
-    told = explain(one.shard, "c1", "q")
-    assert "no winner: 3 values have 1 each" in told.sentence
+    explanation = explain(one.shard, "c1", "q")
+    assert "no winner: 3 values have 1 each" in explanation.sentence
 
 
 def test_a_call_that_is_made_again_is_counted_again() -> None:

@@ -18,16 +18,16 @@ CHAIN = plan(task("a"), task("b"), task("c"), task("d"), edge("a>b"), edge("b>c"
 
 def test_at_the_budget_of_attempts_nothing_more_begins_until_a_person_lets_it_go_on() -> None:
     driver = Driver("one")
-    found = driver.submit(CHAIN, budget=Budget(attempts=2))
+    run = driver.submit(CHAIN, budget=Budget(attempts=2))
     assert driver.run() == "paused"
     assert driver.states() == {"a": "succeeded", "b": "succeeded", "c": "ready", "d": "waiting"}
-    assert found.head.attention == [Attention.BUDGET]
+    assert run.head.attention == [Attention.BUDGET]
     (event,) = [event for event in driver.events if event.kind == "paused"]
     assert (event.by, event.note) == ("engine", "its budget of 2 attempts is used up")
     driver.control("resume")
-    assert found.head.budget == Budget(attempts=2, times=2)
+    assert run.head.budget == Budget(attempts=2, times=2)
     assert driver.run() == "succeeded"
-    assert found.head.attention == []
+    assert run.head.attention == []
     driver.folded_equals_state()
 
 
@@ -50,35 +50,35 @@ def test_a_budget_that_is_just_enough_stops_nothing() -> None:
 
 def test_a_pause_of_a_person_raises_no_budget() -> None:
     driver = Driver("one")
-    found = driver.submit(CHAIN, budget=Budget(attempts=4))
+    run = driver.submit(CHAIN, budget=Budget(attempts=4))
     driver.control("pause")
     driver.control("resume")
-    assert found.head.budget == Budget(attempts=4)
+    assert run.head.budget == Budget(attempts=4)
 
 
 def test_money_for_the_model_stops_it_too() -> None:
     driver = Driver("one")
-    made = plan(task("a"), task("b"), edge("a>b"), policy=Policy(review="always"))
-    found = driver.submit(made, budget=Budget(micros=1_000))
+    new_plan = plan(task("a"), task("b"), edge("a>b"), policy=Policy(review="always"))
+    run = driver.submit(new_plan, budget=Budget(micros=1_000))
     driver.result(driver.take()[0])
-    (job,) = found.jobs
+    (job,) = run.jobs
     driver.do(i.JobClaimed(id="j", by="worker:w", constellation="c1", job=job, ttl_ms=60_000, worker="w"))
     for number, state in ((600, "active"), (400, "paused")):
         used = i.ModelUsed(id=f"m{number}", by="worker:w", constellation="c1", job=job, micros=number, worker="w")
         driver.do(used)
-        assert found.head.state == state
-    assert found.head.attention == [Attention.BUDGET]
+        assert run.head.state == state
+    assert run.head.attention == [Attention.BUDGET]
     assert driver.take() == []
     driver.control("resume")
-    assert found.head.budget == Budget(micros=1_000, times=2)
-    assert found.head.attention == []
+    assert run.head.budget == Budget(micros=1_000, times=2)
+    assert run.head.attention == []
 
 
 def test_the_cost_of_a_call_that_is_told_twice_is_counted_once() -> None:
     driver = Driver("one")
-    found = driver.submit(plan(task("a"), task("b"), edge("a>b"), policy=Policy(review="always")))
+    run = driver.submit(plan(task("a"), task("b"), edge("a>b"), policy=Policy(review="always")))
     driver.result(driver.take()[0])
-    (job,) = found.jobs
+    (job,) = run.jobs
     who: dict[str, Any] = {"by": "worker:w", "constellation": "c1", "job": job, "worker": "w"}
     driver.do(i.JobClaimed(id="j", ttl_ms=60_000, **who))
     numbers = []
@@ -90,7 +90,7 @@ def test_the_cost_of_a_call_that_is_told_twice_is_counted_once() -> None:
             told = driver.do(i.ModelUsed(id=f"after-{count}-{time}", **cost, **who))
             assert told.value == {"call": numbers[-1], "counted": True}
     assert numbers == [1, 2]
-    kept = found.jobs[job]
+    kept = run.jobs[job]
     assert (kept.calls, kept.tokens, kept.micros) == (2, 18, 140)
     assert [day.tokens for day in driver.shard.fleet.tables["model_day"].values()] == [18]
     driver.folded_equals_state()
@@ -102,8 +102,10 @@ class Asking(Driver):
     def __init__(self, *names: str, budget: Budget | None = None) -> None:
         super().__init__("one")
         for name in names:
-            asked = i.RequestReceived(id=self.ident(), by="person:ann", constellation=name, request="x", budget=budget)
-            assert not self.do(asked).faults
+            request = i.RequestReceived(
+                id=self.ident(), by="person:ann", constellation=name, request="x", budget=budget
+            )
+            assert not self.do(request).faults
             self.claim_job("plan-1", constellation=name)
 
     def before(self, name: str = "c1", budget: ModelBudget | None = None, **fields: Any) -> Any:

@@ -60,16 +60,16 @@ def test_a_rule_that_hides_an_effect_waits_too(shape: str) -> None:
     update = msgspec.to_builtins(msgspec.json.decode(msgspec.json.encode(UpdateTask(changes=changes, id="next"))))
     rule = RuleRecord(event="failed", name="r", operations=canonical([update]), order=0, reason="mend", task="look")
     driver = fleet()
-    made = plan(task("look"), task("next"), rules=[rule])
-    assert effects <= set(plan_effects(driver.shard.fleet, made))
-    assert by_model(driver, made).head.state is STATE.AWAITING_APPROVAL
+    new_plan = plan(task("look"), task("next"), rules=[rule])
+    assert effects <= set(plan_effects(driver.shard.fleet, new_plan))
+    assert by_model(driver, new_plan).head.state is STATE.AWAITING_APPROVAL
 
 
 def test_a_persons_plan_asks_for_its_undo() -> None:
     driver = fleet()
-    found = driver.submit(plan(task("look", undo=UndoCall(tool="t.restart"))))
-    assert found.head.state is STATE.AWAITING_APPROVAL
-    question = found.questions["approve-plan"]
+    run = driver.submit(plan(task("look", undo=UndoCall(tool="t.restart"))))
+    assert run.head.state is STATE.AWAITING_APPROVAL
+    question = run.questions["approve-plan"]
     assert (question.calls, question.once_because) == (
         [],
         "look names t.restart to take it back, which is more than one call",
@@ -91,11 +91,11 @@ def test_what_is_allowed_for_good_covers_no_file_beside_it() -> None:
 
 def wider(before: list[TaskSpec], *after: TaskSpec) -> list[str]:
     driver = fleet()
-    found = driver.submit(plan(*before, hash="h"), plan_hash="h")
-    specs, flows = dict(found.specs), dict(found.deps)
+    run = driver.submit(plan(*before, hash="h"), plan_hash="h")
+    specs, flows = dict(run.specs), dict(run.deps)
     operations: list[EditOperation] = [AddTask(spec=spec) for spec in after]
     driver.edit(*operations, base=1)
-    return wider_than_approved(driver.shard.fleet, found, specs, flows)
+    return wider_than_approved(driver.shard.fleet, run, specs, flows)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

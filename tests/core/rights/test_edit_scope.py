@@ -73,10 +73,10 @@ def test_the_ways_of_values_are_those_of_each_edge() -> None:
 def held_against(tasks: int, devices: int) -> int:
     """Return the calls that judge one added task of a plan of so many."""
     driver = fleet(devices)
-    found = driver.submit(plan(*(task(f"t{number}") for number in range(tasks)), task("more")))
-    before = {name: spec for name, spec in found.specs.items() if name != "more"}
+    run = driver.submit(plan(*(task(f"t{number}") for number in range(tasks)), task("more")))
+    before = {name: spec for name, spec in run.specs.items() if name != "more"}
     judged: list[list[str]] = []
-    made = calls(lambda: judged.append(wider_than_approved(driver.shard.fleet, found, before, dict(found.deps))))
+    made = calls(lambda: judged.append(wider_than_approved(driver.shard.fleet, run, before, dict(run.deps))))
     assert judged == [[]]
     return made
 

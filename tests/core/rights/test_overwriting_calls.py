@@ -51,8 +51,8 @@ def test_a_call_says_that_it_may_overwrite(spec: TaskSpec, words: str) -> None:
 
 def test_the_question_before_a_plan_names_it() -> None:
     driver = _driver()
-    made = plan(_copy({"to": "Backup", "on_clash": "replace"}), policy=Policy(approval=Approval.ALWAYS))
-    driver.submit(made)
+    new_plan = plan(_copy({"to": "Backup", "on_clash": "replace"}), policy=Policy(approval=Approval.ALWAYS))
+    driver.submit(new_plan)
     (question,) = driver.shard.constellations["c1"].questions.values()
     assert question.text == "Run test? It may write. copy may overwrite files that are there already at 'Backup'."
 

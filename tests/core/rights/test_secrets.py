@@ -64,9 +64,9 @@ def test_names_devices_and_number_are_judged() -> None:
 def test_a_task_waits_for_a_secret_that_is_not_set_and_goes_on_by_itself() -> None:
     driver = Driver("one")
     driver.submit(plan(needing()))
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert state(driver) == TaskState.READY
-    assert found.head.attention == [Attention.MISSING_SECRET]
+    assert run.head.attention == [Attention.MISSING_SECRET]
     why = explain(driver.shard, "c1", "a")
     assert (why.reason, why.actions) == (Reason.MISSING_SECRET, [LINE])
     assert why.sentence.endswith("waits for a secret that is not set: key.")
@@ -74,7 +74,7 @@ def test_a_task_waits_for_a_secret_that_is_not_set_and_goes_on_by_itself() -> No
     assert orders(driver) == []
     set_it(driver)
     assert state(driver) == TaskState.LEASED
-    assert found.head.attention == []
+    assert run.head.attention == []
     assert [order.secrets for order in orders(driver)] == [["key"]]
     assert "secret" in orders(driver)[0].args
     assert driver.shard.access.secrets["key"].last_used_ms > 0
@@ -83,22 +83,22 @@ def test_a_task_waits_for_a_secret_that_is_not_set_and_goes_on_by_itself() -> No
 def test_attention_ends_when_it_is_set_though_the_device_is_busy() -> None:
     driver = Driver("one", slots=1)
     driver.submit(plan(task("z"), needing()))
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["z"].state is TaskState.LEASED
-    assert Attention.MISSING_SECRET in found.head.attention
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["z"].state is TaskState.LEASED
+    assert Attention.MISSING_SECRET in run.head.attention
     set_it(driver, name="other")
-    assert Attention.MISSING_SECRET in found.head.attention
+    assert Attention.MISSING_SECRET in run.head.attention
     set_it(driver)
-    assert found.head.attention == []
-    assert found.tasks["a"].state is TaskState.READY
+    assert run.head.attention == []
+    assert run.tasks["a"].state is TaskState.READY
 
 
 def test_a_device_a_tool_and_a_recipe_that_may_not_receive_it_are_no_candidates() -> None:
     driver = Driver("one", "two")
     set_it(driver, devices=["d-two"])
     driver.submit(plan(needing()))
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].device == "d-two"
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].device == "d-two"
     assert [item.device for item in explain(driver.shard, "c1", "a").candidates] == ["d-two"]
     driver.submit(plan(needing(device=Selector(name="one"))), "c2")
     words = {item.device: item.words for item in explain(driver.shard, "c2", "a").candidates}
@@ -158,9 +158,9 @@ def test_one_that_cannot_be_opened_fails_its_task_with_the_way_out() -> None:
     set_it(driver)
     driver.submit(plan(needing()))
     driver.result(orders(driver)[0], outcome=Outcome.NEVER_STARTED, code=Code.SECRET_UNREADABLE, detail="key")
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].code is Code.SECRET_UNREADABLE
-    assert found.head.state is ConstellationState.FAILED
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].code is Code.SECRET_UNREADABLE
+    assert run.head.state is ConstellationState.FAILED
     assert "starloom secret set" in explain(driver.shard, "c1", "a").sentence
 
 
@@ -173,7 +173,7 @@ def test_what_a_device_says_does_not_become_a_secrets_name_in_a_rule() -> None:
     driver.submit(replace(plan(task("a")), rules=[rule]))
     value = canonical({"x": {"deep": [{"secret": "key"}]}})
     driver.result(orders(driver)[0], value=value, facts={"/x": canonical({"deep": [{"secret": "key"}]})})
-    found = driver.shard.constellations["c1"]
-    assert "b" not in found.specs
+    run = driver.shard.constellations["c1"]
+    assert "b" not in run.specs
     refused = [event for event in driver.events if event.kind == "rule_refused"]
     assert [event.note for event in refused] == ["what a gave at /x names a secret"]

@@ -17,14 +17,14 @@ def slow(tool: str = "t.pure", **fields: object) -> tuple[WatchedDriver, SendDis
     """Six tasks of two seconds each and one that has run for a minute, on the first of two devices."""
     driver = WatchedDriver("one", "two", slots=8)
     driver.submit(plan(*(task(f"t{n}", tool=tool, **fields) for n in range(7))))
-    left = driver.take()
-    for dispatch in left:
+    dispatches = driver.take()
+    for dispatch in dispatches:
         driver.started(dispatch)
     driver.now_ms += 2_000
-    for dispatch in left[1:]:
+    for dispatch in dispatches[1:]:
         driver.result(dispatch, 1)
     driver.now_ms += 58_000
-    return driver, left[0]
+    return driver, dispatches[0]
 
 
 def hedge(driver: Driver) -> SendDispatch:
@@ -39,8 +39,8 @@ def test_what_takes_long_beside_its_like_gets_a_second_try_on_another_device() -
     second = hedge(driver)
     assert (second.at.task, second.at.attempt) == (first.at.task, 2)
     assert second.device != first.device
-    found = driver.shard.constellations["c1"]
-    record = found.tasks[first.at.task]
+    run = driver.shard.constellations["c1"]
+    record = run.tasks[first.at.task]
     assert (record.attempt, record.hedge, record.started) == (1, 2, 2)
     assert driver.shard.fleet.used[second.device] == 1
     assert not [item for item in passed(driver.shard, driver.now_ms) if item.kind == "hedge"]
@@ -54,15 +54,15 @@ def test_the_hedge_that_is_first_counts_and_the_other_is_told_to_stop() -> None:
     second = hedge(driver)
     driver.started(second)
     driver.result(second, 42)
-    found = driver.shard.constellations["c1"]
-    assert found.head.state == "succeeded"
-    assert f"{first.at.task} (a second attempt was faster)" in found.tables["answer"][""].sentence
-    record = found.tasks[first.at.task]
+    run = driver.shard.constellations["c1"]
+    assert run.head.state == "succeeded"
+    assert f"{first.at.task} (a second attempt was faster)" in run.tables["answer"][""].sentence
+    record = run.tasks[first.at.task]
     assert (record.attempt, record.device) == (2, second.device)
     assert [(item.device, item.at.attempt) for item in driver.cancels] == [(first.device, 1)]
-    assert found.attempts[f"{first.at.task}/1"].end is AttemptEnd.REVOKED
+    assert run.attempts[f"{first.at.task}/1"].end is AttemptEnd.REVOKED
     driver.result(first, 7)
-    assert found.attempts[f"{first.at.task}/2"].value == "42"
+    assert run.attempts[f"{first.at.task}/2"].value == "42"
     assert set(driver.shard.fleet.used.values()) == {0}
 
 
@@ -70,13 +70,13 @@ def test_the_first_attempt_that_is_first_counts_and_the_hedge_is_told_to_stop() 
     driver, first = slow()
     second = hedge(driver)
     driver.result(first, 7)
-    found = driver.shard.constellations["c1"]
-    record = found.tasks[first.at.task]
-    assert (record.attempt, found.attempts[f"{first.at.task}/2"].end) == (1, AttemptEnd.REVOKED)
+    run = driver.shard.constellations["c1"]
+    record = run.tasks[first.at.task]
+    assert (record.attempt, run.attempts[f"{first.at.task}/2"].end) == (1, AttemptEnd.REVOKED)
     assert [(item.device, item.at.attempt) for item in driver.cancels] == [(second.device, 2)]
-    assert "Recovered" not in found.tables["answer"][""].sentence
+    assert "Recovered" not in run.tables["answer"][""].sentence
     driver.result(second, 42)
-    assert found.attempts[f"{first.at.task}/1"].value == "7"
+    assert run.attempts[f"{first.at.task}/1"].value == "7"
     # Numbers rise over both: a new round goes on above the hedge.
     driver.control("retry_from", first.at.task)
     assert driver.take()[0].at.attempt == 3
@@ -158,11 +158,11 @@ def test_a_slot_that_somebody_waits_for_is_no_hedges() -> None:
 def test_a_constellation_has_a_budget_of_hedges() -> None:
     driver = WatchedDriver("one", "two", slots=8)
     driver.submit(plan(*(task(f"t{n}") for n in range(10))))
-    left = driver.take()
-    for dispatch in left:
+    dispatches = driver.take()
+    for dispatch in dispatches:
         driver.started(dispatch)
     driver.now_ms += 1_000
-    for dispatch in left[3:]:
+    for dispatch in dispatches[3:]:
         driver.result(dispatch, 1)
     driver.now_ms += 60_000
     for timer in [item for item in passed(driver.shard, driver.now_ms) if item.kind == "hedge"]:

@@ -103,8 +103,8 @@ def test_a_task_that_ends_two_agents_is_set_aside() -> None:
         drained = i.DeviceControlled(id="x", by="person:ann", device=dispatch.device, action="drain")
         driver.do(drained)
         driver.result(dispatch, outcome=Outcome.INTERRUPTED, effect=MAYBE)
-    found = driver.shard.constellations["c1"]
-    assert (driver.states()["a"], found.tasks["a"].code) == ("failed", Code.QUARANTINED)
+    run = driver.shard.constellations["c1"]
+    assert (driver.states()["a"], run.tasks["a"].code) == ("failed", Code.QUARANTINED)
 
 
 @pytest.mark.parametrize(
@@ -117,39 +117,39 @@ def test_absence_is_over_at_its_time_not_before(tool: str, then: str, state: str
     (dispatch,) = driver.take()
     driver.expire(dispatch.at)
     driver.expire(dispatch.at)
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason is Reason.ABSENT
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].reason is Reason.ABSENT
     first = next(timer for timer in driver.timers if timer.kind == "absence")
     driver.now_ms += 20_000
     driver.connect(dispatch.device[2:])
-    assert not found.tasks["a"].absent_since_ms
+    assert not run.tasks["a"].absent_since_ms
     driver.take()
     driver.expire(dispatch.at)
     # The timer of the first absence comes at its own time, which is not that of the second.
     driver.fire(first)
-    assert found.tasks["a"].reason is Reason.ABSENT
+    assert run.tasks["a"].reason is Reason.ABSENT
     driver.fire(driver.timers[-1])
     assert driver.states()["a"] == state
-    assert found.attempts["a/1"].end in (AttemptEnd.LOST, None)
+    assert run.attempts["a/1"].end in (AttemptEnd.LOST, None)
 
 
 def test_repeatable_work_waits_a_tenth_of_what_it_should_take() -> None:
     driver = Driver("one", "two")
     taught(driver, 3, one=600_000, two=600_000)
-    found = driver.submit(plan(task("a")), name="long")
+    run = driver.submit(plan(task("a")), name="long")
     (dispatch,) = driver.take()
     settings = driver.shard.settings
-    patience_ms = found.attempts["a/1"].expects_ms // 10_000 * 1000
+    patience_ms = run.attempts["a/1"].expects_ms // 10_000 * 1000
     assert 55_000 <= patience_ms <= 65_000
     # Its device goes on by itself for as long as the hub waits, less the margin.
     assert dispatch.fence_after_ms == settings.ttl_ms + patience_ms - settings.absence_margin_ms
     driver.expire(dispatch.at)
     assert f"begins anew after {patience_ms // 1000} s" in explain(driver.shard, "long", "a").sentence
     driver.connect(dispatch.device[2:])
-    assert (found.tasks["a"].state, found.tasks["a"].attempt) == ("leased", 1)
+    assert (run.tasks["a"].state, run.tasks["a"].attempt) == ("leased", 1)
     driver.expire(dispatch.at)
     driver.fire(driver.timers[-1])
-    assert found.attempts["a/1"].end is AttemptEnd.LOST
+    assert run.attempts["a/1"].end is AttemptEnd.LOST
 
 
 def test_no_work_waits_longer_than_the_most_and_short_work_not_at_all() -> None:
@@ -168,7 +168,7 @@ def test_no_work_waits_longer_than_the_most_and_short_work_not_at_all() -> None:
 
 def test_work_without_a_known_time_waits_a_tenth_of_what_it_has_run() -> None:
     driver = Driver("one", "two")
-    found = driver.submit(plan(task("a")), name="long")
+    run = driver.submit(plan(task("a")), name="long")
     (dispatch,) = driver.take()
     settings = driver.shard.settings
     assert dispatch.fence_after_ms == settings.ttl_ms - settings.absence_margin_ms
@@ -177,9 +177,9 @@ def test_work_without_a_known_time_waits_a_tenth_of_what_it_has_run() -> None:
     driver.expire(dispatch.at)
     assert "begins anew after 30 s" in explain(driver.shard, "long", "a").sentence
     (timer,) = [timer for timer in driver.timers if timer.kind == "absence"]
-    assert timer.due_ms == found.tasks["a"].absent_since_ms + 30_000
+    assert timer.due_ms == run.tasks["a"].absent_since_ms + 30_000
     driver.fire(timer)
-    assert found.attempts["a/1"].end is AttemptEnd.LOST
+    assert run.attempts["a/1"].end is AttemptEnd.LOST
 
 
 def test_patience_that_grows_ends_at_the_most_and_is_not_for_all() -> None:
@@ -207,14 +207,14 @@ def test_patience_that_grows_ends_at_the_most_and_is_not_for_all() -> None:
 def test_an_end_by_its_fence_uses_up_no_try_up_to_a_limit() -> None:
     driver = Driver("one", "two")
     driver.shard.settings.fences_most = 3
-    found = driver.submit(plan(task("a", retry=Retry(max_attempts=2))))
+    run = driver.submit(plan(task("a", retry=Retry(max_attempts=2))))
     driver.expire(driver.take()[0].at)
     for ends in range(3):
         (dispatch,) = driver.take()
         driver.result(dispatch, outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=MAYBE)
-        assert (found.tasks["a"].started, found.tasks["a"].refusals) == (2, ends + 1)
+        assert (run.tasks["a"].started, run.tasks["a"].refusals) == (2, ends + 1)
     driver.result(driver.take()[0], outcome=Outcome.INTERRUPTED, code=Code.FENCED, effect=MAYBE)
-    assert (driver.states()["a"], found.tasks["a"].code) == ("failed", Code.FENCED)
+    assert (driver.states()["a"], run.tasks["a"].code) == ("failed", Code.FENCED)
     driver.folded_equals_state()
 
 
@@ -236,11 +236,11 @@ def test_an_unknown_fate_is_settled_by_the_ledger_and_said_once() -> None:
         seen = len(driver.events)
         driver.result(item, outcome=Outcome.INTERRUPTED, effect=MAYBE)
         assert len(driver.events) == seen
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     for item, state in ((first, "started"), (first, "unknown"), (second, "unknown")):
-        assert Attention.TASK_UNKNOWN in found.head.attention
+        assert Attention.TASK_UNKNOWN in run.head.attention
         driver.do(i.LedgerReported(id="l", by="d", device="d-one", at=item.at, state=state))
-    assert Attention.TASK_UNKNOWN not in found.head.attention
+    assert Attention.TASK_UNKNOWN not in run.head.attention
     assert driver.run() == "succeeded"
 
 
@@ -257,25 +257,25 @@ def test_a_check_may_be_tried_again_and_says_what_it_found() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")], retry=Retry(on_check=True))))
     driver.result(driver.take()[0], {"no": 1})
-    found = driver.shard.constellations["c1"]
-    assert found.tasks["a"].reason is Reason.BACKOFF
-    assert "but is nothing" in found.attempts["a/1"].detail
+    run = driver.shard.constellations["c1"]
+    assert run.tasks["a"].reason is Reason.BACKOFF
+    assert "but is nothing" in run.attempts["a/1"].detail
 
 
 def test_a_fact_that_is_too_big_to_decide_on_fails_with_its_size() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")])))
     driver.result(driver.take()[0], {"ok": True}, facts_too_big={"/ok": 5000})
-    found = driver.shard.constellations["c1"]
-    assert (found.tasks["a"].code, found.attempts["a/1"].detail) == (Code.FACT_TOO_BIG, "/ok has 5000 bytes")
+    run = driver.shard.constellations["c1"]
+    assert (run.tasks["a"].code, run.attempts["a/1"].detail) == (Code.FACT_TOO_BIG, "/ok has 5000 bytes")
 
 
 def test_a_list_that_is_too_long_to_decide_on_fails_with_its_entries() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a", checks=[Check(output="/ok", op=Op.EQ, value="true")])))
     driver.result(driver.take()[0], {"ok": True}, facts_too_big={"/ok": 52_000}, detail="/ok has 10,500 entries")
-    found = driver.shard.constellations["c1"]
-    assert found.attempts["a/1"].detail == "/ok has 52000 bytes; /ok has 10,500 entries"
+    run = driver.shard.constellations["c1"]
+    assert run.attempts["a/1"].detail == "/ok has 52000 bytes; /ok has 10,500 entries"
 
 
 def test_a_cancel_without_an_answer_is_proved_by_the_fence_once_the_device_is_gone() -> None:
@@ -336,12 +336,12 @@ def test_a_result_of_work_under_refusal_is_a_late_one_only_if_it_was_given_away(
 def test_a_storm_of_retries_ends_with_the_budget_of_the_constellation() -> None:
     driver = Driver("one", slots=64)
     driver.submit(plan(*(task(f"t{n}") for n in range(30))))
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     for dispatch in driver.take():
         driver.result(dispatch, outcome=Outcome.ERROR, code=Code.NETWORK, detail="no route")
-    again = [name for name, record in found.tasks.items() if record.reason is Reason.BACKOFF]
+    again = [name for name, record in run.tasks.items() if record.reason is Reason.BACKOFF]
     assert len(again) == 20
-    told = found.attempts["t29/1"].detail
+    told = run.attempts["t29/1"].detail
     assert told == "no route; not tried again: the retries of the whole constellation are used up"
     # Silence is no storm: what a device lost is given to another all the same.
     other = Driver("one", "two", slots=64)
@@ -388,25 +388,25 @@ def asked_what_now(tool: str = "t.pure", *rules: RuleRecord, **fields: object) -
 
 def answer(driver: Driver, value: str, by: str = "person:ann") -> list[Code]:
     (question,) = driver.shard.constellations["c1"].open_questions
-    said = i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question=question, value=value)
-    return [item.code for item in driver.do(said).faults]
+    request = i.QuestionAnswered(id=driver.ident(), by=by, constellation="c1", question=question, value=value)
+    return [item.code for item in driver.do(request).faults]
 
 
 @pytest.mark.parametrize(("value", "after"), [("retry", "leased"), ("skip", "skipped"), ("fail", "failed")])
 def test_a_plan_may_have_a_person_asked_before_a_task_has_failed(value: str, after: str) -> None:
     driver = asked_what_now()
-    found = driver.shard.constellations["c1"]
-    (question,) = found.open_questions
-    assert found.questions[question].text == "a failed. The tool failed: no such host. What now?"
-    assert (driver.states()["a"], found.tasks["a"].reason) == ("ready", Reason.PERSON)
+    run = driver.shard.constellations["c1"]
+    (question,) = run.open_questions
+    assert run.questions[question].text == "a failed. The tool failed: no such host. What now?"
+    assert (driver.states()["a"], run.tasks["a"].reason) == ("ready", Reason.PERSON)
     assert driver.states()["b"] == "waiting"
-    assert Attention.QUESTION_OPEN in found.head.attention
+    assert Attention.QUESTION_OPEN in run.head.attention
     assert "waits for a person to say" in explain(driver.shard, "c1", "a").sentence
     assert answer(driver, "perhaps") == [Code.BAD_REQUEST]
     assert answer(driver, value, by="device:d-one") == [Code.FORBIDDEN]
     assert answer(driver, value) == []
     assert driver.states()["a"] == after
-    assert Attention.QUESTION_OPEN not in found.head.attention
+    assert Attention.QUESTION_OPEN not in run.head.attention
     driver.folded_equals_state()
 
 
@@ -415,11 +415,11 @@ def test_nobody_is_asked_of_optional_work_nor_where_a_rule_answers() -> None:
     mends = RuleRecord(name="mend", task="a", event="failed", operations="[]", order=0, reason="mend it")
     assert asked_what_now("t.pure", mends).states()["a"] == "failed"
     driver = asked_what_now("t.never")
-    found = driver.shard.constellations["c1"]
-    (question,) = found.open_questions
-    assert "may have had its effect" in found.questions[question].choices[0].label
+    run = driver.shard.constellations["c1"]
+    (question,) = run.open_questions
+    assert "may have had its effect" in run.questions[question].choices[0].label
     answer(driver, "retry")
-    assert (driver.states()["a"], found.tasks["a"].confirmed) == ("leased", True)
+    assert (driver.states()["a"], run.tasks["a"].confirmed) == ("leased", True)
     driver.control("cancel", "a")
     driver.receipt(driver.take()[-1])
     assert driver.states()["a"] == "cancelled"

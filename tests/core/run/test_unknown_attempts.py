@@ -39,10 +39,10 @@ def test_a_lease_of_begun_work_is_taken_up_as_in_doubt() -> None:
     (handed_out,) = driver.take()
     assert handed_out.at == at("a", incarnation=2)
     begun(driver, at("a"))
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert driver.states() == {"a": "unknown"}
-    assert (found.attempts["a/1"].incarnation, found.attempts["a/1"].effect) == (1, EffectSeen.MAYBE)
-    assert found.head.attention == [Attention.TASK_UNKNOWN]
+    assert (run.attempts["a/1"].incarnation, run.attempts["a/1"].effect) == (1, EffectSeen.MAYBE)
+    assert run.head.attention == [Attention.TASK_UNKNOWN]
     assert "remembers" in note_of(driver)
     (asked,) = [effect for effect in driver.sent if isinstance(effect, SendDispatch)]
     assert asked.at == at("a"), "its ledger answers for the attempt that it began"
@@ -66,8 +66,8 @@ def test_a_later_attempt_than_the_leased_one_is_taken_up() -> None:
     driver = restored(task("a", tool="t.never"))
     driver.take()
     begun(driver, at("a", attempt=3))
-    found = driver.shard.constellations["c1"]
-    assert (driver.states()["a"], found.tasks["a"].attempt, found.attempts["a/1"].end) == (
+    run = driver.shard.constellations["c1"]
+    assert (driver.states()["a"], run.tasks["a"].attempt, run.attempts["a/1"].end) == (
         "unknown",
         3,
         "never_started",
@@ -91,8 +91,8 @@ def test_waiting_work_that_others_could_do_is_held() -> None:
     driver = restored(task("a", tool="t.never"), task("b", "x=a", tool="t.never"), devices=("one", "two"))
     begun(driver, at("b"))
     driver.result(driver.take()[0], 1)
-    found = driver.shard.constellations["c1"]
-    assert (driver.states()["b"], found.tasks["b"].reason) == ("ready", "held")
+    run = driver.shard.constellations["c1"]
+    assert (driver.states()["b"], run.tasks["b"].reason) == ("ready", "held")
 
 
 def test_waiting_work_of_one_device_is_left_to_its_answer() -> None:

@@ -38,24 +38,24 @@ def doubtful(*more: Any) -> tuple[Driver, SendDispatch]:
 
 def test_a_look_is_a_task_of_its_own_on_the_device_that_did_the_work() -> None:
     driver, dispatch = doubtful()
-    found = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert driver.states() == {"send": "unknown", "verify-send": "leased"}
     (look,) = driver.take()
     assert (look.device, look.tool, look.args) == (dispatch.device, "t.pure", '{"path":"/out"}')
     assert look.wants == ["/there"]
-    assert (found.versions["2"].author, found.versions["2"].trigger) == ("engine", "verify")
-    assert found.head.attention == [Attention.TASK_UNKNOWN]
+    assert (run.versions["2"].author, run.versions["2"].trigger) == ("engine", "verify")
+    assert run.head.attention == [Attention.TASK_UNKNOWN]
     assert "verify-send looks on one whether it did" in explain(driver.shard, "c1", "send").sentence
 
 
 def test_what_a_look_finds_done_is_done_and_checked_and_what_follows_runs() -> None:
     driver, _ = doubtful(task("after", "x=send/there"))
     driver.result(driver.take()[0], {"there": True})
-    found = driver.shard.constellations["c1"]
-    record = found.tasks["send"]
+    run = driver.shard.constellations["c1"]
+    record = run.tasks["send"]
     assert (record.state, record.checked, record.started, record.marked) == ("succeeded", True, 1, '{"there":true}')
     assert "task_verified" in [event.kind for event in driver.events]
-    assert found.head.attention == []
+    assert run.head.attention == []
     assert driver.run() == "succeeded"
     assert driver.states()["after"] == "succeeded"
     driver.folded_equals_state()
@@ -64,8 +64,8 @@ def test_what_a_look_finds_done_is_done_and_checked_and_what_follows_runs() -> N
 def test_what_a_look_finds_undone_runs_again_and_each_doubt_has_its_own_look() -> None:
     driver, first = doubtful()
     driver.result(driver.take()[0], {"there": False})
-    found = driver.shard.constellations["c1"]
-    assert (found.attempts["send/1"].end, found.attempts["send/1"].effect) == ("interrupted", "none")
+    run = driver.shard.constellations["c1"]
+    assert (run.attempts["send/1"].end, run.attempts["send/1"].effect) == ("interrupted", "none")
     second = interrupted(driver)
     assert (second.at.task, second.at.attempt) == ("send", first.at.attempt + 1)
     assert [dispatch.at.task for dispatch in driver.dispatched] == ["verify-send-2"]
@@ -89,17 +89,17 @@ def test_tries_are_bounded_although_nothing_happened() -> None:
 def test_a_look_that_cannot_say_leaves_it_to_a_person(value: object) -> None:
     driver, _ = doubtful()
     if value is None:
-        while taken := driver.take():
-            driver.result(taken[0], outcome=Outcome.ERROR, detail="no such disk")
+        while dispatches := driver.take():
+            driver.result(dispatches[0], outcome=Outcome.ERROR, detail="no such disk")
             for timer in [one for one in driver.timers if one.kind == "backoff"]:
                 driver.fire(timer)
     else:
         driver.result(driver.take()[0], value)
-    found = driver.shard.constellations["c1"]
-    assert (found.tasks["send"].state, found.head.attention) == ("unknown", [Attention.TASK_UNKNOWN])
+    run = driver.shard.constellations["c1"]
+    assert (run.tasks["send"].state, run.head.attention) == ("unknown", [Attention.TASK_UNKNOWN])
     assert "verify-send could not say whether it did" in explain(driver.shard, "c1", "send").sentence
     driver.control("mark", "send", state="succeeded")
-    assert found.head.state == "succeeded"
+    assert run.head.state == "succeeded"
 
 
 def test_nobody_looks_while_the_work_may_still_run() -> None:

@@ -115,9 +115,9 @@ def test_no_constellation_waits_beyond_its_turn(seed: int, slots: int) -> None:
 def test_long_tasks_do_not_take_every_slot_from_short_ones() -> None:
     driver = Driver("one", whole=False)
     driver.submit(plan(*loose(LARGE)), name="long")
-    held = driver.take()
+    dispatches = driver.take()
     driver.submit(plan(*loose(LARGE)), name="short")
-    for dispatch in held[:2]:
+    for dispatch in dispatches[:2]:
         driver.result(dispatch, 1)
     order = []
     running = [item for item in driver.take() if item.at.constellation == "short"]

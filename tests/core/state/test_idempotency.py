@@ -57,10 +57,10 @@ def test_a_repeated_token_is_refused_by_name_and_never_made_twice() -> None:
     driver.do(
         i.PrincipalAdded(id="", by="hub", principal=Principal(created_ms=0, id="ann", name="Ann", role=Role.OWNER))
     )
-    asked = i.TokenAdded(id="t", by="person:ann", idempotency=("k", "body"), token=token("t1"))
-    assert not driver.do(asked).faults
-    (again,) = driver.do(msgspec.structs.replace(asked, token=token("t2"))).faults
+    request = i.TokenAdded(id="t", by="person:ann", idempotency=("k", "body"), token=token("t1"))
+    assert not driver.do(request).faults
+    (again,) = driver.do(msgspec.structs.replace(request, token=token("t2"))).faults
     assert (again.code, "t1" in again.reason) == ("conflict", True)
-    other = msgspec.structs.replace(asked, idempotency=("k", "other"), token=token("t3"))
+    other = msgspec.structs.replace(request, idempotency=("k", "other"), token=token("t3"))
     assert driver.do(other).faults[0].code == "idempotency_mismatch"
     assert list(driver.shard.access.tokens) == ["t1"]

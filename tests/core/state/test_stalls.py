@@ -17,8 +17,8 @@ from tests.builders import Driver, plan, task
 def stalled() -> Driver:
     """`a` waits though no gate holds it, as a bug of the core would leave it."""
     driver = Driver("one", whole=False)
-    found = driver.submit(plan(task("a", device="away"), task("b", "x=a")))
-    put(driver.shard, found, "task", "a", replace(found.tasks["a"], state=TaskState.WAITING))
+    run = driver.submit(plan(task("a", device="away"), task("b", "x=a")))
+    put(driver.shard, run, "task", "a", replace(run.tasks["a"], state=TaskState.WAITING))
     driver.shard.touched.clear()
     driver.shard.journal.clear()
     return driver
@@ -54,18 +54,18 @@ def test_a_stall_is_taken_back_when_something_moves() -> None:
 def test_why_names_the_tasks_of_a_stall() -> None:
     driver = stalled()
     driver.fire(due_moment(driver.now_ms))
-    found = driver.shard.constellations["c1"]
-    entities = {f"{kind}/{key}".rstrip("/"): encode_entity(record) for kind, key, record in found.records()}
-    told = explain_all(shard_of({}, "c1", entities), "c1", {})
-    assert told is not None
-    assert ["a, b cannot start" in item["sentence"] for item in told["attention"] if item["reason"] == "stalled"] == [
-        True
-    ]
+    run = driver.shard.constellations["c1"]
+    entities = {f"{kind}/{key}".rstrip("/"): encode_entity(record) for kind, key, record in run.records()}
+    explanation = explain_all(shard_of({}, "c1", entities), "c1", {})
+    assert explanation is not None
+    assert [
+        "a, b cannot start" in item["sentence"] for item in explanation["attention"] if item["reason"] == "stalled"
+    ] == [True]
 
 
 def test_why_names_a_group_that_waits_for_its_list() -> None:
     driver = Driver("one")
-    found = driver.submit(plan(task("l"), task("g", for_each=ForEach(source="l", output="/l"))))
-    told = explain_all(driver.shard, found.name, {})
-    assert told is not None
-    assert [item["task"] for item in told["items"]] == ["l", "g"]
+    run = driver.submit(plan(task("l"), task("g", for_each=ForEach(source="l", output="/l"))))
+    explanation = explain_all(driver.shard, run.name, {})
+    assert explanation is not None
+    assert [item["task"] for item in explanation["items"]] == ["l", "g"]

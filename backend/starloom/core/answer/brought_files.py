@@ -88,7 +88,8 @@ def way_out(constellation: Constellation, fleet: Fleet, task: str) -> tuple[str,
     several = (
         f"Its files were read {where}, and a retry gets these again: if you changed one since, retry from its task."
     )
-    return f" {one if alone else several}", [_line(constellation, source.task) for source in sources[:_NAMED_MOST]]
+    lines = [controls.retry_line(constellation, source.task, RETRY_FROM) for source in sources[:_NAMED_MOST]]
+    return f" {one if alone else several}", lines
 
 
 def read_again(constellation: Constellation, failed: list[str]) -> list[str]:
@@ -97,10 +98,6 @@ def read_again(constellation: Constellation, failed: list[str]) -> list[str]:
         return []
     line = f"starloom retry --failed --from-source {constellation.name}"
     return [f"If you changed files since, {line} reads these again."]
-
-
-def _line(constellation: Constellation, task: str) -> str:
-    return controls.retry_line(constellation, task, RETRY_FROM)
 
 
 def _only_file(args: str) -> str:

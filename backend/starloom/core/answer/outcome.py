@@ -29,7 +29,7 @@ from starloom.core.state.tasks.graph import downstream
 from starloom.core.state.tasks.roles import called, successor
 from starloom.core.state.tasks.turns import turns_of
 from starloom.core.state.work import Work, close_questions
-from starloom_protocol.records.entities import Answer, AnswerItem, Attempt, ResultSpec
+from starloom_protocol.records.entities import Answer, AnswerItem, ResultSpec
 from starloom_protocol.records.goals import goal_answer
 from starloom_protocol.stream.authors import ENGINE, name_of
 from starloom_protocol.stream.events import EventKind
@@ -164,7 +164,8 @@ def _waits(work: Work, constellation: Constellation) -> bool:
     if judgement.hold_end(work, constellation, state):
         return True
     objection = judgement.reviewable_no(constellation, state)
-    if objection is not None and review.of_the_whole(work, constellation, *objection, _results_of(constellation)):
+    sources = [result.source for result in constellation.head.results or _leaves(constellation)]
+    if objection is not None and review.of_the_whole(work, constellation, *objection, sources):
         return True
     return answer_words.hold_end(work, constellation, lambda: answer_of(work, constellation, _state_of(constellation)))
 
@@ -358,11 +359,6 @@ def _leaves(constellation: Constellation) -> list[ResultSpec]:
     return [ResultSpec(source=task, title=task) for task in islice(leaves, LEAVES_MOST)]
 
 
-def _results_of(constellation: Constellation) -> list[str]:
-    """Return the tasks and groups whose results are the answer."""
-    return [result.source for result in constellation.head.results or _leaves(constellation)]
-
-
 def _items_of(constellation: Constellation, fleet: Fleet, results: Iterable[ResultSpec]) -> list[AnswerItem]:
     """Return the items of an answer. One that rests on work which was undone says so.
 
@@ -444,7 +440,9 @@ def _item(constellation: Constellation, fleet: Fleet, result: ResultSpec, task: 
             media=media if isinstance(media, str) else None,
         )
     if value is MISSING:
-        if attempt is not None and attempt.artifact is not None and (result.output == "" or _is_large(attempt, result)):
+        # The result has the part that the plan names, and it is too large to be brought as a fact.
+        is_large = attempt is not None and (result.output == "" or size_left_out(attempt, result.output) > 0)
+        if attempt is not None and attempt.artifact is not None and is_large:
             file = replace(common, artifact=attempt.artifact, bytes=attempt.bytes, media="application/json")
             return replace(file, pointer=result.output)
         return replace(common, lacks=lacking(constellation, fleet, task))
@@ -462,8 +460,3 @@ def _as_shown(constellation: Constellation, task: str, value: Any) -> Any:
         return value
     shown = {**value, "by": name_of(value["by"])}
     return {name: part for name, part in shown.items() if name != "text" or part}
-
-
-def _is_large(attempt: Attempt, result: ResultSpec) -> bool:
-    """Return whether the result has the part that the plan names, and it is too large to be brought as a fact."""
-    return size_left_out(attempt, result.output) > 0

@@ -286,7 +286,8 @@ def envelope_words(spec: TaskSpec, fleet: Fleet) -> str:
             ),
         ]
     )
-    bounds = f"At most {goal.steps} steps, {goal.tokens:,} tokens{_money(goal)} and {goal.within_s} s."
+    money = f", {goal.micros / 1_000_000:.2f} dollars" if goal.micros else ""
+    bounds = f"At most {goal.steps} steps, {goal.tokens:,} tokens{money} and {goal.within_s} s."
     gives = f"It gives {', '.join(parse(goal.gives))}."
     each = f" You are asked about {asked_about}." if asked_about else ""
     return f"{', '.join(parts)}.{each} {bounds} {gives}{_milestones(goal)}"
@@ -340,7 +341,3 @@ def effects_of(spec: TaskSpec, fleet: Fleet) -> frozenset[Effect]:
     tool_sets = [fleet.tools.get(device, {}) for device in devices_of(fleet, spec)]
     effects = [offer.effects for tools in tool_sets for name, offer in tools.items() if name in names]
     return frozenset({Effect.READ}).union(*effects)
-
-
-def _money(goal: Goal) -> str:
-    return f", {goal.micros / 1_000_000:.2f} dollars" if goal.micros else ""

@@ -122,7 +122,9 @@ def on_timer(work: Work, item: TimerFired) -> None:
     elif item.kind == "fence" and look_up(record.state, Trigger.FENCE_PASSED).verdict is Verdict.ACT:
         case = present(work, constellation, spec.id)
         device = case.attempt.device
-        if device in work.shard.fleet.holders and _in_touch(work, device):
+        device_record = work.shard.fleet.devices.get(device)
+        is_online = device_record is not None and device_record.link is DeviceLink.ONLINE
+        if device in work.shard.fleet.holders and is_online:
             # The device sends `alive`, so its fence has not expired: only its receipt proves the end.
             work.order(task_timer(constellation, spec.id, "fence", record, work.at_ms + work.shard.settings.ttl_ms))
             return
@@ -135,8 +137,3 @@ def on_timer(work: Work, item: TimerFired) -> None:
         end_absence(work, constellation, spec.id)
     else:
         work.ignore("the timer is stale")
-
-
-def _in_touch(work: Work, device: str) -> bool:
-    record = work.shard.fleet.devices.get(device)
-    return record is not None and record.link is DeviceLink.ONLINE

@@ -33,7 +33,8 @@ def take_over(case: Case) -> bool:
     hedge = open_hedge(case.constellation, case.spec.id, record)
     if hedge is None:
         return False
-    state = record.state if record.state is TaskState.CANCELLING else _state_of(hedge)
+    state = TaskState.RUNNING if hedge.started_ms else TaskState.LEASED
+    state = record.state if record.state is TaskState.CANCELLING else state
     new_record = case.moved(state, attempt=record.hedge, device=hedge.device)
     hedge_put: Put = ("attempt", f"{case.spec.id}/{record.hedge}", replace(hedge, hedge=False))
     case.emit(EventKind.HEDGE_TOOK_OVER, new_record, hedge_put, note=case.attempt.detail, by=ENGINE)
@@ -84,7 +85,3 @@ def end_hedges_of(work: Work, device: str) -> None:
         if hedge is not None:
             detail = "its device was revoked"
             ended_early(hedge.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail=detail))
-
-
-def _state_of(hedge: Attempt) -> TaskState:
-    return TaskState.RUNNING if hedge.started_ms else TaskState.LEASED

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -108,20 +109,19 @@ class Stream:
                 yield kind, key, record
 
 
+@dataclass(slots=True, eq=False)
 class Tally:
     """The counts of a group's children by state."""
 
-    __slots__ = ("children", "excused", "held_slots", "hopeless", "succeeded", "unfinished")
-
-    def __init__(self) -> None:
-        self.children = 0
-        self.unfinished = 0
-        self.succeeded = 0
-        self.excused = 0
-        self.hopeless = 0
-        self.held_slots = 0
+    children: int = 0
+    unfinished: int = 0
+    succeeded: int = 0
+    excused: int = 0
+    hopeless: int = 0
+    held_slots: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class Progress:
     """The counts of a constellation's tasks that ended, without those by which the planner looked.
 
@@ -133,19 +133,16 @@ class Progress:
     broken   the attempts that ended in a timeout or in an error that may pass
     """
 
-    __slots__ = ("broken", "checked", "devices", "ended", "failed", "hedges", "looks", "paces", "reused", "succeeded")
-
-    def __init__(self) -> None:
-        self.ended = 0
-        self.succeeded = 0
-        self.checked = 0
-        self.failed: dict[str, None] = {}
-        self.devices: dict[str, int] = {}
-        self.paces: dict[str, tuple[int, int]] = {}
-        self.hedges = 0
-        self.looks = 0
-        self.reused = 0
-        self.broken = 0
+    ended: int = 0
+    succeeded: int = 0
+    checked: int = 0
+    failed: dict[str, None] = field(default_factory=dict)
+    devices: dict[str, int] = field(default_factory=dict)
+    paces: dict[str, tuple[int, int]] = field(default_factory=dict)
+    hedges: int = 0
+    looks: int = 0
+    reused: int = 0
+    broken: int = 0
 
 
 class Constellation(Stream):
@@ -501,6 +498,7 @@ class Feasible(msgspec.Struct, frozen=True, gc=False):
     idle_rank: int
 
 
+@dataclass(slots=True, eq=False)
 class Demand:
     """The ready tasks of one owner that want the same: the same tool, selector and secrets.
 
@@ -523,56 +521,31 @@ class Demand:
     rests_until_ms  the moment until which the tasks wait so at most
     """
 
-    __slots__ = (
-        "aged",
-        "feasible",
-        "fleet_seen",
-        "free",
-        "free_seen",
-        "held_seen",
-        "key",
-        "lines",
-        "longest",
-        "needs",
-        "owner",
-        "paced",
-        "people",
-        "places",
-        "pushed",
-        "rested",
-        "rests_until_ms",
-        "secrets_seen",
-        "selector",
-        "spares",
-        "tool",
-        "usual",
-    )
-
-    def __init__(self, key: tuple[str, bytes], tool: str, selector: Any, needs: Any = None, owner: str = "") -> None:
-        self.owner = owner
-        self.key = key
-        self.tool = tool
-        self.selector = selector
-        self.needs = needs
-        self.lines: dict[str, list[QueueEntry]] = {}
-        self.usual: list[UsualKey] = []
-        self.pushed: dict[str, UsualKey] = {}
-        self.longest: list[tuple[int, str]] = []
-        self.aged: set[str] = set()
-        self.feasible: list[Feasible] = []
-        self.free: set[int] = set()
-        self.free_seen = -1
-        self.held_seen: tuple[int, int] | None = None
-        self.spares = False
-        self.secrets_seen = 0
-        self.fleet_seen = -1
-        self.paced: dict[int, Any] = {}
-        self.people: frozenset[str] = frozenset()
-        self.places: dict[str, int] = {}
-        self.rested: tuple[int, ...] = ()
-        self.rests_until_ms = 0
+    key: tuple[str, bytes]
+    tool: str
+    selector: Any
+    needs: Any = None
+    owner: str = ""
+    lines: dict[str, list[QueueEntry]] = field(default_factory=dict)
+    usual: list[UsualKey] = field(default_factory=list)
+    pushed: dict[str, UsualKey] = field(default_factory=dict)
+    longest: list[tuple[int, str]] = field(default_factory=list)
+    aged: set[str] = field(default_factory=set)
+    feasible: list[Feasible] = field(default_factory=list)
+    free: set[int] = field(default_factory=set)
+    free_seen: int = -1
+    held_seen: tuple[int, int] | None = None
+    spares: bool = False
+    secrets_seen: int = 0
+    fleet_seen: int = -1
+    paced: dict[int, Any] = field(default_factory=dict)
+    people: frozenset[str] = frozenset()
+    places: dict[str, int] = field(default_factory=dict)
+    rested: tuple[int, ...] = ()
+    rests_until_ms: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class Shard:
     """The state that one engine loop owns: all streams, the queues, and the notes of the step that is under way.
 
@@ -592,48 +565,25 @@ class Shard:
     journal               the records that `apply` replaced in this batch, so that a refused input can be undone
     """
 
-    __slots__ = (
-        "access",
-        "constellations",
-        "demands",
-        "ended_stops",
-        "fleet",
-        "in_a_row",
-        "incarnation",
-        "journal",
-        "live",
-        "order",
-        "other_calls_revision",
-        "pointed",
-        "queued",
-        "queued_now",
-        "settings",
-        "settled",
-        "shares",
-        "touched",
-        "turns",
-    )
-
-    def __init__(self, settings: ShardSettings | None = None) -> None:
-        self.settings = settings or ShardSettings()
-        self.incarnation = 1
-        self.fleet = Fleet("fleet")
-        self.access = Access("access")
-        self.constellations: dict[str, Constellation] = {}
-        self.live: dict[str, None] = {}
-        self.pointed: dict[str, None] = {}
-        self.demands: dict[tuple[str, bytes], Demand] = {}
-        self.shares: dict[str, int] = {}
-        self.turns: dict[str, int] = {}
-        self.in_a_row: dict[str, int] = {}
-        self.queued: dict[tuple[str, str], tuple[str, bytes]] = {}
-        self.queued_now: dict[tuple[str, str], bool] = {}
-        self.order = 0
-        self.touched: dict[tuple[str, str], None] = {}
-        self.settled: dict[str, None] = {}
-        self.ended_stops: dict[str, None] = {}
-        self.other_calls_revision = -1
-        self.journal: list[tuple[Stream, str, str, Any, int]] = []
+    settings: ShardSettings = field(default_factory=ShardSettings)
+    incarnation: int = 1
+    fleet: Fleet = field(default_factory=lambda: Fleet("fleet"))
+    access: Access = field(default_factory=lambda: Access("access"))
+    constellations: dict[str, Constellation] = field(default_factory=dict)
+    live: dict[str, None] = field(default_factory=dict)
+    pointed: dict[str, None] = field(default_factory=dict)
+    demands: dict[tuple[str, bytes], Demand] = field(default_factory=dict)
+    shares: dict[str, int] = field(default_factory=dict)
+    turns: dict[str, int] = field(default_factory=dict)
+    in_a_row: dict[str, int] = field(default_factory=dict)
+    queued: dict[tuple[str, str], tuple[str, bytes]] = field(default_factory=dict)
+    queued_now: dict[tuple[str, str], bool] = field(default_factory=dict)
+    order: int = 0
+    touched: dict[tuple[str, str], None] = field(default_factory=dict)
+    settled: dict[str, None] = field(default_factory=dict)
+    ended_stops: dict[str, None] = field(default_factory=dict)
+    other_calls_revision: int = -1
+    journal: list[tuple[Stream, str, str, Any, int]] = field(default_factory=list)
 
     def stream(self, name: str) -> Stream:
         """Return a stream by name; make a new constellation if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 PATIENCE_MOST_MS: Final = 120_000
@@ -11,89 +12,53 @@ TRIAL_RUNS: Final = 3
 """After so many clean runs in a row words start a recipe that was kept from a proposal."""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
 class ShardSettings:
-    """The limits and durations that decisions need; durations in milliseconds."""
+    """The limits and durations that decisions need, in the order of the record that a commit has of them.
 
-    __slots__ = (
-        "absence_margin_ms",
-        "approval_ms",
-        "backoff_first_ms",
-        "backoff_most_ms",
-        "binds_approvals",
-        "dependencies_most",
-        "fences_most",
-        "grace_ms",
-        "grows_patience",
-        "hedge_after_ms",
-        "hedge_at_p90",
-        "hedge_times",
-        "keeps_reopenings",
-        "kept_results_most",
-        "names_pauses",
-        "pace_rows_most",
-        "patience_most_ms",
-        "probe_first_ms",
-        "probe_most_ms",
-        "proposals_most",
-        "quarantine_at",
-        "random_placement",
-        "refusals_most",
-        "restarts_waits",
-        "return_ms",
-        "rule_firings_most",
-        "schedule_apart_ms",
-        "schedules_most",
-        "spending_rows_most",
-        "standing_most",
-        "suspect_at",
-        "tasks_most",
-        "trial_runs",
-        "ttl_ms",
-    )
+    All are whole numbers. A rule that earlier hubs did not have is turned on by one that is not 0, so that their logs
+    are decided again as they were:
 
-    def __init__(
-        self,
-        *,
-        ttl_ms: int = 15_000,
-        grace_ms: int = 5_000,
-        absence_margin_ms: int = 2_000,
-        backoff_first_ms: int = 1_000,
-        backoff_most_ms: int = 30_000,
-        schedule_apart_ms: int = 60_000,
-        schedules_most: int = 200,
-        approval_ms: int = 86_400_000,
-    ) -> None:
-        self.ttl_ms = ttl_ms
-        self.grace_ms = grace_ms
-        self.absence_margin_ms = absence_margin_ms
-        self.backoff_first_ms = backoff_first_ms
-        self.backoff_most_ms = backoff_most_ms
-        self.schedule_apart_ms = schedule_apart_ms
-        self.schedules_most = schedules_most
-        self.approval_ms = approval_ms
-        self.binds_approvals = 2
-        self.standing_most = 500
-        self.suspect_at = 3
-        self.quarantine_at = 6
-        self.probe_first_ms = 30_000
-        self.probe_most_ms = 600_000
-        self.grows_patience = 1
-        self.hedge_after_ms = 10_000
-        self.hedge_at_p90 = 1
-        self.hedge_times = 3
-        self.keeps_reopenings = 1
-        self.kept_results_most = 1_000
-        self.names_pauses = 1
-        self.pace_rows_most = 2_000
-        self.patience_most_ms = PATIENCE_MOST_MS
-        self.proposals_most = 20
-        self.spending_rows_most = 500
-        self.trial_runs = TRIAL_RUNS
-        self.random_placement = 0
-        self.refusals_most = 10
-        self.restarts_waits = 1
-        self.fences_most = 10
-        self.return_ms = 10_000
-        self.rule_firings_most = 100
-        self.tasks_most = 10_000
-        self.dependencies_most = 100_000
+    binds_approvals    an approval is bound to devices; from 2 on that of a preview, too
+    grows_patience     the wait for an absent device grows with what its attempt is expected to take
+    hedge_at_p90       a hedge is due by the calls that were measured on its device
+    keeps_reopenings   a head has the moment at which it was opened again
+    names_pauses       a paused schedule has who paused it, and why
+    random_placement   devices are chosen at random, for a comparison
+    restarts_waits     the wait of a ready task begins after a pause, an approval or a hold
+    """
+
+    absence_margin_ms: int = 2_000
+    approval_ms: int = 86_400_000
+    backoff_first_ms: int = 1_000
+    backoff_most_ms: int = 30_000
+    binds_approvals: int = 2
+    dependencies_most: int = 100_000
+    fences_most: int = 10
+    grace_ms: int = 5_000
+    grows_patience: int = 1
+    hedge_after_ms: int = 10_000
+    hedge_at_p90: int = 1
+    hedge_times: int = 3
+    keeps_reopenings: int = 1
+    kept_results_most: int = 1_000
+    names_pauses: int = 1
+    pace_rows_most: int = 2_000
+    patience_most_ms: int = PATIENCE_MOST_MS
+    probe_first_ms: int = 30_000
+    probe_most_ms: int = 600_000
+    proposals_most: int = 20
+    quarantine_at: int = 6
+    random_placement: int = 0
+    refusals_most: int = 10
+    restarts_waits: int = 1
+    return_ms: int = 10_000
+    rule_firings_most: int = 100
+    schedule_apart_ms: int = 60_000
+    schedules_most: int = 200
+    spending_rows_most: int = 500
+    standing_most: int = 500
+    suspect_at: int = 3
+    tasks_most: int = 10_000
+    trial_runs: int = TRIAL_RUNS
+    ttl_ms: int = 15_000

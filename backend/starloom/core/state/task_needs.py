@@ -89,16 +89,13 @@ def allow_line(needs: Needs, device: Device, tool: str, devices: Mapping[str, De
         if secret.tools and tool not in secret.tools:
             return _limited(name, "--for-tool", [*secret.tools, tool])
         if secret.recipes and needs.recipe not in secret.recipes:
-            return _limited(name, "--for-recipe", [*secret.recipes, needs.recipe]) if needs.recipe else _unlimited(name)
+            allowed = [*secret.recipes, needs.recipe] if needs.recipe else []
+            return _limited(name, "--for-recipe", allowed) if allowed else f"{set_line(name)} --for-any"
     return None
 
 
 def _limited(name: str, option: str, values: Sequence[str]) -> str:
     return " ".join([set_line(name), *(f"{option} {quote(value)}" for value in values)])
-
-
-def _unlimited(name: str) -> str:
-    return f"{set_line(name)} --for-any"
 
 
 def missing(needs: Needs | None) -> list[str]:

@@ -9,7 +9,7 @@ changes the task or the attempt passes on a case with the change; the shard has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import msgspec
@@ -122,7 +122,7 @@ class PendingEvent(msgspec.Struct, frozen=True, gc=False):
     at_ms: int
     puts: list[Put]
 
-    def finished(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
+    def encoded(self) -> tuple[Event, bytes, dict[str, bytes | None]]:
         """Return the event, its bytes, and its puts as record bytes by key."""
         raws: dict[str, msgspec.Raw | None] = {}
         puts: dict[str, bytes | None] = {}
@@ -154,47 +154,29 @@ class Marks(NamedTuple):
     orders: int
 
 
+@dataclass(slots=True, eq=False)
 class Work:
     """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
-    __slots__ = (
-        "answers",
-        "answers_before",
-        "at_ms",
-        "begun",
-        "by",
-        "events",
-        "ignored",
-        "item",
-        "orders",
-        "ready",
-        "refused",
-        "roll",
-        "rules_due",
-        "shard",
-        "undone",
-    )
-
-    def __init__(self, shard: Shard) -> None:
-        self.shard = shard
-        self.undone = 0
-        self.events: list[PendingEvent] = []
-        self.orders: list[AnyOrder] = []
-        self.answers: list[Answer] = []
-        self.ignored: dict[str, int] = {}
-        self.refused: list[tuple[str, str, str]] = []
-        self.rules_due: list[tuple[str, str, str]] = []
-        self.ready: dict[tuple[str, str], None] = {}
-        self.item: AnyInput | None = None
-        self.at_ms = 0
-        self.roll = 0
-        self.by = ENGINE
-        self.begun = Marks(0, 0, 0)
-        self.answers_before = 0
+    shard: Shard
+    undos: int = 0
+    events: list[PendingEvent] = field(default_factory=list)
+    orders: list[AnyOrder] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    ignored: dict[str, int] = field(default_factory=dict)
+    refusals: list[tuple[str, str, str]] = field(default_factory=list)
+    rules_due: list[tuple[str, str, str]] = field(default_factory=list)
+    ready: dict[tuple[str, str], None] = field(default_factory=dict)
+    item: AnyInput | None = None
+    at_ms: int = 0
+    roll: int = 0
+    by: str = ENGINE
+    input_marks: Marks = field(default_factory=lambda: Marks(0, 0, 0))
+    answers_before: int = 0
 
     def begin(self, item: AnyInput) -> None:
         """Make an input the current one, and mark where its decisions begin."""
-        self.begun = Marks(len(self.shard.journal), len(self.events), len(self.orders))
+        self.input_marks = Marks(len(self.shard.journal), len(self.events), len(self.orders))
         self.answers_before = len(self.answers)
         self.item = item
         self.at_ms = item.at_ms
@@ -233,7 +215,7 @@ class Work:
 
     def refuse(self, device: str, door: str, reason: str) -> None:
         """Keep the refusal of a device's report for the log of refusals, which bounds it; it decides nothing."""
-        self.refused.append((device, door, reason))
+        self.refusals.append((device, door, reason))
 
     def fire_rules(self, constellation: Constellation, task: str, event: str) -> None:
         """Let the rules of the plan that wait for this event of a task fire at the end of the step."""
@@ -242,9 +224,9 @@ class Work:
     def back_to(self, marks: Marks) -> None:
         """Undo the batch back to `marks`, the beginning of a step.
 
-        `undone` counts the undos of any put, because queues keep traces of them.
+        `undos` counts those of any put, because queues keep traces of them.
         """
-        self.undone += len(self.shard.journal) > marks.journal
+        self.undos += len(self.shard.journal) > marks.journal
         undo(self.shard, marks.journal)
         del self.events[marks.events :]
         del self.orders[marks.orders :]
@@ -257,7 +239,7 @@ class Work:
 
     def undo_input(self) -> None:
         """Undo all that the current input has decided, its answer included."""
-        self.back_to(self.begun)
+        self.back_to(self.input_marks)
         del self.answers[self.answers_before :]
 
     def part(self) -> Part:

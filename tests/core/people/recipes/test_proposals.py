@@ -63,8 +63,8 @@ def test_a_plan_of_rows_is_proposed_by_its_name(driver: WatchedDriver) -> None:
 
 
 def test_a_list_that_was_expanded_is_kept_as_it_was_written(driver: WatchedDriver) -> None:
-    made = plan(task("all", for_each=ForEach(devices=Selector())), name="Look everywhere around")
-    assert ended(driver, made) == "succeeded"
+    new_plan = plan(task("all", for_each=ForEach(devices=Selector())), name="Look everywhere around")
+    assert ended(driver, new_plan) == "succeeded"
     (kept,) = known(driver)
     assert kept.plan.count('"id"') == 1
 
@@ -154,8 +154,8 @@ def test_an_edit_by_hand_ends_the_wish(driver: WatchedDriver) -> None:
 
 @pytest.mark.parametrize("taken_back", [True, False], ids=["undone", "failed"])
 def test_a_run_that_was_undone_is_not_proposed(driver: WatchedDriver, taken_back: bool) -> None:
-    made = plan(task("put", device="one", tool="t.idem", undo=UndoCall(tool="t.idem")), name="Put a note there")
-    assert ended(driver, made) == "succeeded"
+    new_plan = plan(task("put", device="one", tool="t.idem", undo=UndoCall(tool="t.idem")), name="Put a note there")
+    assert ended(driver, new_plan) == "succeeded"
     assert len(known(driver)) == 1
     undo = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", reason="not wanted")
     assert not driver.do(undo).faults
@@ -168,7 +168,7 @@ def test_a_run_that_was_undone_is_not_proposed(driver: WatchedDriver, taken_back
     assert driver.state("c1") == ("succeeded" if taken_back else "failed")
     assert known(driver) == []
     driver.folded_equals_state()
-    assert ended(driver, made, "c2") == "succeeded"
+    assert ended(driver, new_plan, "c2") == "succeeded"
     assert [one.constellation for one in known(driver)] == ["c2"]
 
 
@@ -188,8 +188,8 @@ def test_a_skip_by_a_person_ends_the_wish(driver: WatchedDriver) -> None:
 def test_a_dismissed_shape_stays_dismissed(driver: WatchedDriver) -> None:
     ended(driver, wanted())
     (made,) = known(driver)
-    gone = i.RecipeProposalDismissed(id="d", by="person:ann#t2", proposal=made.id)
-    assert not driver.do(gone).faults
+    request = i.RecipeProposalDismissed(id="d", by="person:ann#t2", proposal=made.id)
+    assert not driver.do(request).faults
     (mark,) = known(driver)
     assert (mark.state, mark.plan, mark.request) == ("dismissed", "", "")
     ended(driver, wanted("Music"), "c2")

@@ -115,13 +115,13 @@ def test_a_failure_of_a_call_or_condition_is_counted(code: Code) -> None:
 
 def test_a_run_that_its_person_changed_says_nothing() -> None:
     driver = Kept()
-    made = plan(task("a", device="one"), task("b", "x=a", device="one", optional=True), recipe="look")
-    driver.submit(made, "r1")
+    new_plan = plan(task("a", device="one"), task("b", "x=a", device="one", optional=True), recipe="look")
+    driver.submit(new_plan, "r1")
     driver.control("skip", "b", name="r1")
     (sent,) = driver.take()
     driver.result(sent, {})
     driver.add_device("two")
-    driver.submit(made, "r2")
+    driver.submit(new_plan, "r2")
     change = i.EditProposed(
         id=driver.ident(),
         by="person:ann",

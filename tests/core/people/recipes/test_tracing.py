@@ -32,8 +32,8 @@ class Planned(WatchedDriver):
         super().__init__()
         for name in ("one", "two"):
             self.add_device(name, tools=TOOLS)
-        asked = i.RequestReceived(id="r", by="person:ann", constellation="c1", request=words)
-        assert not self.do(asked).faults
+        request = i.RequestReceived(id="r", by="person:ann", constellation="c1", request=words)
+        assert not self.do(request).faults
 
     def claim(self) -> dict[str, Any]:
         job = list(self.shard.constellations["c1"].jobs)[-1]
@@ -43,19 +43,19 @@ class Planned(WatchedDriver):
 
     def look(self, value: Any, *, device: str = "one", args: Any = None, **result: Any) -> None:
         call = i.LookCall(args=canonical(args or {}), device=device, tool="t.pure")
-        made = i.LooksProposed(id=self.ident(), calls=[call], why="to see", **self.claim())
-        assert not self.do(made).faults
+        request = i.LooksProposed(id=self.ident(), calls=[call], why="to see", **self.claim())
+        assert not self.do(request).faults
         (sent,) = self.take()
         self.result(sent, value, **result)
 
     def ask(self, question: str, answer: str) -> None:
-        made = i.PlanProposed(id=self.ident(), by_model=True, question=question, **self.claim())
-        assert not self.do(made).faults
+        request = i.PlanProposed(id=self.ident(), by_model=True, question=question, **self.claim())
+        assert not self.do(request).faults
         (open_one,) = [one for one in self.shard.constellations["c1"].questions.values() if one.answer is None]
-        said = i.QuestionAnswered(
+        item = i.QuestionAnswered(
             id=self.ident(), by="person:ann", constellation="c1", question=open_one.id, value="answer", reason=answer
         )
-        assert not self.do(said).faults
+        assert not self.do(item).faults
 
     def end(self, *made: Any) -> RecipeProposal | None:
         about = self.claim()

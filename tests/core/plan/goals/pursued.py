@@ -135,5 +135,5 @@ def judged(one: Pursued, holds: str) -> None:
     (job,) = [job.id for job in one.made.jobs.values() if job.kind == "judge" and job.state != "done"]
     who: dict[str, Any] = {"by": "worker:j", "constellation": "c1", "job": job, "worker": "j"}
     one.do(i.JobClaimed(id=one.ident(), ttl_ms=15_000, **who))
-    given = i.VerdictGiven(id=one.ident(), because="it names no disk", holds=holds, **who)
-    assert not one.do(given).faults
+    request = i.VerdictGiven(id=one.ident(), because="it names no disk", holds=holds, **who)
+    assert not one.do(request).faults

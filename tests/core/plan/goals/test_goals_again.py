@@ -48,9 +48,9 @@ def test_a_new_round_of_an_input_lets_the_goal_wait_and_begin_again() -> None:
 def test_a_fork_from_a_goal_has_a_conversation_of_its_own() -> None:
     one = reached(USE)
     assert not fork(one, task="why").faults
-    made = one.shard.constellations["c2"]
-    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
-    (job,) = [job for job in made.jobs.values() if job.kind == "goal"]
+    run = one.shard.constellations["c2"]
+    assert (str(run.groups["why"].state), str(run.tasks["use"].state)) == ("expanded", "waiting")
+    (job,) = [job for job in run.jobs.values() if job.kind == "goal"]
     assert job.goal is not None
     assert job.goal.turns == []
 
@@ -89,11 +89,11 @@ def conversation(one: Pursued) -> list[tuple[str, list[str]]]:
 def test_a_fork_from_a_step_uses_the_steps_before_it() -> None:
     one = of_three_steps()
     assert not fork(one, task="why.4").faults
-    made = one.shard.constellations["c2"]
+    run = one.shard.constellations["c2"]
     assert conversation(one) == [("the load", ["why.1"]), ("disk and memory", ["why.2", "why.3"])]
-    assert "why.4" not in made.specs
-    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
-    one.made = made
+    assert "why.4" not in run.specs
+    assert (str(run.groups["why"].state), str(run.tasks["use"].state)) == ("expanded", "waiting")
+    one.made = run
     one.claim_job("goal-1", constellation="c2")
     turn = i.GoalProposed(
         by="worker:w", calls=[call(number=5)], constellation="c2", id=one.ident(), job="goal-1", kind="step", worker="w"
@@ -171,10 +171,10 @@ def test_a_fork_of_a_cancelled_goal_goes_on_with_the_steps_that_ended() -> None:
     one.step(call(number=2), note="the disk")
     cancelled(one)
     assert forked(one) == []
-    made = one.shard.constellations["c2"]
+    run = one.shard.constellations["c2"]
     assert [tasks for _note, tasks in conversation(one)] == [["why.1"]]
-    assert "why.2" not in made.specs
-    assert (str(made.groups["why"].state), str(made.tasks["use"].state)) == ("expanded", "waiting")
+    assert "why.2" not in run.specs
+    assert (str(run.groups["why"].state), str(run.tasks["use"].state)) == ("expanded", "waiting")
 
 
 def test_a_fork_makes_no_step_that_is_under_way_beside_the_conversation() -> None:
@@ -198,8 +198,8 @@ def test_a_goal_that_ended_keeps_its_cancelled_step_in_a_fork() -> None:
     assert one.state() in ("succeeded", "partial")
     assert one.states()["why.2"] == "cancelled"
     assert forked(one, task="info") == ["info"]
-    made = one.shard.constellations["c2"]
-    assert (str(made.groups["why"].state), str(made.tasks["why.2"].state)) == ("succeeded", "cancelled")
+    run = one.shard.constellations["c2"]
+    assert (str(run.groups["why"].state), str(run.tasks["why.2"].state)) == ("succeeded", "cancelled")
 
 
 def test_a_cancelled_step_that_another_task_reads_is_done_again_for_it() -> None:
@@ -348,8 +348,8 @@ def test_the_answer_of_a_goal_that_waits_for_a_person_needs_no_device() -> None:
     one.end_calls()
     one.answer()
     judged(one, "unclear")
-    found = explain(one.shard, "c1", "why.answer")
-    assert (found.candidates, "waits for a person" in found.sentence) == ([], True)
+    explanation = explain(one.shard, "c1", "why.answer")
+    assert (explanation.candidates, "waits for a person" in explanation.sentence) == ([], True)
 
 
 def test_a_turn_that_comes_twice_is_taken_once() -> None:

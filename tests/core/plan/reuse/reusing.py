@@ -54,8 +54,8 @@ def carry_out(driver: Driver, made: LoweredPlan, name: str, *values: Any, by: st
     """Run a plan to its end; each call gives the next value, the last one again. Return the tasks that were called."""
     driver.do(RequestReceived(id=driver.ident(), by=by, constellation=name, plan=made))
     called: list[str] = []
-    while taken := driver.take():
-        for dispatch in taken:
+    while dispatches := driver.take():
+        for dispatch in dispatches:
             called.append(dispatch.at.task)
             driver.result(dispatch, values[min(len(called), len(values)) - 1] if values else {"sum": 1})
     return called

@@ -210,9 +210,9 @@ def test_an_old_finding_is_looked_at_again_before_it_is_used() -> None:
     assert list(again) == ["look-again"]
     assert (again["look-again"].device, again["look-again"].args) == ("d-one", '{"path":"/"}')
     assert one.states()["use"] == "waiting"
-    made = one.shard.constellations["c1"]
-    assert made.versions["2"].author == "engine"
-    assert made.versions["2"].reason == "free space is 61 s old, and use needs it fresh"
+    run = one.shard.constellations["c1"]
+    assert run.versions["2"].author == "engine"
+    assert run.versions["2"].reason == "free space is 61 s old, and use needs it fresh"
     one.now_ms += 1_000
     one.result(again["look-again"], {"free": 3})
     assert given(sent(one)["use"]) == 3

@@ -27,12 +27,12 @@ def test_an_equal_task_takes_the_result_over_without_a_call() -> None:
     assert carry_out(driver, plan(function()), "c1", {"sum": 7}) == ["a"]
     driver.now_ms += 60_000
     assert carry_out(driver, plan(function("b"), task("after", "x=b/sum")), "c2") == ["after"]
-    found = driver.shard.constellations["c2"]
-    attempt = found.attempt("b", 1)
+    run = driver.shard.constellations["c2"]
+    attempt = run.attempt("b", 1)
     assert (attempt.value, attempt.device) == ('{"sum":7}', "d-one")
     assert (attempt.origin, attempt.origin_task, attempt.origin_ms) == ("c1", "a/1", 1_000_000)
-    assert found.tasks["b"].started == 0
-    assert "1 result was taken over from earlier runs." in found.tables["answer"][""].sentence
+    assert run.tasks["b"].started == 0
+    assert "1 result was taken over from earlier runs." in run.tables["answer"][""].sentence
     (event,) = [event for event in driver.events if event.kind == EventKind.TASK_REUSED]
     assert (event.stream, event.about, event.note) == ("c2", "b", "from a of c1")
     driver.folded_equals_state()
@@ -71,10 +71,10 @@ def test_another_tool_argument_place_or_key_makes_the_result_again(changed: dict
 
 def test_another_input_makes_the_result_again() -> None:
     driver = fleet("one")
-    made = plan(task("in"), task("a", "rows=in", tool="t.function", reuse=Reuse(fresh_s=DAY_S)))
-    assert carry_out(driver, made, "c1", {"n": 1}) == ["in", "a"]
-    assert carry_out(driver, made, "c2", {"n": 1}) == ["in"]
-    assert carry_out(driver, made, "c3", {"n": 2}) == ["in", "a"]
+    new_plan = plan(task("in"), task("a", "rows=in", tool="t.function", reuse=Reuse(fresh_s=DAY_S)))
+    assert carry_out(driver, new_plan, "c1", {"n": 1}) == ["in", "a"]
+    assert carry_out(driver, new_plan, "c2", {"n": 1}) == ["in"]
+    assert carry_out(driver, new_plan, "c3", {"n": 2}) == ["in", "a"]
 
 
 def test_a_result_is_too_old_after_the_time_of_the_plan() -> None:
@@ -136,9 +136,9 @@ def test_work_that_does_more_than_compute_is_not_kept(tool: str) -> None:
 
 def test_a_program_that_the_plan_calls_pure_is_reused() -> None:
     driver = fleet("one")
-    made = plan(function(tool="python.run", repeatability=PURE))
-    carry_out(driver, made, "c1")
-    assert carry_out(driver, made, "c2") == []
+    new_plan = plan(function(tool="python.run", repeatability=PURE))
+    carry_out(driver, new_plan, "c1")
+    assert carry_out(driver, new_plan, "c2") == []
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,9 @@ def test_a_program_that_the_plan_calls_pure_is_reused() -> None:
 def test_the_time_of_a_file_makes_no_program_run_again(rows: dict[str, Any], again: list[str]) -> None:
     driver = fleet("one")
     program = task("a", "files=in/files", tool="python.run", repeatability=PURE, reuse=Reuse(fresh_s=DAY_S))
-    made = plan(task("in"), program)
-    carry_out(driver, made, "c1", {"files": [{**rows, "artifact": "a" * 64, "mtime_s": 1}]}, {"sum": 1})
-    assert carry_out(driver, made, "c2", {"files": [rows]}, {"sum": 1}) == again
+    new_plan = plan(task("in"), program)
+    carry_out(driver, new_plan, "c1", {"files": [{**rows, "artifact": "a" * 64, "mtime_s": 1}]}, {"sum": 1})
+    assert carry_out(driver, new_plan, "c2", {"files": [rows]}, {"sum": 1}) == again
 
 
 @pytest.mark.parametrize("value", [{"artifact": "0" * 64}, {"text": "x" * 9000}])

@@ -71,16 +71,16 @@ def gate_of(name: str) -> Dependency:
 
 def source_in(end: str, *, optional: bool = False) -> Constellation:
     shard = Shard()
-    found = shard.stream("c")
-    assert isinstance(found, Constellation)
-    put(shard, found, "head", "", Head(author="a", created_ms=1, id="c", name="c", state=ConstellationState.ACTIVE))
-    put(shard, found, "spec", "a", replace(task("a"), optional=optional))
+    run = shard.stream("c")
+    assert isinstance(run, Constellation)
+    put(shard, run, "head", "", Head(author="a", created_ms=1, id="c", name="c", state=ConstellationState.ACTIVE))
+    put(shard, run, "spec", "a", replace(task("a"), optional=optional))
     state = TaskState.SKIPPED if end in REASONS else TaskState(end)
     attempt = Attempt(device="d", incarnation=1, leased_ms=1, repeatability=Repeatability.PURE, value='{"ok":true}')
-    put(shard, found, "attempt", "a/1", attempt)
+    put(shard, run, "attempt", "a/1", attempt)
     record = TaskRecord(state=state, since_ms=1, attempt=1, reason=REASONS.get(end))
-    put(shard, found, "task", "a", record)
-    return found
+    put(shard, run, "task", "a", record)
+    return run
 
 
 @pytest.mark.parametrize("name", list(TABLE))
@@ -101,25 +101,25 @@ def test_a_source_that_does_not_stand_decides_nothing() -> None:
 
 def test_a_group_is_a_source_like_any_other() -> None:
     shard = Shard()
-    found = shard.stream("c")
-    assert isinstance(found, Constellation)
+    run = shard.stream("c")
+    assert isinstance(run, Constellation)
     for state, wanted in ((GroupState.EXPANDED, U), (GroupState.SUCCEEDED, O), (GroupState.FAILED, S)):
-        put(shard, found, "group", "a", GroupRecord(state=state, since_ms=1))
-        assert decide(found, edge("a>b")) is wanted
-    put(shard, found, "group", "a", GroupRecord(state=GroupState.SUCCEEDED, since_ms=1))
-    assert decide(found, gate_of("output_true")) is S
+        put(shard, run, "group", "a", GroupRecord(state=state, since_ms=1))
+        assert decide(run, edge("a>b")) is wanted
+    put(shard, run, "group", "a", GroupRecord(state=GroupState.SUCCEEDED, since_ms=1))
+    assert decide(run, gate_of("output_true")) is S
 
 
 def test_a_fact_that_was_never_asked_for_leaves_its_gate_undecided_and_one_that_found_nothing_shuts_it() -> None:
     shard = Shard()
-    found = shard.stream("c")
-    assert isinstance(found, Constellation)
+    run = shard.stream("c")
+    assert isinstance(run, Constellation)
     attempt = Attempt(
         device="d", incarnation=1, leased_ms=1, repeatability=Repeatability.PURE, artifact="a" * 64, facts={"!/no": "0"}
     )
-    put(shard, found, "attempt", "a/1", attempt)
-    put(shard, found, "task", "a", TaskRecord(state=TaskState.SUCCEEDED, since_ms=1, attempt=1))
-    assert not is_known(found, "a", "/ok")
-    assert decide(found, gate_of("output_true")) is U
+    put(shard, run, "attempt", "a/1", attempt)
+    put(shard, run, "task", "a", TaskRecord(state=TaskState.SUCCEEDED, since_ms=1, attempt=1))
+    assert not is_known(run, "a", "/ok")
+    assert decide(run, gate_of("output_true")) is U
     nothing = edge("a>b", Gate.OUTPUT, condition=Condition(op=Op.EQ, output="/no", value="1"))
-    assert decide(found, nothing) is S
+    assert decide(run, nothing) is S

@@ -21,14 +21,14 @@ EDGES = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=20, u
 
 def graph(edges: list[tuple[int, int]], count: int = 8) -> Constellation:
     shard = Shard()
-    found = shard.stream("c")
-    assert isinstance(found, Constellation)
+    run = shard.stream("c")
+    assert isinstance(run, Constellation)
     for number in range(count):
-        put(shard, found, "spec", f"t{number}", task(f"t{number}"))
+        put(shard, run, "spec", f"t{number}", task(f"t{number}"))
     for source, target in edges:
         link = edge(f"t{source}>t{target}", Gate.FINISH)
-        put(shard, found, "dep", dependency_id(link), link)
-    return found
+        put(shard, run, "dep", dependency_id(link), link)
+    return run
 
 
 def reaches(edges: list[tuple[int, int]], start: int, goal: int) -> bool:
@@ -48,8 +48,8 @@ def reaches(edges: list[tuple[int, int]], start: int, goal: int) -> bool:
 @settings(max_examples=150, deadline=None)
 @given(EDGES)
 def test_a_cycle_is_found_exactly_where_there_is_one(edges: list[tuple[int, int]]) -> None:
-    found = graph(edges)
-    cycle = find_cycle(found, found.specs)
+    run = graph(edges)
+    cycle = find_cycle(run, run.specs)
     assert (cycle is not None) == any(reaches(edges, node, node) for node in range(8))
     if cycle is not None:
         links = {(f"t{source}", f"t{target}") for source, target in edges}
@@ -60,8 +60,8 @@ def test_a_cycle_is_found_exactly_where_there_is_one(edges: list[tuple[int, int]
 @given(EDGES, st.tuples(st.integers(0, 7), st.integers(0, 7)))
 def test_only_what_a_new_edge_reaches_need_be_looked_at(edges: list[tuple[int, int]], new: tuple[int, int]) -> None:
     forward = [(source, target) for source, target in edges if source < target]
-    found = graph([*dict.fromkeys([*forward, new])])
-    assert (find_cycle(found, [f"t{new[1]}"]) is not None) == (new[0] == new[1] or reaches(forward, new[1], new[0]))
+    run = graph([*dict.fromkeys([*forward, new])])
+    assert (find_cycle(run, [f"t{new[1]}"]) is not None) == (new[0] == new[1] or reaches(forward, new[1], new[0]))
 
 
 def naive_cycle(found: Constellation) -> bool:
@@ -108,10 +108,10 @@ def longest(edges: list[tuple[int, int]], node: int) -> int:
 @given(EDGES)
 def test_ranks_are_the_longest_ways_and_grow_with_the_graph(edges: list[tuple[int, int]]) -> None:
     forward = [(source, target) for source, target in edges if source < target]
-    found = graph(forward)
-    set_ranks(found)
+    run = graph(forward)
+    set_ranks(run)
     wanted = {f"t{node}": END_RANK + longest(forward, node) for node in range(8)}
-    assert found.rank == wanted
+    assert run.rank == wanted
     grown = graph(forward)
     raise_ranks(grown, reversed(list(grown.specs)))
     assert grown.rank == wanted
@@ -121,16 +121,16 @@ def slow_task_behind(size: int) -> Constellation:
     """A ranked chain whose last task also waits for each of the others, and a slow task that was just put behind it."""
     last = size - 1
     ways = [(node, node + 1) for node in range(last)] + [(node, last) for node in reversed(range(last - 1))]
-    found = graph(ways, size)
-    quick = found.specs["t0"].tool
+    run = graph(ways, size)
+    quick = run.specs["t0"].tool
     assert quick is not None
-    found.tool_ms.update({quick: 1, "slow": 10 * size})
-    set_ranks(found)
+    run.tool_ms.update({quick: 1, "slow": 10 * size})
+    set_ranks(run)
     shard = Shard()
-    put(shard, found, "spec", "slow", task("slow", tool="slow"))
+    put(shard, run, "spec", "slow", task("slow", tool="slow"))
     link = edge(f"t{last}>slow", Gate.FINISH)
-    put(shard, found, "dep", dependency_id(link), link)
-    return found
+    put(shard, run, "dep", dependency_id(link), link)
+    return run
 
 
 def test_a_longer_way_is_passed_on_once_for_each_task() -> None:
@@ -148,10 +148,10 @@ def test_a_longer_way_is_passed_on_once_for_each_task() -> None:
 def test_a_chain_that_is_added_at_once_is_ranked_at_once(turned: bool) -> None:
     made = []
     for size in (100, 200):
-        found = graph([(node, node + 1) for node in range(size - 1)], size)
+        run = graph([(node, node + 1) for node in range(size - 1)], size)
         changed = [f"t{node}" for node in range(size)]
-        made.append(calls(lambda: raise_ranks(found, reversed(changed) if turned else changed)))  # noqa: B023 - at once
-        assert found.rank == {f"t{node}": END_RANK + size - 1 - node for node in range(size)}
+        made.append(calls(lambda: raise_ranks(run, reversed(changed) if turned else changed)))  # noqa: B023 - at once
+        assert run.rank == {f"t{node}": END_RANK + size - 1 - node for node in range(size)}
     assert made[1] <= GROWTH_MOST * made[0]
 
 
@@ -160,17 +160,17 @@ def test_tasks_behind_an_end_are_ranked_alone_until_its_room_is_used() -> None:
     made, risen = [], []
     for size in (100, 200):
         ranks, costs = [], []
-        found = graph([(node, node + 1) for node in range(size - 1)], size)
-        set_ranks(found)
+        run = graph([(node, node + 1) for node in range(size - 1)], size)
+        set_ranks(run)
         shard = Shard()
         for number in range(size, size + END_RANK + 1):
-            put(shard, found, "spec", f"t{number}", task(f"t{number}"))
+            put(shard, run, "spec", f"t{number}", task(f"t{number}"))
             link = edge(f"t{number - 1}>t{number}", Gate.SUCCESS)
-            put(shard, found, "dep", dependency_id(link), link)
-            work = partial(raise_ranks, found, [f"t{number}", f"t{number - 1}"])
+            put(shard, run, "dep", dependency_id(link), link)
+            work = partial(raise_ranks, run, [f"t{number}", f"t{number - 1}"])
             costs.append(calls(work))
-            ranks.append(found.rank["t0"])
-            assert all(found.rank[f"t{node}"] > found.rank[f"t{node + 1}"] for node in range(number))
+            ranks.append(run.rank["t0"])
+            assert all(run.rank[f"t{node}"] > run.rank[f"t{node + 1}"] for node in range(number))
         made.append(costs)
         risen.append([rank - ranks[0] for rank in ranks])
     assert made[0][:-1] == made[1][:-1]
@@ -180,5 +180,5 @@ def test_tasks_behind_an_end_are_ranked_alone_until_its_room_is_used() -> None:
 
 def test_downstream_is_what_the_edges_reach() -> None:
     edges = [(0, 1), (1, 2), (3, 2), (2, 4)]
-    found = graph(edges)
-    assert set(downstream(found, ["t1"])) == {"t1", "t2", "t4"}
+    run = graph(edges)
+    assert set(downstream(run, ["t1"])) == {"t1", "t2", "t4"}

@@ -38,9 +38,9 @@ def end(driver: Driver) -> str:
 
 
 def said(driver: Driver) -> str:
-    found = driver.shard.constellations["c1"].tables["answer"][""]
-    assert isinstance(found, Told)
-    return found.sentence
+    answer = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(answer, Told)
+    return answer.sentence
 
 
 def anew(*names: str) -> list[EditOperation]:
@@ -64,10 +64,10 @@ def test_what_was_skipped_for_the_failure_is_opened_again_and_reads_from_the_suc
     driver = failed(task("c", "y=b"), task("g", "x=a", for_each=ForEach(source="a", output="/l")))
     assert (driver.states()["c"], driver.states()["g"]) == ("skipped", "skipped")
     assert not driver.edit(*anew("a")).faults
-    made = driver.shard.constellations["c1"]
+    run = driver.shard.constellations["c1"]
     assert {name: driver.states()[name] for name in "bcg"} == {"b": "waiting", "c": "waiting", "g": "waiting"}
-    assert made.tasks["b"].round == 2
-    assert [item.source for item in made.specs["b"].inputs] == ["a-2"]
+    assert run.tasks["b"].round == 2
+    assert [item.source for item in run.specs["b"].inputs] == ["a-2"]
     (dispatch,) = driver.take()
     driver.result(dispatch, {"l": [1]})
     assert {item.at.task for item in driver.dispatched} == {"b", "g.0"}
@@ -78,9 +78,9 @@ def test_what_was_skipped_for_the_failure_is_opened_again_and_reads_from_the_suc
 def test_what_the_failure_itself_called_for_stays_with_it() -> None:
     driver = failed(task("on-failure"), edge("a>on-failure", Gate.FAILURE))
     assert not driver.edit(Supersede(by="on-failure", task="a")).faults
-    made = driver.shard.constellations["c1"]
-    assert "a>on-failure:failure" in made.deps
-    assert [item.source for item in made.specs["b"].inputs] == ["on-failure"]
+    run = driver.shard.constellations["c1"]
+    assert "a>on-failure:failure" in run.deps
+    assert [item.source for item in run.specs["b"].inputs] == ["on-failure"]
     assert end(driver) == "succeeded"
 
 
@@ -210,9 +210,9 @@ def test_undo_of_the_edit_takes_the_successor_back() -> None:
     back = undoing(before, after, 2)
     assert back[-1] == Supersede(by=None, task="a")
     assert not driver.edit(*back).faults
-    made = driver.shard.constellations["c1"]
-    assert made.specs["a"].superseded_by is None
-    assert [item.source for item in made.specs["b"].inputs] == ["a"]
+    run = driver.shard.constellations["c1"]
+    assert run.specs["a"].superseded_by is None
+    assert [item.source for item in run.specs["b"].inputs] == ["a"]
     assert driver.states()["b"] == "skipped"
     assert end(driver) == "failed"
     driver.folded_equals_state()

@@ -163,12 +163,9 @@ def _ask(case: GoalCase, question: Question, kind: EventKind, why: str) -> None:
     asking = case.unclaimed(ASKING).with_run(asked_ms=case.work.at_ms)
     asking.emit(kind, ("question", question.id, question), note=why, by=ENGINE)
     attend(case.work, case.constellation, Attention.QUESTION_OPEN, note=question.text[:500])
-    case.work.order(_due(case.constellation, question))
-
-
-def _due(constellation: Constellation, question: Question) -> ArmTimer:
     # The timer of any open question: a starting hub arms it again from the question alone.
-    return ArmTimer(constellation=constellation.name, due_ms=question.expires_ms, entity=question.id, kind="approval")
+    due_ms, name = question.expires_ms, case.constellation.name
+    case.work.order(ArmTimer(constellation=name, due_ms=due_ms, entity=question.id, kind="approval"))
 
 
 def decide(work: Work, constellation: Constellation, question: Question, item: QuestionAnswered) -> None:

@@ -95,7 +95,8 @@ def _begin(work: Work, constellation: Constellation, group: str, record: GroupRe
     turns = _steps_before_fork(work, constellation, group)
     if turns is None:
         turns = _earlier_steps(work, constellation, group) if record.round == 1 else []
-    stranger = _input_of_a_stranger(work, constellation, group)
+    sources = sources_of(constellation, constellation.specs[group])
+    stranger = stranger_behind(work.shard.fleet, constellation, sources)
     for turn in turns:
         stranger = stranger or stranger_in(work.shard.fleet, constellation, turn.tasks)
     run = GoalRun(
@@ -172,11 +173,6 @@ def _step_ended(case: GoalCase) -> None:
     continued.emit(EventKind.GOAL_STEPPED, by=ENGINE)
     if not asking.judged(continued):
         continued.wake()
-
-
-def _input_of_a_stranger(work: Work, constellation: Constellation, group: str) -> str:
-    """Return the task from which a goal gets what a stranger may have written, directly or through others."""
-    return stranger_behind(work.shard.fleet, constellation, sources_of(constellation, constellation.specs[group]))
 
 
 def _answer_ended(case: GoalCase) -> None:

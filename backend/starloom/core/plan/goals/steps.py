@@ -300,7 +300,7 @@ def _evidence(constellation: Constellation, group: str) -> list[str]:
 
 
 def _hand_over(case: GoalCase, item: GoalProposed) -> None:
-    """Have the next tier continue, or ask a person: where no tier is left, and where the model wants it, once a tier."""
+    """Have the next tier continue, or ask a person: where no tier is left, or once a tier where the model wants it."""
     why = item.note[:NOTE_CHARS_MOST].strip()
     if item.to not in tiers.TO or not why:
         _refuse(case, item, f"a model hands over to {' or '.join(tiers.TO)}, and says why")
