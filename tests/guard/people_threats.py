@@ -218,4 +218,12 @@ PEOPLE_THREATS = (
         "a question is read and answered under one lock of the device's folder: the first answer counts",
         ("tests/device_agents/policy/test_approvals.py::test_t317_",),
     ),
+    Threat(
+        "T318",
+        "somebody's role is made smaller, or the token of their schedule is revoked or expires: its waiting firings"
+        " still run as theirs, and so does one that another person fires by hand",
+        "rights are judged in the commit that takes them and again at each firing, whatever causes it: the schedule"
+        " stops, its waiting firings go, and a firing by hand is refused",
+        part="a firing that runs goes on, as other accepted work does: `starloom cancel --of NAME` ends it",
+    ),
 )

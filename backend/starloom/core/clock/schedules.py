@@ -121,9 +121,7 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     if not schedule.due_ms or schedule.due_ms > work.at_ms:
         work.ignore("the schedule is not due")
         return
-    loss = lost_rights(work.shard.access, schedule, work.at_ms)
-    if loss is not None:
-        stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
+    if _may_not_run(work, schedule):
         return
     moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST)
     moments = days_off.fires_on(moments, schedule.zone, schedule.except_days) or [schedule.due_ms]
@@ -216,6 +214,8 @@ def _may_start(schedule: Schedule) -> bool:
 def _on_turn(work: Work, schedule: Schedule) -> None:
     if not _may_start(schedule):
         work.ignore("no firing of the schedule may start")
+        return
+    if _may_not_run(work, schedule):
         return
     moment, *others = schedule.queued
     name = constellation_of(schedule.id, moment)
@@ -432,12 +432,20 @@ def stop(work: Work, schedule: Schedule, why: Fault) -> None:
     keep(work, stopped, EventKind.SCHEDULE_STOPPED, note=why.reason, by=ENGINE)
 
 
+def _may_not_run(work: Work, schedule: Schedule) -> bool:
+    """Stop a schedule whose owner or token has lost the right to run work; tell whether it did."""
+    loss = lost_rights(work.shard.access, schedule, work.at_ms)
+    if loss is not None:
+        stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
+    return loss is not None
+
+
 def judge_rights(work: Work) -> None:
     """Stop every schedule whose owner or token has just lost the right to run work."""
     for schedule in list(work.shard.fleet.schedules.values()):
-        loss = None if schedule.state is _STATE.STOPPED else lost_rights(work.shard.access, schedule, work.at_ms)
-        if loss is not None:
-            stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
+        # A schedule whose clock has ended may have firings that wait.
+        if schedule.state is not _STATE.STOPPED or schedule.queued:
+            _may_not_run(work, schedule)
 
 
 def on_saved(work: Work, item: ScheduleSaved) -> None:
@@ -765,7 +773,7 @@ def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -
 
 
 def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
-    if schedule.state is _STATE.ACTIVE:
+    if schedule.state is _STATE.ACTIVE and lost_rights(work.shard.access, schedule, work.at_ms) is None:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is not paused"))
     active = replace(
         schedule,
@@ -792,6 +800,9 @@ def _run_now(work: Work, schedule: Schedule) -> None:
     if schedule.state is _STATE.STOPPED:
         why = schedule.stopped.reason if schedule.stopped else ""
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} was stopped: {why}", hint="Resume it first."))
+    loss = lost_rights(work.shard.access, schedule, work.at_ms)
+    if loss is not None:
+        raise Refusal(fault(Code.RIGHTS_LOST, loss))
     moment = work.at_ms // 1000 * 1000
     if moment in schedule.queued or constellation_of(schedule.id, moment) in work.shard.constellations:
         raise Refusal(fault(Code.CONFLICT, f"{schedule.name} has just been fired"))
