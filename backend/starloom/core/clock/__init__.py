@@ -2,7 +2,8 @@
 
 cron        the moments of a cron expression in a time zone
 days_off    days on which a schedule does not fire
-schedules   firings, notices, and the inputs of people about schedules
+schedules   firings, and the inputs of people about schedules
+notices     the ends and waits of firings of which people are told
 alarms      alarms of a schedule, raised and ended by its firings
 moments     the times before which a task does not begin
 timers      every due moment that state implies
