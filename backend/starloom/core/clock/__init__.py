@@ -1,6 +1,7 @@
 """Work and expiry by time.
 
 cron        the moments of a cron expression in a time zone
+calendars   the days of the events of a calendar file
 days_off    days on which a schedule does not fire
 schedules   firings, and the inputs of people about schedules
 notices     the ends and waits of firings of which people are told
