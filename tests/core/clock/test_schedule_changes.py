@@ -553,3 +553,23 @@ def test_a_name_that_is_the_id_of_another_is_refused() -> None:
     assert not changed_by(clock, name="Nightly").faults
     (taken,) = changed_by(clock, of="s-two", name="s-one").faults
     assert (taken.place, taken.reason) == ("name", "another schedule is called 's-one'")
+
+
+def test_a_key_makes_one_schedule_and_a_refused_one_uses_none() -> None:
+    clock = Clockwork()
+
+    def asked(key: str, body: str, name: str, **fields: Any) -> Answer:
+        drawn = clock.drawn(name, **fields)
+        save = i.ScheduleSaved(
+            by="person:ann", caller="k1", id=clock.ident(), idempotency=(key, body), plan=LOOK, schedule=drawn
+        )
+        return clock.do(save)
+
+    assert asked("k", "bad", "s-bad", cron="soon").faults
+    assert asked("k", "body", "s-first").value == {"id": "s-first"}
+    assert asked("k", "body", "s-second").value == {"id": "s-first"}
+    assert asked("k", "other", "s-third").faults[0].code is Code.IDEMPOTENCY_MISMATCH
+    assert list(clock.shard.fleet.schedules) == ["s-first"]
+    clock.order("remove", "s-first")
+    (gone,) = asked("k", "body", "s-fourth").faults
+    assert (gone.code, "removed since" in gone.reason) == (Code.CONFLICT, True)

@@ -28,6 +28,7 @@ from starloom.core.placement.feasible import is_blind
 from starloom.core.rights.authorship import check_asked, check_of_others, check_plan
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
+from starloom.core.state.idempotency import made_before, note_made
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
 from starloom.core.state.model import Access, Fleet, Shard
 from starloom.core.state.orders import ArmTimer
@@ -71,6 +72,7 @@ _LOOKED_AT = 48
 """The number of coming moments that are compared to find the shortest time between two."""
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)
 _RUN_SCOPE = "run"
+_KEY_SCOPE = "schedule"
 _STATE = ScheduleState
 _ENDED = fault(
     Code.BAD_SCHEDULE, "its clock has no further time", hint="Change its clock or the days left out, then resume it."
@@ -378,6 +380,8 @@ def judge_rights(work: Work) -> None:
 def on_saved(work: Work, item: ScheduleSaved) -> None:
     """Make a schedule, or change a person's choices in one; all faults at once."""
     fleet = work.shard.fleet
+    if _is_made_already(work, item):
+        return
     before = fleet.schedules.get(item.schedule.id)
     if item.change and before is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
@@ -420,7 +424,24 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         puts.append(("scheduled_plan", schedule.id, None))
     work.emit(fleet, EventKind.SCHEDULE_CHANGED if before else EventKind.SCHEDULE_MADE, schedule.id, puts)
     _arm(work, schedule)
+    note_made(work, item.caller, _KEY_SCOPE, item.idempotency, schedule.id)
     work.answer({"id": schedule.id})
+
+
+def _is_made_already(work: Work, item: ScheduleSaved) -> bool:
+    """Answer a request whose key has made a schedule; tell whether it has.
+
+    Raises:
+        Refusal: `idempotency_mismatch`, or `conflict`: that schedule was removed.
+    """
+    made = made_before(work, item.caller, _KEY_SCOPE, item.idempotency)
+    if made is None:
+        return False
+    if made not in work.shard.fleet.schedules:
+        reason = f"this key has made the schedule {made}, which was removed since"
+        raise Refusal(fault(Code.CONFLICT, reason, hint="Ask again with a new key to make another one."))
+    work.answer({"id": made})
+    return True
 
 
 def work_digest(schedule: Schedule, scheduled_plan: ScheduledPlan | None) -> str:

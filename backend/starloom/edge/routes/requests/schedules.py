@@ -35,7 +35,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import JsonReply, Repeats, json_reply
+from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
 from starloom.planner.trash_lists import trashes_unseen, with_lists, without_lists
 from starloom_protocol.api.previews import PlanPreview
@@ -169,7 +169,7 @@ class Schedules:
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
                 raise _missing_clock()
-            identity, zone = "s-" + new_id()[:12], body.zone or hub_zone()
+            zone = body.zone or hub_zone()
             drawn = Schedule(
                 author=caller.by,
                 catch_up=body.catch_up,
@@ -177,7 +177,7 @@ class Schedules:
                 cron=body.cron,
                 deadline_s=body.deadline_s,
                 except_days=_days(body.except_days, zone),
-                id=identity,
+                id="s-" + new_id()[:12],
                 name=body.name or self._free_name(work),
                 notify=body.notify,
                 notify_device=self._device(body.notify_device),
@@ -191,8 +191,8 @@ class Schedules:
                 unseen_trash=trashes_unseen(work.plan),
                 zone=zone,
             )
-            made = await self._save(request, work, drawn, body.plan_hash)
-            return json_reply(made, 201, {"Location": f"{_S}/{identity}"})
+            made = await self._save(request, work, drawn, body.plan_hash, key=await asked_once(request))
+            return json_reply(made, 201, {"Location": f"{_S}/{made['id']}"})
 
         return await self._repeats.once(request, make)
 
@@ -231,15 +231,18 @@ class Schedules:
         *,
         base: str | None = None,
         given: list[str] | None = None,
+        key: tuple[str, str] | None = None,
     ) -> ScheduleRow:
         caller = caller_of(request)
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
             base=base,
             by=caller.by,
+            caller=caller.token,
             change=given is not None,
             given=given,
             id=new_id(),
+            idempotency=key,
             keep_plan=work.keep,
             plan=work.plan,
             plan_hash=approved_hash,
@@ -253,8 +256,8 @@ class Schedules:
             clock = clock_shape(drawn.cron, drawn.zone, drawn.except_days, self._hub.now_ms())
             more = {"clock": {**clock, "zone": drawn.zone}, "plan_hash": shown["plan_hash"], "preview": shown}
             raise _refused(reply.faults, more)
-        accepted(reply)
-        return await self._shape(request, self._hub.fleet.schedules[drawn.id])
+        value: Any = accepted(reply)
+        return await self._shape(request, self._hub.fleet.schedules[value["id"]])
 
     def _shown(self, plan: LoweredPlan, by: str) -> PlanPreview:
         # A schedule asks as words do, however it is made: nobody is there at its firings.
