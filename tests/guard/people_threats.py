@@ -219,6 +219,14 @@ PEOPLE_THREATS = (
         ("tests/device_agents/policy/test_approvals.py::test_t317_",),
     ),
     Threat(
+        "T318",
+        "somebody's role is made smaller, or the token of their schedule is revoked or expires: its waiting firings"
+        " still run as theirs, and so does one that another person fires by hand",
+        "rights are judged in the commit that takes them and again at each firing, whatever causes it: the schedule"
+        " stops, its waiting firings go, and a firing by hand is refused",
+        part="a firing that runs goes on, as other accepted work does: `starloom cancel --of NAME` ends it",
+    ),
+    Threat(
         "T319",
         "a secret was removed, or kept from a device, tool or recipe, after a backup was made, and is there for them"
         " again once the backup is restored",

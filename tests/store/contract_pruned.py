@@ -78,6 +78,15 @@ class PrunedContract:
         assert after.bytes < before.bytes
         assert (after.constellations, after.pruned, after.pruned_ms) == (2, 2, 500)
 
+    async def test_what_no_pruning_frees_is_counted_apart(self, world: World) -> None:
+        store = await world.store()
+        ended = await three(store, await store.take("a", 1))
+        before = await store.lasting_bytes()
+        assert before < (await store.history_size()).bytes
+        await store.prune(ended, 500, WHY)
+        # What a commit had beside the pruned constellations stays from now on.
+        assert before < await store.lasting_bytes() <= (await store.history_size()).bytes
+
     async def test_what_stays_is_as_it_was(self, world: World) -> None:
         store = await world.store()
         ended = await three(store, await store.take("a", 1))

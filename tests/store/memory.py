@@ -36,7 +36,7 @@ from starloom.store.redis.inbox import INBOX_MOST
 from starloom.store.sql.audit import fits
 from starloom.store.sql.history import PastCommit, Superseded, past_of
 from starloom.store.sql.projector import Projector, Sleep
-from starloom_protocol.stream.feed import decode_event, fold
+from starloom_protocol.stream.feed import ACCESS, FLEET, decode_event, fold
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES
 from tests.store.memory_servers import (
     CommitFailure,
@@ -487,6 +487,12 @@ class MemoryStore:
             pruned=len(self.history.gone),
             pruned_ms=made[-1].at_ms if made else 0,
         )
+
+    async def lasting_bytes(self) -> int:
+        self.history.reach()
+        streams = {commit.pos: {decode_event(raw).stream for raw in commit.events} for commit in self.history.commits}
+        lasting = [commit for commit in self.history.commits if streams[commit.pos] <= {ACCESS, FLEET}]
+        return sum(len(raw) for commit in lasting for raw in (*commit.events, *commit.inputs))
 
     async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         self.history.reach()

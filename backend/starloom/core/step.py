@@ -403,6 +403,7 @@ def _on_edit(work: Work, item: i.EditProposed) -> None:
 def _on_role(work: Work, item: i.RoleGiven) -> None:
     access.on_role(work, item)
     pairing.judge_codes(work)
+    schedules.judge_rights(work)
     controls.judge_rights(work)
     drafts.judge_rights(work)
 

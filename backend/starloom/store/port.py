@@ -296,6 +296,10 @@ class PruningPort(Protocol):
 
     async def history_size(self) -> HistorySize: ...
 
+    async def lasting_bytes(self) -> int:
+        """Return the part of the size that no pruning frees: the record of devices, people and rights."""
+        ...
+
     async def prune(self, leaving: Sequence[EndedConstellation], at_ms: int, why: str) -> PrunedPiece:
         """End the history of these constellations and remove a bounded number of commits, in one short transaction.
 

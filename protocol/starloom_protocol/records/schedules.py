@@ -90,6 +90,13 @@ class Pause(Record, frozen=True, kw_only=True):
     reason: str = ""
 
 
+class Blocked(Record, frozen=True, kw_only=True):
+    """The firing for which a later moment could not start; `told`: a notice has told of it, once."""
+
+    constellation: str
+    told: bool = False
+
+
 class Schedule(Record, frozen=True, kw_only=True):
     """Work on a clock; a firing is known by (id, due moment).
 
@@ -98,6 +105,8 @@ class Schedule(Record, frozen=True, kw_only=True):
 
     author: str
     """The author of its firings: the one who saved it, or last changed more than its name."""
+    blocked: Blocked | None = None
+    """The last firing that held up a later moment; null: none did, or an earlier release kept none."""
     catch_up: CatchUp = CatchUp.LAST
     """Which moments that were missed while no hub ran it makes up for."""
     consent: Consent | None = None

@@ -17,7 +17,7 @@ from starloom.core.state.orders import Answer
 from starloom.core.state.settings import ShardSettings
 from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.plan import plan_hash
-from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.edits import LoweredPlan, RemoveTask
 from starloom_protocol.records.entities import ForEach, Policy, Selector, ToolOffer
 from starloom_protocol.records.schedules import Pause
 from starloom_protocol.values import canonical
@@ -54,6 +54,9 @@ EVERYWHERE = plan(
     name="Restart",
     hash="h-restart",
 )
+
+
+BOTH = plan(*EVERYWHERE.specs, task("b", tool="t.idem", device="srv"), name="Both", hash="h-both")
 
 
 @pytest.mark.parametrize(
@@ -209,6 +212,34 @@ def test_a_device_more_asks_again_and_the_answer_holds_for_later_firings() -> No
     assert len(clock.firings()) == 2
 
 
+def test_an_edit_of_one_firing_leaves_the_approval_of_its_schedule() -> None:
+    clock = Clockwork()
+    risky(clock, "srv")
+    before = clock.save(BOTH, plan_hash="h-both").consent
+    risky(clock, "nas")
+    clock.turn_to("2026-06-01T01:00")
+    (first,) = clock.firings()
+    edit = i.EditProposed(
+        approves=True,
+        base_version=1,
+        by="person:ann",
+        constellation=first,
+        id=clock.ident(),
+        operations=[RemoveTask(id="b")],
+        reason="not tonight",
+    )
+    assert not clock.do(edit).faults
+    found = clock.shard.constellations[first]
+    (asked,) = found.open_questions
+    assert found.questions[asked].text.endswith("Allowing it allows this firing alone.")
+    assert not clock.do(clock_answer(clock, first, "allow", asked)).faults
+    assert clock.run(first) == "succeeded"
+    assert clock.schedule().consent == before
+    put(clock.shard, clock.shard.fleet, "device", "d-nas", replace(clock.shard.fleet.devices["d-nas"], revoked=True))
+    clock.turn_to("2026-06-01T02:00")
+    assert clock.shard.constellations[clock.firings()[-1]].head.state is ConstellationState.ACTIVE
+
+
 SORT = ToolOffer(name="data.sort", repeatability=Repeatability.PURE)
 SORTED = plan(
     task("all", tool="t.restart", for_each=ForEach(devices=Selector(tools=["t.restart"]))),
@@ -319,9 +350,9 @@ def test_a_plan_that_writes_is_approved_when_it_is_saved() -> None:
     assert "it may now use nas" in asked.text
 
 
-def clock_answer(clock: Clockwork, constellation: str, value: str) -> Any:
+def clock_answer(clock: Clockwork, constellation: str, value: str, question: str = "approve-plan") -> Any:
     return i.QuestionAnswered(
-        by="person:ann", constellation=constellation, id=clock.ident(), question="approve-plan", value=value
+        by="person:ann", constellation=constellation, id=clock.ident(), question=question, value=value
     )
 
 
@@ -522,3 +553,23 @@ def test_a_name_that_is_the_id_of_another_is_refused() -> None:
     assert not changed_by(clock, name="Nightly").faults
     (taken,) = changed_by(clock, of="s-two", name="s-one").faults
     assert (taken.place, taken.reason) == ("name", "another schedule is called 's-one'")
+
+
+def test_a_key_makes_one_schedule_and_a_refused_one_uses_none() -> None:
+    clock = Clockwork()
+
+    def asked(key: str, body: str, name: str, **fields: Any) -> Answer:
+        drawn = clock.drawn(name, **fields)
+        save = i.ScheduleSaved(
+            by="person:ann", caller="k1", id=clock.ident(), idempotency=(key, body), plan=LOOK, schedule=drawn
+        )
+        return clock.do(save)
+
+    assert asked("k", "bad", "s-bad", cron="soon").faults
+    assert asked("k", "body", "s-first").value == {"id": "s-first"}
+    assert asked("k", "body", "s-second").value == {"id": "s-first"}
+    assert asked("k", "other", "s-third").faults[0].code is Code.IDEMPOTENCY_MISMATCH
+    assert list(clock.shard.fleet.schedules) == ["s-first"]
+    clock.order("remove", "s-first")
+    (gone,) = asked("k", "body", "s-fourth").faults
+    assert (gone.code, "removed since" in gone.reason) == (Code.CONFLICT, True)

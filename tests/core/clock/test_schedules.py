@@ -10,12 +10,22 @@ from msgspec.structs import replace
 from starloom.core.clock.schedules import DUE, TIMERS
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.state import inputs as i
-from starloom.core.state.apply import load
+from starloom.core.state.apply import load, put
 from starloom.core.state.orders import ArmTimer
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Condition, Principal, ResultSpec, SentenceSpec
 from starloom_protocol.stream.feed import ACCESS, FLEET
-from starloom_protocol.vocabulary import CatchUp, Code, ConstellationState, NotifyWhen, Op, Outcome, Overlap, Role
+from starloom_protocol.vocabulary import (
+    CatchUp,
+    Code,
+    ConstellationState,
+    NotifyWhen,
+    Op,
+    Outcome,
+    Overlap,
+    Role,
+    ScheduleState,
+)
 from tests.builders import plan, task
 from tests.core.clockwork import HOUR, MINUTE, Clockwork, at
 
@@ -396,6 +406,72 @@ def test_an_owner_who_may_only_look_fires_nothing() -> None:
     assert clock.firings() == []
     assert clock.notes("schedule_stopped") == ["ann, who made it, is viewer now and may not run work"]
     assert clock.order("resume", owner="p-ann").faults[0].code is Code.RIGHTS_LOST
+
+
+def overlapping(**fields: Any) -> Clockwork:
+    """Return an hourly schedule of ann with a firing that runs and four that wait; bob is an owner, too."""
+    clock = Clockwork()
+    bob = Principal(created_ms=0, id="p-bob", name="bob", role=Role.OWNER)
+    token = replace(clock.shard.access.tokens["k1"], expires_ms=at("2026-06-01T05:30"))
+    load(clock.shard, ACCESS, 0, {"principal/p-bob": bob, "token/k1": token})
+    clock.save(overlap=Overlap.QUEUE, **fields)
+    clock.turn_to("2026-06-01T05:10")
+    assert (len(clock.schedule().running), len(clock.schedule().queued)) == (1, 4)
+    return clock
+
+
+def to_viewer(clock: Clockwork) -> None:
+    clock.do(i.RoleGiven(by="person:bob", id="r", principal="p-ann", role=Role.VIEWER, scope=Role.OWNER))
+
+
+@pytest.mark.parametrize("token", [None, "k1"])
+def test_t318_a_smaller_role_stops_the_schedule_and_its_waiting_firings(token: str | None) -> None:
+    clock = overlapping(token=token)
+    to_viewer(clock)
+    schedule = clock.schedule()
+    assert (schedule.state, schedule.queued, schedule.skipped) == ("stopped", [], 4)
+    assert clock.news().startswith("stopped: ann, who made it, is viewer now")
+    clock.run(clock.firings()[0])
+    clock.settle()
+    assert len(clock.firings()) == 1
+
+
+def test_t318_a_token_that_expires_while_firings_wait_runs_none_of_them() -> None:
+    clock = overlapping()
+    clock.turn_to("2026-06-01T05:50")
+    clock.run(clock.firings()[0])
+    clock.settle()
+    assert len(clock.firings()) == 1
+    assert clock.notes("schedule_stopped") == ["the token k1, with which it was made, has expired"]
+
+
+def test_t318_nobody_fires_with_rights_that_are_lost_and_a_resume_takes_them_over() -> None:
+    clock = Clockwork()
+    token = replace(clock.shard.access.tokens["k1"], expires_ms=at("2026-06-01T00:45"))
+    load(clock.shard, ACCESS, 0, {"token/k1": token})
+    clock.save(cron="0 0 1 * *")
+    clock.turn_to("2026-06-01T00:50")
+    (refused,) = clock.order("run").faults
+    assert refused.code is Code.RIGHTS_LOST
+    assert "resume" in refused.hint
+    assert clock.firings() == []
+    assert not clock.order("resume").faults
+    assert not clock.order("run").faults
+    clock.settle()
+    assert len(clock.firings()) == 1
+
+
+def test_t318_the_last_firings_of_a_clock_that_has_ended_need_rights_too() -> None:
+    clock = overlapping()
+    put(
+        clock.shard,
+        clock.shard.fleet,
+        "schedule",
+        "s-one",
+        replace(clock.schedule(), due_ms=0, state=ScheduleState.STOPPED),
+    )
+    to_viewer(clock)
+    assert clock.schedule().queued == []
 
 
 @pytest.mark.parametrize("narrowed", [{"scopes": ["read"]}, {"role": Role.APPROVER}])

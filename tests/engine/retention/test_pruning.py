@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from starloom.core.clock.retention import HistoryLimits
+from starloom.core.state import inputs as i
 from starloom.engine.retention.pruning import Retention
 from starloom.engine.settings import FinishedRetention
 from starloom.store.chain import Walk
@@ -122,3 +123,27 @@ async def test_an_owner_that_lost_the_shard_prunes_nothing() -> None:
             assert (await pruned(other, HistoryLimits(age_ms=0, files_ms=0))).constellations == 1
         finally:
             await kill(other)
+
+
+def refusal(number: int) -> i.RefusalNoted:
+    return i.RefusalNoted(by="hub", code="bad_token", door="api", id=f"r-{number}", reason=f"no token {number}" * 20)
+
+
+async def test_the_rule_of_size_counts_no_record_that_stays() -> None:
+    async with hub(QUICK) as found:
+        for name in ("c1", "c2", "c3"):
+            await finish(found, name)
+        await found.clock.turn(10_000)
+        ended = await found.store.ended((0, ""), 10)
+        most = sum(item.bytes for item in ended)
+        for number in range(200):
+            await found.engine.inbox.ask(refusal(number))
+        await found.clock.turn(10_000)
+        assert await found.store.lasting_bytes() > most
+        limits = HistoryLimits(bytes_most=2 * most, least_ms=0, files_ms=0)
+        assert (await found.store.history_size()).bytes > 2 * most
+        assert (await pruned(found, limits)).constellations == 0
+        kept = (await found.store.history_size()).bytes - await found.store.lasting_bytes()
+        limits = HistoryLimits(bytes_most=kept - 1, least_ms=0, files_ms=0)
+        assert (await pruned(found, limits)).constellations == 1
+        assert await found.store.tombstone("c1") is not None

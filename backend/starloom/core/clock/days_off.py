@@ -7,17 +7,15 @@ means them names their days, or gives the calendar file (iCalendar) that has the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
+from starloom.core.clock.calendars import CALENDAR, PLACE, EventDays, days_of_calendar
 from starloom.core.clock.cron import BadClock, moments_after, zone_of
 from starloom_protocol.text.wording import quoted
 
-PLACE: Final = "except_days"
 ENTRIES_MOST: Final = 400
 TEXT_MOST: Final = 256 * 1024
 _SKIPS_MOST: Final = 1_000
@@ -57,11 +55,6 @@ _HOLIDAYS: Final = re.compile(rf"{_KINDS}(?:holidays?\b.*|{_FEAST}(?:(?:,| and )
 _OF_THE_WEEK: Final = re.compile(
     r"(?:(?:every|each|all) )?(?:week ?(?:end|day)|(?:mon|tues|wednes|thurs|fri|satur|sun)day)s?", re.IGNORECASE
 )
-_CALENDAR: Final = "BEGIN:VCALENDAR"
-_UNFOLDED: Final = re.compile(r"\r?\n[ \t]")
-_BEGINS, _ENDS = "BEGIN:VEVENT", "END:VEVENT"
-_FIELD: Final = re.compile(r"^(DTSTART|DTEND|RRULE|SUMMARY)((?:;[^:\n]*)?):(.*?)\r?$", re.MULTILINE)
-_ZONE: Final = re.compile(r';TZID="?([^";]+)')
 _EXAMPLE: Final = "Write 25 December, 2026-12-31, or 24 December to 2 January; commas between several."
 
 _Day = tuple[int | None, int, int]
@@ -109,16 +102,15 @@ class _Span:
 def days_in(text: str, zone: str = "UTC") -> list[str]:
     """Return the days that a text names, or those of the events of a calendar file, as a schedule keeps them.
 
-    The times of a calendar are taken to the `zone` of the schedule; an event that ends at midnight ends on the day
-    before.
+    The times of a calendar are taken to the `zone` of the schedule.
 
     Raises:
         BadClock: naming the first that is not a day.
     """
     if len(text) > TEXT_MOST:
         raise BadClock(PLACE, f"the days have {len(text)} characters, and at most {TEXT_MOST} are read")
-    if text.lstrip().startswith(_CALENDAR):
-        entries = list(dict.fromkeys(_days_of_calendar(text, zone_of(zone))))
+    if text.lstrip().startswith(CALENDAR):
+        entries = list(dict.fromkeys(_span_of(event).text() for event in days_of_calendar(text, zone_of(zone))))
     else:
         # One blank between words: no pattern tries each blank of a long run.
         plain = " ".join(text.replace("\n", " , ").split()).replace(" ,", ",")
@@ -127,6 +119,11 @@ def days_in(text: str, zone: str = "UTC") -> list[str]:
     if len(entries) > ENTRIES_MOST:
         raise BadClock(PLACE, f"{len(entries)} days or spans are named, and at most {ENTRIES_MOST} are kept")
     return entries
+
+
+def _span_of(event: EventDays) -> _Span:
+    first, last = ((day.year, day.month, day.day) for day in event[:2])
+    return _Span((None, *first[1:]), (None, *last[1:])) if event.yearly else _Span(first, last)
 
 
 def split_exception_at_end(words: str) -> tuple[str, str]:
@@ -270,40 +267,6 @@ def _check_date(day: _Day, text: str) -> None:
         date(*_whole(day))
     except ValueError:
         raise BadClock(PLACE, f"{quoted(text[:80])} names a day that no calendar has", _EXAMPLE) from None
-
-
-def _days_of_calendar(text: str, zone: ZoneInfo) -> Iterator[str]:
-    for event in _UNFOLDED.sub("", text).split(_BEGINS)[1:]:
-        fields = {field[1]: field for field in _FIELD.finditer(event.partition(_ENDS)[0])}
-        name = quoted(fields["SUMMARY"][3][:80] if "SUMMARY" in fields else "an event")
-        begins, ends = (_calendar_moment(fields.get(part), zone) for part in ("DTSTART", "DTEND"))
-        if begins is None:
-            raise BadClock(PLACE, f"{name} of the calendar has no day on which it begins")
-        first = begins.date()
-        last = max(first, (ends - timedelta(seconds=1)).date()) if ends is not None else first
-        rule = fields["RRULE"][3] if "RRULE" in fields else ""
-        days: tuple[_Day, _Day] = ((first.year, first.month, first.day), (last.year, last.month, last.day))
-        if rule and rule != "FREQ=YEARLY":
-            raise BadClock(PLACE, f"{name} of the calendar repeats in a way that is not read here: {rule[:80]}")
-        yield _Span(*((None, *day[1:]) for day in days)).text() if rule else _Span(*days).text()
-
-
-def _calendar_moment(field: re.Match[str] | None, zone: ZoneInfo) -> datetime | None:
-    """Return a moment of a calendar in a schedule's zone; a day alone begins at midnight there."""
-    if field is None:
-        return None
-    text, event_zone = field[3], zone
-    with suppress(BadClock):  # of a program's own zone, only the wall clock is known
-        zone_field = _ZONE.match(field[2])
-        event_zone = zone_of(zone_field[1]) if zone_field else zone
-    form = "%Y%m%dT%H%M%S" if "T" in text else "%Y%m%d"
-    try:
-        moment = datetime.strptime(text.removesuffix("Z"), form).replace(
-            tzinfo=UTC if text.endswith("Z") else event_zone
-        )
-    except ValueError:
-        return None
-    return moment.astimezone(zone)
 
 
 def _iso(day: _Day) -> str:

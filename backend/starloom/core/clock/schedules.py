@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms, days_off
 from starloom.core.clock.cron import BadClock, following, passed
+from starloom.core.clock.notices import answer_digest, is_failure, sentence_of_end, unseen_in, with_blocked, with_notice
 from starloom.core.people.approvals.need import is_seen, needs_approval, plan_devices, plan_effects, seen_hash
 from starloom.core.people.approvals.questions import OTHER_DEVICES
 from starloom.core.people.controls import on_control
@@ -23,17 +24,18 @@ from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.people.requests import open_request
 from starloom.core.people.restored_history import WHY, may_not_repeat
 from starloom.core.placement.earlier_names import hash_as_approved
-from starloom.core.placement.feasible import NOTIFY, is_blind
+from starloom.core.placement.feasible import is_blind
 from starloom.core.rights.authorship import check_of_others, check_plan, check_questions
 from starloom.core.rights.consent import beyond, consent_to, named_devices
 from starloom.core.rights.reserved import check_devices
+from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import ControlRequested, RequestReceived, ScheduleControlled, ScheduleSaved, TimerFired
-from starloom.core.state.model import Access, Constellation, Fleet, Shard
+from starloom.core.state.model import Access, Fleet, Shard
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
-from starloom_protocol.records.schedules import Consent, Firing, Notice, Pause, Schedule, ScheduledPlan, Unseen
+from starloom_protocol.records.schedules import Consent, Firing, Pause, Schedule, ScheduledPlan
 from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
@@ -50,13 +52,11 @@ from starloom_protocol.vocabulary import (
     Overlap,
     Role,
     ScheduleState,
-    TaskState,
 )
 
 DUE, TURN, TELL = "schedule_due", "schedule_turn", "schedule_tell"
 """The kinds of its timers: a moment is due, a queued firing may start, a notice is to be shown on a device."""
 TIMERS = (DUE, TURN, TELL)
-_FAILED = (ConstellationState.FAILED, ConstellationState.PARTIAL)
 
 ON_TIME_MS = 60_000
 """A moment that passed so recently is not missed: the hub was busy."""
@@ -72,6 +72,7 @@ _LOOKED_AT = 48
 """The number of coming moments that are compared to find the shortest time between two."""
 _MAY_RUN = (Role.OWNER, Role.OPERATOR)
 _RUN_SCOPE = "run"
+_KEY_SCOPE = "schedule"
 _STATE = ScheduleState
 _ENDED = fault(
     Code.BAD_SCHEDULE, "its clock has no further time", hint="Change its clock or the days left out, then resume it."
@@ -121,9 +122,7 @@ def _on_due(work: Work, schedule: Schedule) -> None:
     if not schedule.due_ms or schedule.due_ms > work.at_ms:
         work.ignore("the schedule is not due")
         return
-    loss = lost_rights(work.shard.access, schedule, work.at_ms)
-    if loss is not None:
-        stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
+    if _may_not_run(work, schedule):
         return
     moments = passed(schedule.cron, schedule.zone, schedule.due_ms, work.at_ms, COUNTED_MOST)
     moments = days_off.fires_on(moments, schedule.zone, schedule.except_days) or [schedule.due_ms]
@@ -139,7 +138,10 @@ def _on_due(work: Work, schedule: Schedule) -> None:
         after = with_notice(replace(after, state=_STATE.STOPPED, stopped=_ENDED), _ENDED.reason, work.at_ms)
         notes.append(_ENDED.reason)
     firings_to_cancel: list[str] = []
-    for moment in catch_up if on_time is None else [*catch_up, on_time]:
+    starting = catch_up if on_time is None else [*catch_up, on_time]
+    if starting:
+        after = with_blocked(after, work.shard.constellations, work.at_ms)
+    for moment in starting:
         after, note, firings = _line_up(after, moment)
         notes += [note] if note else []
         firings_to_cancel += firings
@@ -217,6 +219,8 @@ def _on_turn(work: Work, schedule: Schedule) -> None:
     if not _may_start(schedule):
         work.ignore("no firing of the schedule may start")
         return
+    if _may_not_run(work, schedule):
+        return
     moment, *others = schedule.queued
     name = constellation_of(schedule.id, moment)
     if name in work.shard.constellations:
@@ -266,92 +270,17 @@ def note_end(work: Work, name: str) -> None:
     running = dict(schedule.running)
     moment = running.pop(name)
     alarm = alarms.alarm_after(schedule.last, constellation, work.shard.fleet)
-    digest = schedule.last.digest if schedule.last is not None and alarm.blind else _digest(constellation)
+    digest = schedule.last.digest if schedule.last is not None and alarm.blind else answer_digest(constellation)
     fields = alarm._asdict()
     firing = Firing(constellation=name, digest=digest, due_ms=moment, ended_ms=work.at_ms, state=head.state, **fields)
     # Words and recipes may name a device for the first time, and earlier releases bound none.
     devices = named_devices(work.shard.fleet, constellation.specs.values()) | schedule.devices
     after = replace(schedule, devices=devices, running=running, last=firing)
-    sentence = _sentence_for_notice(schedule, firing, constellation, work.shard.fleet)
+    sentence = sentence_of_end(schedule, firing, constellation, work.shard.fleet)
     if sentence:
-        unseen = _unseen_in(constellation, schedule.notice, work.at_ms) if head.state in _FAILED else None
+        unseen = unseen_in(constellation, schedule.notice, work.at_ms) if is_failure(constellation) else None
         after = with_notice(after, sentence, work.at_ms, name, unseen)
     keep(work, after, EventKind.SCHEDULE_ENDED, note=sentence, by=ENGINE)
-
-
-def _unseen_in(constellation: Constellation, before: Notice | None, at_ms: int) -> Unseen | None:
-    """Return the cause that the failed tasks share, all of them notices that nobody could see; None for other failures.
-
-    The cause lasts since the notice `before`, if that has the same one. People read the notices of one cause together.
-    """
-    failed = [task for task, record in constellation.tasks.items() if record.state is TaskState.FAILED]
-    if not failed or any(constellation.specs[task].tool != NOTIFY for task in failed):
-        return None
-    last = [constellation.last_attempt(task) for task in failed]
-    causes = {(attempt.device, attempt.code) if attempt is not None else None for attempt in last}
-    cause = causes.pop()
-    if causes or cause is None:
-        return None
-    device, code = cause
-    if code is None:
-        return None
-    unseen = before.unseen if before is not None else None
-    is_same = unseen is not None and (unseen.device, unseen.code) == cause
-    return Unseen(code=code, device=device, since_ms=unseen.since_ms if unseen is not None and is_same else at_ms)
-
-
-def _digest(constellation: Constellation) -> str:
-    """Return the hash of a firing's answer, without times, attempts and devices, or of its compared parts."""
-    answer = constellation.tables["answer"].get("")
-    items = answer.items if answer is not None else []
-    compared: object = [[item.title, item.value or "", item.artifact or ""] for item in items]
-    if answer is not None and answer.compared:
-        compared = [answer.compared, answer.alarm]
-    return hashlib.sha256(canonical([str(constellation.head.state), compared]).encode()).hexdigest()
-
-
-def _sentence_for_notice(schedule: Schedule, now: Firing, constellation: Constellation, fleet: Fleet) -> str:
-    """Return the sentence for a person, or "" if the schedule gives no notice of such an end."""
-    failed = now.state in _FAILED
-    before = schedule.last
-    answer_changed = before is not None and before.digest != now.digest
-    is_well_again = before is not None and before.alarm and not now.alarm
-    was_blind = before is not None and before.blind
-    is_newly_blind = now.blind and not was_blind
-    is_new_alarm = now.alarm and not now.blind and (before is None or was_blind or not before.alarm)
-    alarm_changed = is_newly_blind or is_well_again or is_new_alarm
-    match schedule.notify:
-        case NotifyWhen.NEVER:
-            return ""
-        case NotifyWhen.FAILURE if not (failed or alarm_changed):
-            return ""
-        case NotifyWhen.CHANGE if not (answer_changed or alarm_changed or (failed and before is None)):
-            return ""
-        case _:
-            head = constellation.head
-            answer = constellation.tables["answer"].get("")
-            sentence = answer.sentence if answer is not None else ""
-            if not sentence and head.fault is not None:
-                sentence = head.fault.reason
-            change = ""
-            if now.blind and not failed:
-                change = alarms.not_known(now, constellation, fleet, now.ended_ms)
-            elif is_well_again and alarms.is_watch(constellation):
-                change = "it is well again. "
-            elif schedule.notify is NotifyWhen.CHANGE and not failed and not alarm_changed:
-                change = "the answer has changed. "
-            return change + (sentence or f"it ended {head.state}")
-
-
-def with_notice(
-    schedule: Schedule, text: str, at_ms: int, constellation: str | None = None, unseen: Unseen | None = None
-) -> Schedule:
-    """Return the schedule with a notice, counted on: each person is shown the number of those not seen."""
-    before = schedule.notice
-    count, seen = (before.count, before.seen) if before is not None else (0, {})
-    shown = text if len(text) <= 500 else text[:499] + "…"
-    notice = Notice(at_ms=at_ms, constellation=constellation, count=count + 1, seen=seen, text=shown, unseen=unseen)
-    return replace(schedule, notice=notice)
 
 
 def _must_tell(schedule: Schedule) -> bool:
@@ -432,17 +361,27 @@ def stop(work: Work, schedule: Schedule, why: Fault) -> None:
     keep(work, stopped, EventKind.SCHEDULE_STOPPED, note=why.reason, by=ENGINE)
 
 
+def _may_not_run(work: Work, schedule: Schedule) -> bool:
+    """Stop a schedule whose owner or token has lost the right to run work; tell whether it did."""
+    loss = lost_rights(work.shard.access, schedule, work.at_ms)
+    if loss is not None:
+        stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
+    return loss is not None
+
+
 def judge_rights(work: Work) -> None:
     """Stop every schedule whose owner or token has just lost the right to run work."""
     for schedule in list(work.shard.fleet.schedules.values()):
-        loss = None if schedule.state is _STATE.STOPPED else lost_rights(work.shard.access, schedule, work.at_ms)
-        if loss is not None:
-            stop(work, schedule, fault(Code.RIGHTS_LOST, loss))
+        # A schedule whose clock has ended may have firings that wait.
+        if schedule.state is not _STATE.STOPPED or schedule.queued:
+            _may_not_run(work, schedule)
 
 
 def on_saved(work: Work, item: ScheduleSaved) -> None:
     """Make a schedule, or change a person's choices in one; all faults at once."""
     fleet = work.shard.fleet
+    if _is_made_already(work, item):
+        return
     old = fleet.schedules.get(item.schedule.id)
     if item.change and old is None:
         raise Refusal(fault(Code.NOT_FOUND, f"there is no schedule {item.schedule.id}"))
@@ -485,7 +424,24 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
         puts.append(("scheduled_plan", schedule.id, None))
     work.emit(fleet, EventKind.SCHEDULE_CHANGED if old else EventKind.SCHEDULE_MADE, schedule.id, puts)
     _arm(work, schedule)
+    note_made(work, item.caller, _KEY_SCOPE, item.idempotency, schedule.id)
     work.answer({"id": schedule.id})
+
+
+def _is_made_already(work: Work, item: ScheduleSaved) -> bool:
+    """Answer a request whose key has made a schedule; tell whether it has.
+
+    Raises:
+        Refusal: `idempotency_mismatch`, or `conflict`: that schedule was removed.
+    """
+    made = earlier_result(work, item.caller, _KEY_SCOPE, item.idempotency)
+    if made is None:
+        return False
+    if made not in work.shard.fleet.schedules:
+        reason = f"this key has made the schedule {made}, which was removed since"
+        raise Refusal(fault(Code.CONFLICT, reason, hint="Ask again with a new key to make another one."))
+    work.answer({"id": made})
+    return True
 
 
 def work_digest(schedule: Schedule, scheduled_plan: ScheduledPlan | None) -> str:
@@ -515,6 +471,7 @@ def _with_course(
     """Return a schedule with the choices of a person and, if it existed `before`, its course until now."""
     schedule = replace(
         chosen,
+        blocked=before.blocked if before else None,
         consent=consent,
         devices=devices,
         created_ms=before.created_ms if before else at_ms,
@@ -765,7 +722,7 @@ def _pause(work: Work, schedule: Schedule, reason: str, by: str | None = None) -
 
 
 def _resume(work: Work, schedule: Schedule, item: ScheduleControlled) -> None:
-    if schedule.state is _STATE.ACTIVE:
+    if schedule.state is _STATE.ACTIVE and lost_rights(work.shard.access, schedule, work.at_ms) is None:
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} is not paused"))
     active = replace(
         schedule,
@@ -792,6 +749,9 @@ def _run_now(work: Work, schedule: Schedule) -> None:
     if schedule.state is _STATE.STOPPED:
         why = schedule.stopped.reason if schedule.stopped else ""
         raise Refusal(fault(Code.ILLEGAL_CONTROL, f"{schedule.name} was stopped: {why}", hint="Resume it first."))
+    loss = lost_rights(work.shard.access, schedule, work.at_ms)
+    if loss is not None:
+        raise Refusal(fault(Code.RIGHTS_LOST, loss))
     moment = work.at_ms // 1000 * 1000
     if moment in schedule.queued or constellation_of(schedule.id, moment) in work.shard.constellations:
         raise Refusal(fault(Code.CONFLICT, f"{schedule.name} has just been fired"))

@@ -513,13 +513,16 @@ class ScheduleSaved(Input, frozen=True, kw_only=True, tag="schedule"):
     its words or recipe at each firing. `plan_hash` approves the plan of the preview.
 
     `given` names the fields that a change sets; without it all are set. `base` is the digest of the work that the
-    change builds on; without it the change brings its own.
+    change builds on; without it the change brings its own. `caller` has the key of `idempotency`, under which a new
+    schedule is made once.
     """
 
     approves: bool = True
     base: str | None = None
+    caller: str = msgspec.field(default="", name=CALLER)
     change: bool = False
     given: list[str] | None = None
+    idempotency: tuple[str, str] | None = None
     keep_plan: bool = False
     plan: LoweredPlan
     plan_hash: str | None = None

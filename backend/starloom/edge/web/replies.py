@@ -3,8 +3,8 @@
 A route declares its answer once, as `-> JsonReply[Shape]`. The type checker holds the endpoint to it, and the schema in
 the OpenAPI document is made from the same type. Converts and checks nothing while a request is answered.
 
-Constellations, edits and tokens keep their keys in the log. A key belongs to the token or session that sent it. An
-answer with a secret (a token, a sign-in link, a join code) is given once: its repeat says that it was made.
+Constellations, edits, tokens and schedules keep their keys in the log. A key belongs to the token or session that sent
+it. An answer with a secret (a token, a sign-in link, a join code) is given once: its repeat says that it was made.
 """
 
 from __future__ import annotations

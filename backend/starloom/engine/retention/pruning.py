@@ -76,7 +76,7 @@ class Retention:
             Refused, Unavailable, Damaged: as `PruningPort.prune`; earlier transactions stay.
         """
         await self._sweep("history_keep")
-        after = (0, "")
+        after, size_bytes = (0, ""), await self._size_bytes()
         while not self._limits.unbounded:
             now_ms = self._clock.now_ms()
             items = await self._store.ended(after, LOOKED_AT_ONCE)
@@ -84,16 +84,26 @@ class Retention:
             if not old:
                 return
             after = old[-1].ended_ms, old[-1].id
-            await self._prune_page(old, now_ms)
+            size_bytes -= await self._prune_page(old, now_ms, size_bytes)
             if len(old) < LOOKED_AT_ONCE:
                 return
             await self._clock.wait(PAUSE_MS)
 
-    async def _prune_page(self, items: Sequence[EndedConstellation], now_ms: int) -> None:
-        """End the history of those of a page that may go, by the rule that chose each, then remove their commits."""
+    async def _size_bytes(self) -> int:
+        """Return the size that the rule of size bounds: nothing goes for a part that stays whatever goes."""
+        most = self._limits.bytes_most
+        if most is None:
+            return 0
+        size_bytes = (await self._store.history_size()).bytes
+        return size_bytes - await self._store.lasting_bytes() if size_bytes > most else size_bytes
+
+    async def _prune_page(self, items: Sequence[EndedConstellation], now_ms: int, size_bytes: int) -> int:
+        """End the history of those of a page that may go, by the rule that chose each, then remove their commits.
+
+        Return by how much less the size is: what a commit has beside a constellation belongs to what stays from then.
+        """
         young = [item.id for item in items if item.ended_ms > now_ms - self._limits.files_ms]
         with_files = await self._kept_files.with_files(young) if young and self._kept_files is not None else set()
-        size_bytes = (await self._store.history_size()).bytes
         async with self._turn:
             shard = self._shard()
             marked = leaving(
@@ -112,6 +122,7 @@ class Retention:
                 await self._in_one_transaction(some, why)
         for why in whys:
             await self._sweep(why)
+        return sum(item.bytes for item, _ in marked)
 
     async def _sweep(self, why: str) -> None:
         """Remove the commits of constellations whose history has ended, piece by piece."""

@@ -173,6 +173,9 @@ class Reads:
     async def history_size(self) -> HistorySize:
         return await self._database.read(pruning.read_history_size)
 
+    async def lasting_bytes(self) -> int:
+        return await self._database.read(pruning.read_lasting_bytes)
+
     async def ended(self, after: tuple[int, str], limit: int) -> list[EndedConstellation]:
         return await self._database.read(pruning.read_ended, after, limit)
 

@@ -32,6 +32,7 @@ from starloom.store.sql.history import (
     FINAL,
     META,
     PRUNED,
+    SPAN_BYTES,
     SPANS,
     PastCommit,
     Superseded,
@@ -40,6 +41,7 @@ from starloom.store.sql.history import (
     unpack,
 )
 from starloom.store.sql.tables import META_ID, AnchorRow, PruningRow
+from starloom_protocol.stream.feed import ACCESS, FLEET
 
 ANCHORS: Final[Table] = AnchorRow.__table__  # type: ignore[attr-defined]
 PRUNINGS: Final[Table] = PruningRow.__table__  # type: ignore[attr-defined]
@@ -54,6 +56,11 @@ PAGES_MOST: Final = 2_048
 
 _INCREMENTAL: Final = 2
 """SQLite's number of the `auto_vacuum` mode in which a file can give pages back."""
+
+_COMMIT_SIZE: Final = sum(
+    (func.coalesce(func.length(part), 0) for part in (COMMITS.c.events, COMMITS.c.inputs, COMMITS.c.outbox)),
+    start=literal(COMMIT_BYTES),
+)
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _leftovers: Final = msgspec.msgpack.Decoder(list[Leftover]).decode
@@ -70,9 +77,7 @@ def read_ended(connection: Connection, after: tuple[int, str], limit: int) -> li
     for row in connection.execute(select(DEVICES).where(DEVICES.c.constellation.in_(names))):
         devices[row.constellation].append(row.device)
     sizes = dict.fromkeys(names, 0)
-    columns = COMMITS.c.events, COMMITS.c.inputs, COMMITS.c.outbox
-    size = sum((func.coalesce(func.length(part), 0) for part in columns), start=literal(COMMIT_BYTES))
-    sums = select(SPANS.c.stream, func.sum(size)).join(COMMITS, COMMITS.c.pos == SPANS.c.pos)
+    sums = select(SPANS.c.stream, func.sum(_COMMIT_SIZE)).join(COMMITS, COMMITS.c.pos == SPANS.c.pos)
     for stream, total in connection.execute(sums.where(SPANS.c.stream.in_(names)).group_by(SPANS.c.stream)):
         sizes[stream] = int(total)
     return [
@@ -95,6 +100,16 @@ def read_history_size(connection: Connection) -> HistorySize:
         pruned=int(connection.execute(select(func.count()).select_from(PRUNED)).scalar_one()),
         pruned_ms=int(last.at_ms) if last is not None else 0,
     )
+
+
+def read_lasting_bytes(connection: Connection) -> int:
+    """Return the part of the size of the history that no pruning frees: commits of devices, people and rights alone."""
+    lasting = SPANS.c.stream.in_((ACCESS, FLEET))
+    others = select(SPANS.c.pos).where(SPANS.c.pos == COMMITS.c.pos, ~lasting).exists()
+    positions = select(SPANS.c.pos).where(lasting)
+    commits = select(func.sum(_COMMIT_SIZE)).where(COMMITS.c.pos.in_(positions), ~others)
+    spans = select(func.sum(SPAN_BYTES + func.length(SPANS.c.stream) + func.length(SPANS.c.told))).where(lasting)
+    return sum(int(connection.execute(query).scalar() or 0) for query in (commits, spans))
 
 
 def read_tombstone(connection: Connection, constellation: str) -> Tombstone | None:

@@ -254,6 +254,23 @@ async def test_the_same_key_makes_one_schedule(world: World) -> None:
     assert len((await read(world, "/schedules"))["items"]) == 1
 
 
+async def test_a_key_is_known_when_its_answer_is_not_kept_any_more(world: World) -> None:
+    body = {"plan": PLAN, "cron": "0 * * * *", "zone": "UTC"}
+    key = {"Idempotency-Key": "nightly"}
+    _, made = await post(world, "/schedules", body, **key)
+    await world.clock.advance(601_000)
+    status, again = await post(world, "/schedules", body, **key)
+    assert (status, again["id"], again["name"]) == (201, made["id"], made["name"])
+    assert (await post(world, "/schedules", {**body, "zone": "Asia/Tokyo"}, **key))[1]["code"] == "idempotency_mismatch"
+    async with world.client() as http:
+        assert (await http.delete(f"/api/v1/schedules/{made['id']}")).status_code == 200
+    await world.clock.advance(601_000)
+    status, refused = await post(world, "/schedules", body, **key)
+    assert (status, refused["code"]) == (409, "conflict")
+    assert made["id"] in refused["reason"]
+    assert (await read(world, "/schedules"))["items"] == []
+
+
 async def test_without_names_they_get_names_of_their_own(world: World) -> None:
     assert [(await make(world))["name"] for _ in range(2)] == ["Look", "Look (2)"]
     status, problem = await post(world, "/schedules", {"plan": PLAN, "cron": "@daily", "zone": "UTC", "name": "Look"})

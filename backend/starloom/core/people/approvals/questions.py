@@ -67,7 +67,10 @@ def plan_changed(work: Work, constellation: Constellation) -> None:
             work.emit(
                 constellation, EventKind.APPROVAL_VOID, key, [answer_put(work, question, "", reason=why)], note=why
             )
-    _ask_as_it_is(work, constellation, hash_of(constellation), " The plan was changed since.")
+    note = " The plan was changed since."
+    if head.schedule is not None:
+        note += " Allowing it allows this firing alone."
+    _ask_as_it_is(work, constellation, hash_of(constellation), note)
 
 
 def ask_again(work: Work) -> None:
@@ -227,10 +230,13 @@ def _deny(work: Work, constellation: Constellation, why: str, *, by: str) -> Non
 
 
 def _consent_again(work: Work, constellation: Constellation, question: Question) -> None:
-    """Extend the consent of a schedule to the plan that a person has just allowed for one of its firings."""
+    """Extend the consent of a schedule to the plan that a person has just allowed for one of its firings.
+
+    A plan that was edited is that of this firing alone: the later ones begin with the plan of the schedule.
+    """
     fleet = work.shard.fleet
     schedule = fleet.schedules.get(constellation.head.schedule or "")
-    if schedule is None or question.action is None:
+    if schedule is None or question.action is None or question.version > 1:
         return
     consent = consent_to(
         fleet, constellation.specs.values(), question.effects, plan_hash=question.action, by=work.by, at_ms=work.at_ms

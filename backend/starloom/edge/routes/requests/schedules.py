@@ -35,7 +35,7 @@ from starloom.edge.routes.work.constellations import Constellations
 from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
-from starloom.edge.web.replies import JsonReply, Repeats, json_reply
+from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
 from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
 from starloom.planner.trash_lists import trashes_unseen, with_lists, without_lists
 from starloom_protocol.api.previews import PlanPreview
@@ -170,9 +170,8 @@ class Schedules:
             caller = caller_of(request)
             work = await self._work(request, body, len(await request.body()))
             if not body.cron:
-                error = clock_fault("cron", "it is missing")
-                raise Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[error])
-            identity, zone = "s-" + new_id()[:12], body.zone or hub_zone()
+                raise _missing_clock()
+            zone = body.zone or hub_zone()
             proposed = Schedule(
                 author=caller.by,
                 catch_up=body.catch_up,
@@ -180,7 +179,7 @@ class Schedules:
                 cron=body.cron,
                 deadline_s=body.deadline_s,
                 except_days=_days(body.except_days, zone),
-                id=identity,
+                id="s-" + new_id()[:12],
                 name=body.name or self._free_name(work),
                 notify=body.notify,
                 notify_device=self._device(body.notify_device),
@@ -194,8 +193,8 @@ class Schedules:
                 unseen_trash=trashes_unseen(work.plan),
                 zone=zone,
             )
-            row = await self._save(request, work, proposed, body.plan_hash)
-            return json_reply(row, 201, {"Location": f"{_S}/{identity}"})
+            row = await self._save(request, work, proposed, body.plan_hash, key=await asked_once(request))
+            return json_reply(row, 201, {"Location": f"{_S}/{row['id']}"})
 
         return await self._repeats.once(request, make)
 
@@ -236,13 +235,16 @@ class Schedules:
         *,
         base: str | None = None,
         changed_fields: list[str] | None = None,
+        key: tuple[str, str] | None = None,
     ) -> ScheduleRow:
         caller = caller_of(request)
         saved = inputs.ScheduleSaved(
             approves=caller.approves,
             base=base,
+            caller=caller.token,
             change=changed_fields is not None,
             given=changed_fields,
+            idempotency=key,
             keep_plan=work.keep,
             plan=work.plan,
             plan_hash=approved_hash,
@@ -256,8 +258,8 @@ class Schedules:
             clock = clock_shape(proposed.cron, proposed.zone, proposed.except_days, self._hub.now_ms())
             more = {"clock": {**clock, "zone": proposed.zone}, "plan_hash": preview["plan_hash"], "preview": preview}
             raise _refusal(reply.faults, more)
-        accepted(reply)
-        return await self._shape(request, self._hub.fleet.schedules[proposed.id])
+        value: Any = accepted(reply)
+        return await self._shape(request, self._hub.fleet.schedules[value["id"]])
 
     def _preview(self, plan: LoweredPlan, by: str) -> PlanPreview:
         # A schedule asks as words do, however it is made: nobody is there at its firings.
@@ -421,6 +423,10 @@ def _only_nearly(rhythm: Rhythm) -> Problem:
     """Return the refusal of a rhythm that five fields cannot say, with the clock that comes nearest."""
     reason = f"{rhythm.nearly}: {quoted(rhythm.cron)}"
     return Problem(Code.BAD_SCHEDULE, reason, errors=[clock_fault("cron", reason)])
+
+
+def _missing_clock() -> Problem:
+    return Problem(Code.BAD_SCHEDULE, "a schedule needs a clock", errors=[clock_fault("cron", "it is missing")])
 
 
 def _refusal(faults: list[Fault], more: Mapping[str, Any]) -> Problem:
