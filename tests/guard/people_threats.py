@@ -218,4 +218,11 @@ PEOPLE_THREATS = (
         "a question is read and answered under one lock of the device's folder: the first answer counts",
         ("tests/device_agents/policy/test_approvals.py::test_t317_",),
     ),
+    Threat(
+        "T320",
+        "somebody who may undo own work only forks the work of another person and undoes the fork, or carries out once"
+        " more an undo that is in it: the files of the other person go to the trash",
+        "a fork takes back what it did itself; the results that it has from its origin are undone there, by those who"
+        " may, and an undo that is carried out once more is judged as one that is asked for",
+    ),
 )

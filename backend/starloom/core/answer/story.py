@@ -14,6 +14,7 @@ from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something, undoes_now
 from starloom.core.people.controls import DEADLINE, says_all
 from starloom.core.placement.device_groups import left_out
+from starloom.core.rights.authorship import done_elsewhere
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
@@ -220,13 +221,15 @@ def taken_back(constellation: Constellation) -> dict[str, str]:
 
 
 def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], undone: dict[str, str]) -> list[str]:
-    """Return the sentences on changes that stay after an undo, since nothing says how they are taken back."""
+    """Return the sentences on changes that stay after an undo: of another constellation, or without a way back."""
     stays = [
         task
         for task in done
         if constellation.specs[task].undoes is None and leaves_something(fleet, constellation, task)
     ]
+    others = [task for task in done if way_back(constellation.specs[task]) and done_elsewhere(constellation, task)]
     kinds = (
+        ("Left as it is, as the work of an earlier run", [task for task in others if task not in undone]),
         ("Left as it is, without a way back", [task for task in stays if task not in undone]),
         ("Other changes than saved files, if there are any, stay", [task for task in stays if task in undone]),
     )

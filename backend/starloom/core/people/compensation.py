@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from starloom.core.people.controls import open_round
 from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.starting import activate
-from starloom.core.rights.authorship import check_undo
+from starloom.core.rights.authorship import check_undo, done_elsewhere
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import ControlRequested, UndoRequested
 from starloom.core.state.model import Constellation, Fleet
@@ -102,7 +102,7 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         "cannot_be_undone": [task for task in others if leaves_something(work.shard.fleet, constellation, task)],
     }
     if item.preview:
-        sentences = _sentences(work.shard.fleet, constellation, undoing)
+        sentences = [*_sentences(work.shard.fleet, constellation, undoing), *_words_of_others(constellation, others)]
         work.answer({"version": head.version, **answer, "says": sentences})
         return
     why = item.reason or "undo"
@@ -151,6 +151,16 @@ def _sentences(fleet: Fleet, constellation: Constellation, undoing: list[str]) -
     return [*words[:_SENTENCES_MOST], *([f"{others} more"] if others > 0 else [])]
 
 
+def _words_of_others(constellation: Constellation, tasks: list[str]) -> list[str]:
+    """Return a sentence for each constellation whose work a fork does not take back."""
+    origins = {
+        origin: None
+        for task in tasks
+        if way_back(constellation.specs[task]) is not None and (origin := done_elsewhere(constellation, task))
+    }
+    return [f"the work of {origin} stays as it is: `starloom undo {origin}`" for origin in origins]
+
+
 def _counted(counts: list[int | None]) -> str:
     numbers = [one for one in counts if one is not None]
     return counted(sum(numbers), "file") if len(numbers) == len(counts) else "the files"
@@ -194,6 +204,7 @@ def _undos_to_retry(constellation: Constellation, item: UndoRequested) -> dict[s
         and undoes_now(constellation, name)
         and is_over(constellation, name)
         and constellation.tasks[name].state is not TaskState.SUCCEEDED
+        and not done_elsewhere(constellation, spec.undoes)
     }
     if not item.tasks:
         return {} if any(_can_be_undone(constellation, task) for task in constellation.tasks) else failed
@@ -242,9 +253,13 @@ def _nothing_left(constellation: Constellation) -> Fault:
         for task, spec in constellation.specs.items()
         if way_back(spec) is not None and _is_done(constellation, task)
     ]
-    with_files = [task for task in with_way_back if not _why_nothing(constellation, task)]
+    with_files = [
+        task
+        for task in with_way_back
+        if not _why_nothing(constellation, task) and not done_elsewhere(constellation, task)
+    ]
     if with_way_back and not with_files:
-        return fault(Code.ILLEGAL_CONTROL, f"{with_way_back[0]} {_why_nothing(constellation, with_way_back[0])}")
+        return fault(Code.ILLEGAL_CONTROL, f"{with_way_back[0]} {_why_not(constellation, with_way_back[0])}")
     reasons = {_why_not(constellation, task) for task in with_files}
     if _BEING_UNDONE in reasons:
         hint = "Wait for its end: `starloom watch`."
@@ -270,8 +285,13 @@ def _succeeded_tasks(constellation: Constellation) -> list[str]:
 
 
 def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
-    """Tell whether finished work changed something that no undo takes back; a call that only read does not count."""
+    """Tell whether finished work changed something that no undo takes back; a call that only read does not count.
+
+    Neither does work of another constellation, whose undo is to be asked for there.
+    """
     spec = constellation.specs[task]
+    if done_elsewhere(constellation, task):
+        return False
     if leaves_saved(spec) or _why_nothing(constellation, task):
         return True
     # The way back of saved files takes back nothing else that the tool did.
@@ -317,6 +337,8 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return f"is {record.state}, so there is nothing to undo"
     if constellation.last_attempt(task) is None:
         return "was not done by a device"
+    if origin := done_elsewhere(constellation, task):
+        return f"was done by {origin}, and is taken back there: `starloom undo {origin} --task {task}`"
     if reason := _why_nothing(constellation, task):
         return reason
     name = _undo_name(constellation, task)

@@ -247,9 +247,9 @@ def _puts(work: Work, item: ForkRequested, moment: _Moment, left_behind: Set[str
 
 
 def _undos_left_behind(moment: _Moment, start: str | None) -> set[str]:
-    """Return the undo tasks that a fork leaves behind: the work that they take back is done again, or they never ended.
+    """Return the undo tasks that a fork leaves behind: those of work that is done again, and those without success.
 
-    They belong to the work of the origin. In the fork they would take back its own new work.
+    They belong to the work of the origin. In the fork they would take back its own new work, or that of the origin.
     """
     undoing = {name: spec.undoes for name, spec in moment.specs.items() if spec.undoes is not None}
     if not undoing:
@@ -267,8 +267,8 @@ def _undos_left_behind(moment: _Moment, start: str | None) -> set[str]:
         if task not in redone_tasks:
             redone_tasks.add(task)
             stack.extend(followers.get(task, ()))
-    ended = {name for name, task in moment.tasks.items() if task.state in FINAL_TASK_STATES}
-    return {name for name, undone_task in undoing.items() if undone_task in redone_tasks or name not in ended}
+    done = {name for name, task in moment.tasks.items() if task.state is TaskState.SUCCEEDED}
+    return {name for name, undone_task in undoing.items() if undone_task in redone_tasks or name not in done}
 
 
 def _is_of(kind: str, key: str, record: Record, tasks: Set[str]) -> bool:
