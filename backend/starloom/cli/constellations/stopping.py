@@ -30,10 +30,12 @@ from starloom_protocol.text.wording import counted, few
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, ConstellationState, TaskState
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.constellations import ConstellationRow, Stop, StopRow
+    from starloom_protocol.api.constellations import ConstellationRow, Stop, Stopped, StopRow
 
 POLL_S = 0.5
 OF_ONE_MOST = 1000
+SCHEDULES_NAMED = 5
+"""More lines than these would hide the devices that have not confirmed."""
 AT_WORK = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES)
 
@@ -56,20 +58,34 @@ def stop_all(
     stopped = made["constellations"]
     if not run.as_json and not stopped:
         print("Nothing runs.")
+        _tell_schedules(made)
         return
     if not run.as_json:
         print(f"Stopping {counted(len(stopped), 'constellation')}.")
     found = confirmed(lambda: run.client.get(get_stop_all()), made, wait_s)
     left = [item for item in found["devices"] if not item["confirmed_at"]]
     if run.as_json:
-        run.emit({**found, "constellations": stopped})
+        run.emit({**found, **{name: made[name] for name in ("constellations", "left_out", "schedules")}})
     else:
         for item in found["devices"]:
             print("  " + line_of(item))
         if not found["devices"]:
             print("  No device had work.")
+        _tell_schedules(made)
     if left:
         raise typer.Exit(Exit.ATTENTION)
+
+
+def _tell_schedules(made: Stopped) -> None:
+    """Tell which firings were left out, and how the schedules that fire again are paused."""
+    if made["left_out"]:
+        print(f"Left out: {counted(made['left_out'], 'firing')} of schedules.")
+    if names := made["schedules"]:
+        print(f"{counted(len(names), 'schedule')} will fire again. To pause {'it' if len(names) == 1 else 'them'}:")
+        for name in names[:SCHEDULES_NAMED]:
+            print(f"  starloom schedule pause {quote(name)}")
+        if len(names) > SCHEDULES_NAMED:
+            print(f"  {len(names) - SCHEDULES_NAMED} more: starloom schedule ls")
 
 
 @dataclass(frozen=True)
