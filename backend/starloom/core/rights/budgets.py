@@ -32,7 +32,11 @@ def used_up(constellation: Constellation) -> str:
     if budget is None:
         return ""
     most = budget.attempts * budget.times
-    if most and len(constellation.attempts) >= most:
+    made = len(constellation.attempts)
+    if constellation.head.origin is not None:
+        # The attempts whose results a fork has from its origin were counted there.
+        made = sum(attempt.origin is None for attempt in constellation.attempts.values())
+    if most and made >= most:
         return f"its budget of {most} attempts is used up"
     money = budget.micros * budget.times
     if money and sum(job.micros for job in constellation.jobs.values()) >= money:
