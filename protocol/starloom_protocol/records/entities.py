@@ -287,6 +287,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     """The call that takes its work back."""
     undoes: str | None = None
     """The task whose work it takes back."""
+    undoes_attempt: int = 0
+    """The attempt of that task whose work it takes back; 0: the one that gave its present result."""
     verifies: str | None = None
     """The attempt (`task/number`) of which it checks whether it had its effect."""
     verify: VerifyCall | None = None

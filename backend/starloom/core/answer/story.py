@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from starloom.core.answer import goal_story, undone_files
 from starloom.core.answer.brought_files import named, read_again
@@ -89,7 +90,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts = [f"{opening}{exceptions}."] if said is None else [f"{said}{exceptions}.", f"{opening}."]
     parts.extend(_undo_results(constellation, fleet, apart))
     if constellation.head.undone_from is not None:
-        parts.extend(undone_files.moved(constellation, fleet, undone.values()))
+        parts.extend(undone_files.moved(constellation, fleet, chain.from_iterable(undone.values())))
         parts.extend(undone_files.not_undone(constellation, fleet))
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_left_as_it_is(constellation, fleet, done, undone) if undone else [])
@@ -209,18 +210,19 @@ def failed_undos(constellation: Constellation) -> list[str]:
     ]
 
 
-def taken_back(constellation: Constellation) -> dict[str, str]:
-    """Return the tasks whose work was undone afterwards, with their undo. One that failed is among the failures."""
-    if constellation.head.undone_from is None:
-        return {}
-    return {
-        spec.undoes: task
-        for task, spec in constellation.specs.items()
-        if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED and undoes_now(constellation, task)
-    }
+def taken_back(constellation: Constellation) -> dict[str, list[str]]:
+    """Return the tasks whose work was undone afterwards, with their undos. One that failed is among the failures."""
+    undone: dict[str, list[str]] = {}
+    for task, spec in constellation.specs.items() if constellation.head.undone_from is not None else ():
+        is_done = spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
+        if is_done and undoes_now(constellation, task):
+            undone.setdefault(spec.undoes or "", []).append(task)
+    return undone
 
 
-def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], undone: dict[str, str]) -> list[str]:
+def _left_as_it_is(
+    constellation: Constellation, fleet: Fleet, done: list[str], undone: dict[str, list[str]]
+) -> list[str]:
     """Return the sentences on changes that stay after an undo: of another constellation, or without a way back."""
     stays = [
         task
@@ -245,9 +247,13 @@ class _Undone:
     gone: list[str]
 
 
-def _undone_by_effect(constellation: Constellation, undone: dict[str, str]) -> _Undone:
-    nothing = [task for task in undone if _left_nothing(constellation, task)]
-    gone = [task for task, undo in undone.items() if task not in nothing and _found_nothing(constellation, undo)]
+def _undone_by_effect(constellation: Constellation, undone: dict[str, list[str]]) -> _Undone:
+    nothing = [task for task, undos in undone.items() if all(_left_nothing(constellation, undo) for undo in undos)]
+    gone = [
+        task
+        for task, undos in undone.items()
+        if task not in nothing and all(_found_nothing(constellation, undo) for undo in undos)
+    ]
     return _Undone([task for task in undone if task not in nothing and task not in gone], nothing, gone)
 
 
@@ -261,13 +267,15 @@ def _undo_results(constellation: Constellation, fleet: Fleet, apart: _Undone) ->
     return [f"{words}: {_few(constellation, fleet, tasks)}." for words, tasks in kinds if tasks]
 
 
-def _left_nothing(constellation: Constellation, task: str) -> bool:
-    """Tell whether all that the undo of a task was given of its result is empty: it had added nothing of its own."""
-    undo, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
-    if undo is None or not undo.outputs or attempt is None or attempt.value is None:
+def _left_nothing(constellation: Constellation, undo: str) -> bool:
+    """Tell whether all that an undo was given of a result is empty: its task had added nothing of its own."""
+    spec = constellation.specs[undo]
+    task = spec.undoes or ""
+    attempt = constellation.attempts.get(f"{task}/{spec.undoes_attempt}") or constellation.last_attempt(task)
+    if not spec.inputs or attempt is None or attempt.value is None:
         return False
     value = parse(attempt.value)
-    return all(point(value, pointer) in ([], {}, "") for pointer in undo.outputs.values())
+    return all(point(value, given.output) in ([], {}, "") for given in spec.inputs)
 
 
 def _found_nothing(constellation: Constellation, undo: str) -> bool:
