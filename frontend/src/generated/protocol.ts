@@ -931,6 +931,8 @@ export interface Head {
   /** It was submitted to wait until a person starts it. */
   hold?: boolean;
   id: string;
+  /** The time between its ends and the retries or undos that opened it again. */
+  idle_ms?: number;
   labels?: Record<string, string>;
   name: string;
   /** Where it was forked from. */

@@ -133,6 +133,8 @@ class Head(Record, frozen=True, kw_only=True):
     hold: bool = False
     """It was submitted to wait until a person starts it."""
     id: str
+    idle_ms: int = 0
+    """The time between its ends and the retries or undos that opened it again."""
     labels: dict[str, str] = {}
     name: str
     origin: Origin | None = None

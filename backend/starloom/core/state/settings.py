@@ -81,7 +81,7 @@ class ShardSettings:
         self.hedge_after_ms = 10_000
         self.hedge_at_p90 = 1
         self.hedge_times = 3
-        self.keeps_reopenings = 1
+        self.keeps_reopenings = 2
         self.kept_results_most = 1_000
         self.names_pauses = 1
         self.pace_rows_most = 2_000
