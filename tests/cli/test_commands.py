@@ -673,19 +673,22 @@ def test_a_drain_takes_a_deadline_and_a_device_says_why_it_gets_no_work(hub: Stu
     assert "is set aside: 6 of its tasks failed" in said
 
 
+NO_SCHEDULES = {"left_out": 0, "schedules": []}
+
+
 def test_stop_all_shows_who_confirmed_and_names_who_is_away(hub: StubHub) -> None:
     rows = [
         {"name": "nas", "link": "online", "asked": 2, "left": ["c-1/a/1"], "confirmed_at": None},
         {"name": "phone", "link": "offline", "asked": 1, "left": ["c-1/b/2"], "confirmed_at": None},
     ]
-    hub.answers["POST", "/stop-all"] = (202, {"constellations": ["c-1"], "devices": rows})
+    hub.answers["POST", "/stop-all"] = (202, {"constellations": ["c-1"], "devices": rows, **NO_SCHEDULES})
     done = {**rows[0], "left": [], "confirmed_at": "2026-01-01T00:00:00Z"}
     hub.answers["GET", "/stop-all"] = (200, {"devices": [done, rows[1]]})
     code, said = starloom(hub, "stop-all")
     assert code == 4
     assert "nas: confirmed, 2 tasks ended" in said
     assert "phone: is away (offline), so it has not confirmed: c-1/b" in said
-    hub.answers["POST", "/stop-all"] = (202, {"constellations": [], "devices": []})
+    hub.answers["POST", "/stop-all"] = (202, {"constellations": [], "devices": [], **NO_SCHEDULES})
     code, said = starloom(hub, "stop-all")
     assert (code, said.strip()) == (0, "Nothing runs.")
 

@@ -233,4 +233,11 @@ PEOPLE_THREATS = (
         "a restore compares the receivers: those of the backup and of the history until then may have it, nobody else",
         ("tests/core/people/test_restored_rights.py::test_t319_",),
     ),
+    Threat(
+        "T320",
+        "somebody who may undo own work only forks the work of another person and undoes the fork, or carries out once"
+        " more an undo that is in it: the files of the other person go to the trash",
+        "a fork takes back what it did itself; the results that it has from its origin are undone there, by those who"
+        " may, and an undo that is carried out once more is judged as one that is asked for",
+    ),
 )

@@ -1,13 +1,15 @@
-"""T209: somebody who may run work, and not approve, takes back what another person asked for and has relied on."""
+"""T209, T320: somebody who may run work, and not approve, takes back what another person asked for and relies on."""
 
 from __future__ import annotations
 
 import pytest
 
 from starloom.core.state import inputs as i
-from starloom_protocol.vocabulary import Code
+from starloom.core.state.orders import Answer
+from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import Driver
 from tests.core.people.test_compensation import CHAIN, moved
+from tests.core.people.test_forks import fork
 
 pytestmark = pytest.mark.short
 
@@ -51,3 +53,78 @@ def test_t209_a_look_at_what_would_be_undone_changes_nothing() -> None:
     assert driver.shard.constellations["c1"].head.version == version
     assert driver.take() == []
     driver.folded_equals_state()
+
+
+LOW = "person:lo#t7"
+
+
+def undo_of_fork(driver: Driver, by: str, *tasks: str, approves: bool = False) -> Answer:
+    return driver.do(
+        i.UndoRequested(id=driver.ident(), approves=approves, by=by, constellation="c2", tasks=list(tasks))
+    )
+
+
+@pytest.mark.parametrize("tasks", [(), ("b",)], ids=["all", "one"])
+def test_t320_a_fork_takes_back_no_work_of_its_origin(tasks: tuple[str, ...]) -> None:
+    driver = moved(*CHAIN)
+    assert not fork(driver, task="look", by=LOW, approves=False).faults
+    driver.run("c2")
+    (refused,) = undo_of_fork(driver, LOW, *tasks).faults
+    assert (refused.code, driver.take()) == (Code.ILLEGAL_CONTROL, [])
+    assert "was done by c1, and is taken back there: `starloom undo c1 --task" in refused.reason
+    (refused,) = undo_of_fork(driver, LOW, *tasks, approves=True).faults
+    assert "was done by c1" in refused.reason, "its origin would not say that its files are gone"
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.ERROR])
+def test_t320_an_undo_of_the_origin_is_not_carried_out_in_a_fork(outcome: Outcome) -> None:
+    driver = moved(*CHAIN)
+    assert not driver.do(asked(driver, "person:ann", approves=True, tasks=("b",))).faults
+    driver.result(driver.take()[0], outcome=outcome, code=None if outcome is Outcome.OK else Code.CONFLICT)
+    assert not fork(driver, task="look", by=LOW, approves=False).faults
+    driver.run("c2")
+    undo_of_fork(driver, LOW)
+    again = i.ControlRequested(
+        id=driver.ident(), action="retry_from", approves=False, by=LOW, constellation="c2", task="undo-b"
+    )
+    reasons = [one.reason for one in driver.do(again).faults]
+    is_kept = outcome is Outcome.OK
+    assert reasons == [
+        "undo-b takes back work of c1, which is taken back there alone" if is_kept else "there is no task undo-b"
+    ]
+    assert driver.take() == []
+
+
+def test_t320_an_undo_is_asked_for_again_by_those_who_may() -> None:
+    driver = moved(*CHAIN)
+    assert not driver.do(asked(driver, "person:ann", approves=True, tasks=("b",))).faults
+    driver.result(driver.take()[0], outcome=Outcome.ERROR, code=Code.CONFLICT)
+
+    def retry(by: str, *, approves: bool) -> list[str]:
+        again = i.ControlRequested(
+            id=driver.ident(), action="retry", approves=approves, by=by, constellation="c1", task="undo-b"
+        )
+        return [one.reason for one in driver.do(again).faults]
+
+    asker = driver.shard.constellations["c1"].head.author
+    assert "lo may undo own work only" in retry(LOW, approves=False)[0]
+    assert driver.take() == []
+    assert retry(asker, approves=False) == []
+    assert [dispatch.at.task for dispatch in driver.take()] == ["undo-b"]
+
+
+def test_a_fork_takes_back_what_it_did_itself() -> None:
+    driver = moved(*CHAIN)
+    assert not fork(driver, task="b", confirm=["b"]).faults
+    while taken := driver.take():
+        for dispatch in taken:
+            driver.result(dispatch, {"moved": dispatch.at.task})
+    looked = driver.do(i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c2", preview=True))
+    assert (looked.value["undoing"], looked.value["cannot_be_undone"]) == (["b"], [])
+    assert looked.value["says"][-1] == "the work of c1 stays as it is: `starloom undo c1`"
+    assert undo_of_fork(driver, "person:ann").value["undoing"] == ["b"]
+    assert driver.run("c2") == "succeeded"
+    told = driver.shard.constellations["c2"].tables["answer"][""].sentence
+    assert "Taken back afterwards: b." in told
+    assert "Left as it is, as the work of an earlier run: a." in told
+    assert driver.do(asked(driver, "person:ann", approves=True)).value["undoing"] == ["b", "a"]

@@ -12,6 +12,7 @@ from starloom_protocol.plan import check_edit
 from starloom_protocol.vocabulary import Code, Outcome
 from tests.builders import MAYBE, Driver, edge, plan, task
 from tests.core.clockwork import LOOK, Clockwork
+from tests.core.people.test_forks import finished, fork
 
 ASSISTANT = "assistant:helper"
 CHANGES: dict[str, dict[str, Any]] = {
@@ -68,6 +69,13 @@ def test_t281_no_control_of_it_decides(action: str) -> None:
     assert refused.faults[0].reason.startswith("ann asked for this, and an assistant may not ")
     assert "a person" in refused.faults[0].hint
     assert not driver.control("cancel", by=ASSISTANT, approves=False).faults
+
+
+def test_t281_it_does_not_fork_it() -> None:
+    driver = finished(task("a"), task("b"), edge("a>b"))
+    (refused,) = fork(driver, task="b", by=ASSISTANT, approves=False).faults
+    assert (refused.code, "c2" in driver.shard.constellations) == (Code.FORBIDDEN, False)
+    assert refused.reason == "ann asked for this, and an assistant may not fork it"
 
 
 def test_t281_it_steers_its_own_work() -> None:

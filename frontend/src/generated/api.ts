@@ -1561,7 +1561,7 @@ export interface paths {
         put?: never;
         /**
          * Stop All
-         * @description Cancel everything that is live; the named devices have to confirm (GET lists those that have).
+         * @description Cancel everything that is live; devices have to confirm (GET lists those that have), schedules fire again.
          */
         post: operations["stop_all_api_v1_stop_all_post"];
         delete?: never;
@@ -4704,14 +4704,18 @@ export interface components {
         };
         /**
          * Stopped
-         * @description A stop of everything with the constellations that it ended.
+         * @description A stop of everything with the constellations that it ended, and the names of the schedules that fire again.
+         *
+         *     `left_out` is the number of firings that waited for one before them.
          */
         Stopped: {
             at: string | null;
             by: string | null;
             constellations: string[];
             devices: components["schemas"]["StopRow"][];
+            left_out: number;
             reason: string;
+            schedules: string[];
         };
         /**
          * StoryRow

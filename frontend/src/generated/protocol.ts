@@ -931,6 +931,8 @@ export interface Head {
   /** It was submitted to wait until a person starts it. */
   hold?: boolean;
   id: string;
+  /** The time between its ends and the retries or undos that opened it again. */
+  idle_ms?: number;
   labels?: Record<string, string>;
   name: string;
   /** Where it was forked from. */
@@ -1072,6 +1074,8 @@ export interface TaskSpec {
   undo?: UndoCall | null;
   /** The task whose work it takes back. */
   undoes?: string | null;
+  /** The attempt of that task whose work it takes back; 0: the one that gave its present result. */
+  undoes_attempt?: number;
   /** The attempt (`task/number`) of which it checks whether it had its effect. */
   verifies?: string | null;
   /** The call that tells whether an attempt of it had its effect. */

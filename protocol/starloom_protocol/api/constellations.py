@@ -424,6 +424,11 @@ class Stop(TypedDict):
 
 
 class Stopped(Stop):
-    """A stop of everything with the constellations that it ended."""
+    """A stop of everything with the constellations that it ended, and the names of the schedules that fire again.
+
+    `left_out` is the number of firings that waited for one before them.
+    """
 
     constellations: list[str]
+    left_out: int
+    schedules: list[str]

@@ -133,6 +133,8 @@ class Head(Record, frozen=True, kw_only=True):
     hold: bool = False
     """It was submitted to wait until a person starts it."""
     id: str
+    idle_ms: int = 0
+    """The time between its ends and the retries or undos that opened it again."""
     labels: dict[str, str] = {}
     name: str
     origin: Origin | None = None
@@ -287,6 +289,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     """The call that takes its work back."""
     undoes: str | None = None
     """The task whose work it takes back."""
+    undoes_attempt: int = 0
+    """The attempt of that task whose work it takes back; 0: the one that gave its present result."""
     verifies: str | None = None
     """The attempt (`task/number`) of which it checks whether it had its effect."""
     verify: VerifyCall | None = None

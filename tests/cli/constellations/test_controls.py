@@ -411,3 +411,16 @@ def test_an_edit_of_what_has_ended_names_the_tasks_that_run_again(ended: StubHub
     assert starloom(ended, "edit", "-f", str(file), "--retry", "g.0", "--confirm", "g.0")[0] == 0
     sent = ended.asked[-1][2]
     assert (sent["retry"], sent["confirm"]) == (["g.0"], ["g.0"])
+
+
+@pytest.mark.parametrize("running", [[], ["c-1"]])
+def test_stop_all_names_the_schedules_that_fire_again(hub: StubHub, running: list[str]) -> None:
+    names = ["Disk space", *(f"s{number}" for number in range(6))]
+    made = {"constellations": running, "devices": [], "left_out": 2, "schedules": names}
+    hub.answers["POST", "/stop-all"] = (202, made)
+    hub.answers["GET", "/stop-all"] = (200, {"devices": []})
+    code, said = starloom(hub, "stop-all")
+    assert code == 0
+    assert "Left out: 2 firings of schedules.\n7 schedules will fire again. To pause them:\n" in said
+    assert "  starloom schedule pause 'Disk space'\n" in said
+    assert said.endswith("  starloom schedule pause s3\n  2 more: starloom schedule ls\n")

@@ -14,6 +14,7 @@ from starloom.core.answer.report import covered, report
 from starloom.core.answer.spans import RunLog, fold_log
 from starloom.core.state.inputs import EditProposed, OfferReceived, QuestionAnswered
 from starloom.core.state.orders import SendDispatch
+from starloom.edge.live.entity_json import Constellation, metrics
 from starloom_protocol.records.edits import AddTask, EditOperation
 from starloom_protocol.records.entities import Choice, ForEach, Offer, Policy
 from starloom_protocol.records.run_report import FOR_A_PERSON, ON_A_DEVICE, Phase, RunReport
@@ -138,6 +139,28 @@ def test_an_approval_is_time_that_a_person_took() -> None:
     figures = of(driver)
     assert (figures.for_person_ms, figures.makespan_ms, figures.work_ms) == (7_000, 8_000, 1_000)
     assert (figures.one_at_a_time_ms, figures.gain) == (8_000, 0.0)
+
+
+def test_the_days_before_a_retry_are_no_time_of_the_run() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a"), task("b"), edge("a>b")))
+
+    def carry_out() -> None:
+        while taken := driver.take():
+            driver.now_ms += 2_000
+            driver.result(taken[0], 1)
+
+    carry_out()
+    assert of(driver).makespan_ms == 4_000
+    for round_number in (1, 2):
+        driver.now_ms += 2 * 86_400_000
+        assert of(driver).makespan_ms == 2_000 + 2_000 * round_number
+        assert not driver.control("retry_from", "b").faults
+        carry_out()
+    found = of(driver)
+    assert (found.makespan_ms, found.busy_ms, found.work_ms, found.gain) == (8_000, 8_000, 8_000, 0.0)
+    assert metrics(Constellation("c1", 0, driver.folded["c1"]))["wall_ms"] == found.makespan_ms
+    driver.folded_equals_state()
 
 
 def answer(driver: Driver, question: str, choice: str) -> None:

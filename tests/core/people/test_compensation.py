@@ -11,6 +11,7 @@ from starloom.core.state.orders import Answer
 from starloom.engine.commits import with_settings
 from starloom_protocol.records.entities import Answer as AnswerRecord
 from starloom_protocol.records.entities import FileOut, Policy, ResultSpec, ToolOffer, UndoCall
+from starloom_protocol.text.wording import counted
 from starloom_protocol.vocabulary import Approval, Attention, Code, Effect, Outcome, Repeatability
 from tests.builders import TOOLS, Driver, edge, plan, task
 
@@ -427,3 +428,102 @@ def test_what_ended_without_a_plan_has_nothing_to_undo_and_is_not_waited_for() -
     driver.do(i.ControlRequested(id="x", by="person:ann", constellation="c1", action="cancel"))
     (late,) = undo(driver).faults
     assert (late.code, late.hint) == (Code.ILLEGAL_CONTROL, "There is nothing to undo.")
+
+
+def again(driver: Driver, task_name: str = "w") -> None:
+    asked = driver.control("retry_from", task_name, confirm=[task_name], by="person:ann")
+    assert not asked.faults
+
+
+def rounds(*added: list[str] | None, tool: str = "fs.write") -> Driver:
+    """Return a driver whose one task was done once for each of these, and added these files; None: it failed."""
+    driver = Driver()
+    tools = [*TOOLS, *map(written, ("fs.write", "fs.move", "fs.restore", "fs.trash"))]
+    driver.add_device("files", tools=tools, grants=["files:write"])
+    driver.submit(plan(task("w", tool=tool)))
+    for number, paths in enumerate(added):
+        if number:
+            again(driver)
+        driver.now_ms += 1_000
+        (dispatch,) = driver.take()
+        if paths is None:
+            driver.result(dispatch, outcome=Outcome.ERROR, code=Code.CONFLICT)
+        else:
+            items = [{"path": path} for path in paths]
+            driver.result(dispatch, {"added": items} if tool == "fs.write" else {"put_back": items})
+    return driver
+
+
+def undone_attempts(driver: Driver) -> list[int]:
+    """Carry out the undos, and return the attempts whose results they were given, in order."""
+    attempts = []
+    while taken := driver.take():
+        (dispatch,) = taken
+        (given,) = dispatch.inputs
+        (source,) = given.sources
+        attempts.append(source.attempt)
+        added = driver.shard.constellations["c1"].attempts[f"w/{source.attempt}"].value or ""
+        driver.result(dispatch, {"items": [{"path": "x", "moved": True}] * added.count("path"), "count": 1})
+    return attempts
+
+
+@pytest.mark.parametrize("tool", ["fs.write", "fs.move"])
+@pytest.mark.parametrize(
+    ("added", "attempts", "files"),
+    [
+        ([["a", "b"], []], [1], 2),
+        ([["a"], ["b", "c"]], [2, 1], 3),
+        ([[], ["b"], []], [2], 1),
+        ([["a"], None], [1], 1),
+        ([["a", "b"], None, ["c"]], [3, 1], 3),
+    ],
+)
+def test_each_round_that_left_something_is_taken_back(
+    tool: str, added: list[list[str] | None], attempts: list[int], files: int
+) -> None:
+    driver = rounds(*added, tool=tool)
+    looked = driver.do(i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True))
+    count = "the files" if tool == "fs.move" else counted(files, "file")
+    assert looked.value["says"][0].startswith(f"{count} ")
+    assert undo(driver).value["undoing"] == ["w"]
+    assert undone_attempts(driver) == attempts
+    told = sentence_of(driver)
+    assert "taken back: w" in told or "Taken back afterwards: w." in told
+    assert f"On files {files} file" in told
+    assert undo(driver).faults[0].reason == "all of its work that can be undone is undone already"
+    driver.folded_equals_state()
+
+
+def test_rounds_without_anything_say_so() -> None:
+    driver = rounds([], [])
+    assert undo(driver).value["undoing"] == ["w"]
+    assert undone_attempts(driver) == [2]
+    assert "Nothing to take back, since it added nothing: w." in sentence_of(driver)
+
+
+def test_work_that_is_done_again_after_its_undo_is_taken_back_alone() -> None:
+    driver = rounds(["a"])
+    undo(driver)
+    assert undone_attempts(driver) == [1]
+    again(driver)
+    driver.result(driver.take()[0], {"added": [{"path": "b"}, {"path": "c"}]})
+    told = sentence_of(driver)
+    assert "aken back" not in told
+    assert undo(driver).value["undoing"] == ["w"]
+    assert undone_attempts(driver) == [2]
+    assert "On files 2 files" in sentence_of(driver)
+
+
+def test_an_undo_that_failed_is_retried_for_its_own_round() -> None:
+    driver = rounds(["a"], ["b", "c"])
+    undo(driver)
+    (newer,) = driver.take()
+    driver.result(newer, outcome=Outcome.ERROR, code=Code.CONFLICT)
+    assert "Not taken back: w (2 files), w (1 file)." in sentence_of(driver)
+    again(driver)
+    driver.result(driver.take()[0], {"added": [{"path": "d"}]})
+    assert undo(driver, "w").value["undoing"] == ["w"]
+    assert undone_attempts(driver) == [3]
+    assert undo(driver, "w").value["undoing"] == ["w"]
+    assert undone_attempts(driver) == [2, 1]
+    driver.folded_equals_state()

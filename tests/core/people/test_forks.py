@@ -12,9 +12,9 @@ from starloom.core.state import inputs as i
 from starloom.core.state.invariants import check
 from starloom.core.state.orders import Answer
 from starloom_protocol.records.edits import AddTask, RemoveTask
-from starloom_protocol.records.entities import ForEach, Origin, UndoCall, encode_entity
+from starloom_protocol.records.entities import Budget, ForEach, Origin, UndoCall, encode_entity
 from starloom_protocol.stream.feed import Event, fold
-from starloom_protocol.vocabulary import Code, Outcome
+from starloom_protocol.vocabulary import Code, Outcome, Priority
 from tests.builders import Driver, edge, plan, task
 from tests.core.watched import WatchedDriver
 
@@ -245,3 +245,27 @@ def test_a_fork_carries_on_no_undo_that_had_not_ended() -> None:
     assert not fork(driver).faults
     assert not [name for name in driver.shard.constellations["c2"].specs if name.startswith("undo-")]
     check(driver.shard)
+
+
+def test_a_fork_has_the_bounds_of_its_origin() -> None:
+    driver = Driver("one")
+    driver.submit(
+        plan(*CHAIN, task("d"), edge("c>d")), budget=Budget(attempts=2), deadline_s=600, priority=Priority.HIGH
+    )
+    assert driver.run() == "paused"
+    driver.now_ms += 3_600_000
+    assert not fork(driver).faults
+    head = driver.shard.constellations["c2"].head
+    assert (head.budget, head.deadline_s, head.priority) == (Budget(attempts=2), 600, Priority.HIGH)
+    (timer,) = [one for one in driver.timers if one.kind == "deadline" and one.constellation == "c2"]
+    assert timer.due_ms == driver.now_ms + 600_000
+    assert driver.run("c2") == "succeeded", "it begins two attempts of its own"
+    assert not fork(driver, name="c3", task="a").faults
+    assert driver.run("c3") == "paused"
+
+
+def test_a_fork_of_held_work_waits_for_a_person() -> None:
+    driver = Driver("one")
+    driver.submit(plan(*CHAIN), hold=True)
+    assert fork(driver).value["state"] == "awaiting_approval"
+    assert driver.take() == []

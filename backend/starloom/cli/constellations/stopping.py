@@ -30,10 +30,12 @@ from starloom_protocol.text.wording import counted, few
 from starloom_protocol.vocabulary import AT_WORK_TASK_STATES, FINAL_CONSTELLATION_STATES, ConstellationState
 
 if TYPE_CHECKING:
-    from starloom_protocol.api.constellations import ConstellationRow, Stop, StopRow
+    from starloom_protocol.api.constellations import ConstellationRow, Stop, Stopped, StopRow
 
 POLL_S = 0.5
 OF_ONE_MOST = 1000
+SCHEDULES_NAMED = 5
+"""More lines than these would hide the devices that have not confirmed."""
 GOING_ON = tuple(state for state in ConstellationState if state not in FINAL_CONSTELLATION_STATES)
 
 
@@ -54,20 +56,34 @@ def stop_all(
     stopped = stop["constellations"]
     if not run.as_json and not stopped:
         print("Nothing runs.")
+        _tell_schedules(stop)
         return
     if not run.as_json:
         print(f"Stopping {counted(len(stopped), 'constellation')}.")
     confirmations = confirmed(lambda: run.client.get(get_stop_all()), stop, wait_s)
     unconfirmed = [item for item in confirmations["devices"] if not item["confirmed_at"]]
     if run.as_json:
-        run.emit({**confirmations, "constellations": stopped})
+        run.emit({**confirmations, **{name: stop[name] for name in ("constellations", "left_out", "schedules")}})
     else:
         for item in confirmations["devices"]:
             print("  " + line_of(item))
         if not confirmations["devices"]:
             print("  No device had work.")
+        _tell_schedules(stop)
     if unconfirmed:
         raise typer.Exit(Exit.ATTENTION)
+
+
+def _tell_schedules(stop: Stopped) -> None:
+    """Tell which firings were left out, and how the schedules that fire again are paused."""
+    if stop["left_out"]:
+        print(f"Left out: {counted(stop['left_out'], 'firing')} of schedules.")
+    if names := stop["schedules"]:
+        print(f"{counted(len(names), 'schedule')} will fire again. To pause {'it' if len(names) == 1 else 'them'}:")
+        for name in names[:SCHEDULES_NAMED]:
+            print(f"  starloom schedule pause {quote(name)}")
+        if len(names) > SCHEDULES_NAMED:
+            print(f"  {len(names) - SCHEDULES_NAMED} more: starloom schedule ls")
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def report(log: RunLog, now_ms: int, *, created_at: str, names: Mapping[str, str
     intervals = [interval(span) for span in on_device]
     busy_ms, width_most = covered(intervals)
     work_ms = _total(intervals)
-    makespan_ms = max(0, until_ms - begin_ms)
+    makespan_ms = max(0, until_ms - begin_ms - head.idle_ms)
     one_ms = work_ms + max(0, makespan_ms - busy_ms)
     runs = _last_runs(of_tasks, interval)
     path, path_ms = critical_path(log, runs)

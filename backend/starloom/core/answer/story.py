@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from starloom.core.answer import goal_story, undone_files
 from starloom.core.answer.brought_files import name_with_file, read_again
@@ -14,6 +15,7 @@ from starloom.core.answer.stated import stated
 from starloom.core.people.compensation import leaves_something, undoes_now
 from starloom.core.people.controls import DEADLINE, says_all
 from starloom.core.placement.device_groups import left_out
+from starloom.core.rights.authorship import done_elsewhere
 from starloom.core.rights.first_folders import WRITTEN, first_folders
 from starloom.core.run import judgement
 from starloom.core.state.model import Constellation, Fleet
@@ -88,7 +90,7 @@ def sentence(constellation: Constellation, fleet: Fleet, state: ConstellationSta
     parts = [f"{opening}{exceptions}."] if own_sentence is None else [f"{own_sentence}{exceptions}.", f"{opening}."]
     parts.extend(_undo_results(constellation, fleet, undo_effects))
     if constellation.head.undone_from is not None:
-        parts.extend(undone_files.moved(constellation, fleet, undos.values()))
+        parts.extend(undone_files.moved(constellation, fleet, chain.from_iterable(undos.values())))
         parts.extend(undone_files.not_undone(constellation, fleet))
     checked = sum(1 for task in done if constellation.tasks[task].checked)
     parts.extend(_left_as_it_is(constellation, fleet, done, undos) if undos else [])
@@ -208,25 +210,28 @@ def failed_undos(constellation: Constellation) -> list[str]:
     ]
 
 
-def undone_tasks(constellation: Constellation) -> dict[str, str]:
-    """Return the tasks whose work was undone afterwards, with their undo. One that failed is among the failures."""
-    if constellation.head.undone_from is None:
-        return {}
-    return {
-        spec.undoes: task
-        for task, spec in constellation.specs.items()
-        if spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED and undoes_now(constellation, task)
-    }
+def undone_tasks(constellation: Constellation) -> dict[str, list[str]]:
+    """Return the tasks whose work was undone afterwards, with their undos. One that failed is among the failures."""
+    undos: dict[str, list[str]] = {}
+    for task, spec in constellation.specs.items() if constellation.head.undone_from is not None else ():
+        is_done = spec.undoes is not None and constellation.tasks[task].state is _SUCCEEDED
+        if is_done and undoes_now(constellation, task):
+            undos.setdefault(spec.undoes or "", []).append(task)
+    return undos
 
 
-def _left_as_it_is(constellation: Constellation, fleet: Fleet, done: list[str], undos: dict[str, str]) -> list[str]:
-    """Return the sentences on changes that stay after an undo, since nothing says how they are taken back."""
+def _left_as_it_is(
+    constellation: Constellation, fleet: Fleet, done: list[str], undos: dict[str, list[str]]
+) -> list[str]:
+    """Return the sentences on changes that stay after an undo: of another constellation, or without a way back."""
     stays = [
         task
         for task in done
         if constellation.specs[task].undoes is None and leaves_something(fleet, constellation, task)
     ]
+    others = [task for task in done if way_back(constellation.specs[task]) and done_elsewhere(constellation, task)]
     kinds = (
+        ("Left as it is, as the work of an earlier run", [task for task in others if task not in undos]),
         ("Left as it is, without a way back", [task for task in stays if task not in undos]),
         ("Other changes than saved files, if there are any, stay", [task for task in stays if task in undos]),
     )
@@ -242,9 +247,13 @@ class _UndoEffects:
     gone: list[str]
 
 
-def _undo_effects(constellation: Constellation, undos: dict[str, str]) -> _UndoEffects:
-    nothing = [task for task in undos if _left_nothing(constellation, task)]
-    gone = [task for task, undo in undos.items() if task not in nothing and _found_nothing(constellation, undo)]
+def _undo_effects(constellation: Constellation, undos: dict[str, list[str]]) -> _UndoEffects:
+    nothing = [task for task, some in undos.items() if all(_left_nothing(constellation, undo) for undo in some)]
+    gone = [
+        task
+        for task, some in undos.items()
+        if task not in nothing and all(_found_nothing(constellation, undo) for undo in some)
+    ]
     return _UndoEffects([task for task in undos if task not in nothing and task not in gone], nothing, gone)
 
 
@@ -258,13 +267,15 @@ def _undo_results(constellation: Constellation, fleet: Fleet, effects: _UndoEffe
     return [f"{words}: {_few(constellation, fleet, tasks)}." for words, tasks in kinds if tasks]
 
 
-def _left_nothing(constellation: Constellation, task: str) -> bool:
-    """Tell whether all that the undo of a task was given of its result is empty: it had added nothing of its own."""
-    undo, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
-    if undo is None or not undo.outputs or attempt is None or attempt.value is None:
+def _left_nothing(constellation: Constellation, undo: str) -> bool:
+    """Tell whether all that an undo was given of a result is empty: its task had added nothing of its own."""
+    spec = constellation.specs[undo]
+    task = spec.undoes or ""
+    attempt = constellation.attempts.get(f"{task}/{spec.undoes_attempt}") or constellation.last_attempt(task)
+    if not spec.inputs or attempt is None or attempt.value is None:
         return False
     value = parse(attempt.value)
-    return all(point(value, pointer) in ([], {}, "") for pointer in undo.outputs.values())
+    return all(point(value, given.output) in ([], {}, "") for given in spec.inputs)
 
 
 def _found_nothing(constellation: Constellation, undo: str) -> bool:

@@ -96,7 +96,7 @@ def places(folders: Iterable[str]) -> str:
 def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
     """Return the sentence on work whose undo failed or was left out, with the files that stay."""
     stays = [
-        spec.undoes
+        (spec.undoes, spec.undoes_attempt)
         for task, spec in constellation.specs.items()
         if spec.undoes is not None
         and constellation.tasks[task].state in (TaskState.FAILED, TaskState.SKIPPED)
@@ -104,7 +104,9 @@ def not_undone(constellation: Constellation, fleet: Fleet) -> list[str]:
     ]
     if not stays:
         return []
-    names = [f"{called(constellation, fleet, task)}{_with_files(constellation, task)}" for task in stays]
+    names = [
+        f"{called(constellation, fleet, task)}{_with_files(constellation, task, attempt)}" for task, attempt in stays
+    ]
     return [f"Not taken back: {few(names, _TASKS_NAMED)}."]
 
 
@@ -175,12 +177,12 @@ def _written_into(constellation: Constellation, undo: str) -> str:
     return f"{folder.rstrip('/')}/" if isinstance(folder, str) and folder not in ("", ".") else ""
 
 
-def _with_files(constellation: Constellation, task: str) -> str:
-    """Return how many files the undo of a task was to move, in brackets; empty where that is not known."""
+def _with_files(constellation: Constellation, task: str, attempt: int) -> str:
+    """Return how many files the undo of an attempt was to move, in brackets; empty where that is not known."""
     undo = way_back(constellation.specs[task])
     if undo is None or undo.tool not in (_TRASH, _RESTORE):
         return ""
-    count = count_of_files(constellation, task)
+    count = count_of_files(constellation, task, attempt)
     return f" ({counted(count, 'file')})" if count else ""
 
 

@@ -6,7 +6,7 @@ to repeat. A failed one stops the rest and asks for a person, who may undo again
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hashlib import sha256
 from itertools import count
 from types import MappingProxyType
@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from starloom.core.people.controls import open_round
 from starloom.core.plan.edits import apply_edit
 from starloom.core.plan.starting import activate
-from starloom.core.rights.authorship import check_undo
+from starloom.core.rights.authorship import check_undo, done_elsewhere
 from starloom.core.rights.call_effects import CHANGING, effects_of_task, offers_in
 from starloom.core.state.inputs import ControlRequested, UndoRequested
 from starloom.core.state.model import Constellation, Fleet
-from starloom.core.state.tasks.gates import fact, is_known, size_left_out
+from starloom.core.state.tasks.gates import fact, fact_of, is_known, size_left_out
 from starloom.core.state.tasks.graph import tasks_of_new_round
 from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, fault, named_constellation
@@ -44,6 +44,7 @@ from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
     STARTED_TASK_STATES,
+    AttemptEnd,
     Code,
     ConstellationState,
     Gate,
@@ -61,6 +62,7 @@ _WAYS = {
     "put_back": "the files that {name} moved on {device}: back to where they were, unless somebody changed them since",
 }
 _BEING_UNDONE = "is being undone"
+_UNDONE = "is undone"
 _PUT_BACK = "put_back"
 _FOUND_MOVED = (
     "found its file moved already, by an attempt of it whose result was lost or by others, so its undo has nothing to"
@@ -95,14 +97,15 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         raise Refusal(fault(Code.DOWNSTREAM_STARTED, f"under way: {names}", "", "Cancel it or wait, then undo."))
     order = {task: at for at, task in enumerate(constellation.tasks)}
     undos.sort(key=lambda undo: (undo.attempt.ended_ms, order[undo.task]), reverse=True)
-    undoing = [*retries, *(undo.task for undo in undos)]
+    undos = undos or [undo for name in retries if (undo := _undo_of(constellation, name)) is not None]
+    undoing = list(dict.fromkeys(undo.task for undo in undos))
     others = [task for task in _succeeded_tasks(constellation) if task not in undoing]
     answer = {
         "undoing": undoing,
         "cannot_be_undone": [task for task in others if leaves_something(work.shard.fleet, constellation, task)],
     }
     if item.preview:
-        sentences = _sentences(work.shard.fleet, constellation, undoing)
+        sentences = [*_sentences(work.shard.fleet, constellation, undos), *_words_of_others(constellation, others)]
         work.answer({"version": head.version, **answer, "says": sentences})
         return
     why = item.reason or "undo"
@@ -110,7 +113,7 @@ def on_undo(work: Work, item: UndoRequested) -> None:
         retry = ControlRequested(
             action="retry", approves=item.approves, by=item.by, constellation=item.constellation, id=item.id, reason=why
         )
-        open_round(work, constellation, list(retries.values()), retry)
+        open_round(work, constellation, retries, retry)
         work.answer({"version": head.version, **answer})
         return
     operations = _operations(constellation, undos)
@@ -123,24 +126,77 @@ def on_undo(work: Work, item: UndoRequested) -> None:
 
 
 class _Undo(NamedTuple):
-    """A finished task that is to be undone: its way back, and the attempt that did it."""
+    """A round of a finished task that is to be undone: its way back, and the attempt that did it.
+
+    `number` is that of the attempt; 0 where a person gave the result of the round.
+    """
 
     task: str
     call: UndoCall
     attempt: Attempt
+    number: int
+    round: int
 
 
-def _sentences(fleet: Fleet, constellation: Constellation, undoing: list[str]) -> list[str]:
+def _undo_of(constellation: Constellation, name: str) -> _Undo | None:
+    """Return the round that a task of the plan undoes."""
+    spec = constellation.specs[name]
+    task, number = spec.undoes or "", spec.undoes_attempt
+    if task not in constellation.tasks:
+        return None
+    call, attempt = way_back(constellation.specs[task]), _attempt(constellation, task, number)
+    return _Undo(task, call, attempt, number, attempt.round) if call is not None and attempt is not None else None
+
+
+def _attempt(constellation: Constellation, task: str, number: int) -> Attempt | None:
+    """Return an attempt of a task, the last one for 0."""
+    return constellation.attempts.get(f"{task}/{number}") if number else constellation.last_attempt(task)
+
+
+def _part(constellation: Constellation, task: str, number: int, pointer: str) -> object:
+    """Return a part of the result of an attempt, of the present result for 0; or MISSING."""
+    attempt = constellation.attempts.get(f"{task}/{number}") if number else None
+    return fact_of(attempt, pointer) if attempt is not None else fact(constellation, task, pointer)
+
+
+def _rounds(constellation: Constellation, task: str) -> dict[int, int]:
+    """Return the rounds in which a task was done here and left something, the newest first, each with its attempt.
+
+    Where none left anything, the newest; its undo says so.
+    """
+    record, call = constellation.tasks[task], way_back(constellation.specs[task])
+    done: dict[int, int] = {}
+    last = constellation.last_attempt(task)
+    is_marked = last is not None and (record.marked is not None or last.end is not AttemptEnd.OK)
+    if record.state is TaskState.SUCCEEDED and last is not None and last.origin is None:
+        done[record.round] = 0 if is_marked else record.attempt
+    for number in range(max(record.attempt, record.hedge), 0, -1):
+        attempt = constellation.attempts.get(f"{task}/{number}")
+        if attempt is None or attempt.end is not AttemptEnd.OK or attempt.origin is not None:
+            continue
+        if number not in done.values():
+            done.setdefault(attempt.round, number)
+    outputs = call.outputs.values() if call is not None else ()
+    left = {one: number for one, number in done.items() if _left(constellation, task, number, outputs)}
+    return left or dict(list(done.items())[:1])
+
+
+def _left(constellation: Constellation, task: str, number: int, outputs: Collection[str]) -> bool:
+    """Tell whether an attempt left something that an undo is given; a result that is not brought may name it."""
+    parts = [_part(constellation, task, number, pointer) for pointer in outputs]
+    attempt = _attempt(constellation, task, number)
+    is_away = attempt is not None and attempt.artifact is not None and MISSING in parts
+    return is_away or any(part not in (MISSING, None, [], {}, "") for part in parts)
+
+
+def _sentences(fleet: Fleet, constellation: Constellation, undos: list[_Undo]) -> list[str]:
     """Return sentences about the files that each undo moves, in their order; tasks of a list on a device together."""
     files: dict[tuple[str, str, str], list[int | None]] = {}
-    for task in undoing:
-        spec, attempt = constellation.specs[task], constellation.last_attempt(task)
-        call = way_back(spec)
-        if call is not None and attempt is not None:
-            name = spec.group or task
-            way = _PUT_BACK if _PUT_BACK in call.outputs else call.tool
-            key = (name, fleet.name_of(attempt.device), way)
-            files.setdefault(key, []).append(count_of_files(constellation, task))
+    for undo in undos:
+        name = constellation.specs[undo.task].group or undo.task
+        way = _PUT_BACK if _PUT_BACK in undo.call.outputs else undo.call.tool
+        key = (name, fleet.name_of(undo.attempt.device), way)
+        files.setdefault(key, []).append(count_of_files(constellation, undo.task, undo.number))
     words = [
         _WAYS.get(way, "{way} runs for {name} on {device}, which cannot be undone itself").format(
             device=device, files=_counted(counts), name=name, way=way
@@ -151,15 +207,26 @@ def _sentences(fleet: Fleet, constellation: Constellation, undoing: list[str]) -
     return [*words[:_SENTENCES_MOST], *([f"{others} more"] if others > 0 else [])]
 
 
+def _words_of_others(constellation: Constellation, tasks: list[str]) -> list[str]:
+    """Return a sentence for each constellation whose work a fork does not take back."""
+    origins = {
+        origin: None
+        for task in tasks
+        if way_back(constellation.specs[task]) is not None and (origin := done_elsewhere(constellation, task))
+    }
+    return [f"the work of {origin} stays as it is: `starloom undo {origin}`" for origin in origins]
+
+
 def _counted(counts: list[int | None]) -> str:
     numbers = [one for one in counts if one is not None]
     return counted(sum(numbers), "file") if len(numbers) == len(counts) else "the files"
 
 
-def count_of_files(constellation: Constellation, task: str) -> int | None:
-    """Return how many files the undo of a task moves, by its result; None where that does not tell them."""
+def count_of_files(constellation: Constellation, task: str, number: int) -> int | None:
+    """Return how many files the undo of an attempt moves, by its result; None where that does not tell them."""
     call = way_back(constellation.specs[task])
-    lists = [fact(constellation, task, pointer) for pointer in call.outputs.values()] if call is not None else []
+    outputs = call.outputs.values() if call is not None else ()
+    lists = [_part(constellation, task, number, pointer) for pointer in outputs]
     if not lists or not all(isinstance(files, list) for files in lists):
         return None
     items = [item for files in lists if isinstance(files, list) for item in files]
@@ -182,25 +249,29 @@ def _operations(constellation: Constellation, undos: list[_Undo]) -> list[EditOp
     return operations
 
 
-def _undos_to_retry(constellation: Constellation, item: UndoRequested) -> dict[str, str]:
-    """Return the named tasks, or all, whose undo ended without success, each with it; empty if others can be undone.
+def _undos_to_retry(constellation: Constellation, item: UndoRequested) -> list[str]:
+    """Return the undos of the named tasks, or all, that ended without success; empty if more can be undone.
 
     An undo behind that of a named task was asked for with it, and is retried with it.
     """
     failed = {
-        spec.undoes: name
+        name: spec.undoes
         for name, spec in constellation.specs.items()
         if spec.undoes is not None
-        and undoes_now(constellation, name)
+        and (spec.undoes_attempt or undoes_now(constellation, name))
         and is_over(constellation, name)
         and constellation.tasks[name].state is not TaskState.SUCCEEDED
+        and not done_elsewhere(constellation, spec.undoes)
     }
+    asked = [task for task in item.tasks or constellation.tasks if task in constellation.tasks]
+    if any(_can_be_undone(constellation, task) for task in asked):
+        return []
     if not item.tasks:
-        return {} if any(_can_be_undone(constellation, task) for task in constellation.tasks) else failed
-    if not failed.keys() >= {*item.tasks}:
-        return {}
-    reopened, _ = tasks_of_new_round(constellation, [failed[task] for task in item.tasks])
-    return {task: name for task, name in failed.items() if name in reopened}
+        return list(failed)
+    if not {*failed.values()} >= {*item.tasks}:
+        return []
+    reopened, _ = tasks_of_new_round(constellation, [name for name, task in failed.items() if task in item.tasks])
+    return [name for name in failed if name in reopened]
 
 
 def _undos_of(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
@@ -223,11 +294,14 @@ def _undos_of(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
     undos: list[_Undo] = []
     for task in tasks:
         why = _why_not(constellation, task)
-        call, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
-        if why or call is None or attempt is None:
+        call = way_back(constellation.specs[task])
+        if why or call is None:
             faults.append(fault(Code.ILLEGAL_CONTROL, f"{task} {why}", "tasks"))
-        else:
-            undos.append(_Undo(task, call, attempt))
+            continue
+        for of_round, number in _rounds(constellation, task).items():
+            attempt = _attempt(constellation, task, number)
+            if attempt is not None and not _why_not_round(constellation, task, of_round):
+                undos.append(_Undo(task, call, attempt, number, of_round))
     if not faults and not undos:
         faults.append(_nothing_left(constellation))
     if faults:
@@ -240,11 +314,15 @@ def _nothing_left(constellation: Constellation) -> Fault:
     with_way_back = [
         task
         for task, spec in constellation.specs.items()
-        if way_back(spec) is not None and _is_done(constellation, task)
+        if way_back(spec) is not None and task in constellation.tasks and _is_done(constellation, task)
     ]
-    with_files = [task for task in with_way_back if not _why_nothing(constellation, task)]
+    with_files = [
+        task
+        for task in with_way_back
+        if not _why_nothing(constellation, task) and not done_elsewhere(constellation, task)
+    ]
     if with_way_back and not with_files:
-        return fault(Code.ILLEGAL_CONTROL, f"{with_way_back[0]} {_why_nothing(constellation, with_way_back[0])}")
+        return fault(Code.ILLEGAL_CONTROL, f"{with_way_back[0]} {_why_not(constellation, with_way_back[0])}")
     reasons = {_why_not(constellation, task) for task in with_files}
     if _BEING_UNDONE in reasons:
         hint = "Wait for its end: `starloom watch`."
@@ -257,8 +335,7 @@ def _nothing_left(constellation: Constellation) -> Fault:
 
 
 def _is_done(constellation: Constellation, task: str) -> bool:
-    record = constellation.tasks.get(task)
-    return record is not None and record.state is TaskState.SUCCEEDED
+    return constellation.tasks[task].state is TaskState.SUCCEEDED or bool(_rounds(constellation, task))
 
 
 def _succeeded_tasks(constellation: Constellation) -> list[str]:
@@ -270,8 +347,13 @@ def _succeeded_tasks(constellation: Constellation) -> list[str]:
 
 
 def leaves_something(fleet: Fleet, constellation: Constellation, task: str) -> bool:
-    """Tell whether finished work changed something that no undo takes back; a call that only read does not count."""
+    """Tell whether finished work changed something that no undo takes back; a call that only read does not count.
+
+    Neither does work of another constellation, whose undo is to be asked for there.
+    """
     spec = constellation.specs[task]
+    if done_elsewhere(constellation, task):
+        return False
     if leaves_saved(spec) or _why_nothing(constellation, task):
         return True
     # The way back of saved files takes back nothing else that the tool did.
@@ -295,12 +377,13 @@ def _why_nothing(constellation: Constellation, task: str) -> str:
     call = way_back(spec)
     if call is None:
         return ""
-    if _PUT_BACK in call.outputs and fact(constellation, task, call.outputs[_PUT_BACK]) == []:
+    number = next(iter(_rounds(constellation, task).values()), 0)
+    if _PUT_BACK in call.outputs and _part(constellation, task, number, call.outputs[_PUT_BACK]) == []:
         return _FOUND_MOVED
-    attempt = constellation.last_attempt(task)
+    attempt = _attempt(constellation, task, number)
     if not spec.files_out or ADDED not in call.outputs.values() or attempt is None:
         return ""
-    lacks_files = fact(constellation, task, ADDED) is MISSING and is_known(constellation, task, ADDED)
+    lacks_files = _part(constellation, task, number, ADDED) is MISSING and is_known(constellation, task, ADDED)
     return _SAVED_UNTOLD if lacks_files and not size_left_out(attempt, ADDED) else ""
 
 
@@ -313,33 +396,50 @@ def _why_not(constellation: Constellation, task: str) -> str:
     record, spec = constellation.tasks[task], constellation.specs[task]
     if way_back(spec) is None:
         return "does not say how it is undone"
-    if record.state is not TaskState.SUCCEEDED:
+    rounds = _rounds(constellation, task) if record.state in FINAL_TASK_STATES else {}
+    if not rounds and record.state is not TaskState.SUCCEEDED:
         return f"is {record.state}, so there is nothing to undo"
-    if constellation.last_attempt(task) is None:
+    if not rounds and (origin := done_elsewhere(constellation, task)):
+        return f"was done by {origin}, and is taken back there: `starloom undo {origin} --task {task}`"
+    if not rounds:
         return "was not done by a device"
     if reason := _why_nothing(constellation, task):
         return reason
-    name = _undo_name(constellation, task)
+    reasons = [_why_not_round(constellation, task, of_round) for of_round in rounds]
+    return "" if "" in reasons else next((one for one in reasons if one != _UNDONE), _UNDONE)
+
+
+def _why_not_round(constellation: Constellation, task: str, of_round: int) -> str:
+    """Return why a round of a task cannot be undone now, "" if it can: it has an undo already."""
+    name = _undo_name(constellation, task, of_round)
     undo = constellation.tasks.get(name)
     if undo is not None and undo.state not in FINAL_TASK_STATES:
         return _BEING_UNDONE
     if undo is not None and undo.state is TaskState.SUCCEEDED:
-        return "is undone"
+        return _UNDONE
     return f"has an undo that did not succeed, and {name} is {undo.state}: retry that" if undo is not None else ""
 
 
 def undoes_now(constellation: Constellation, undo: str) -> bool:
-    """Return whether a task takes back the present round of its work, and not one after which that was done again."""
-    task = constellation.specs[undo].undoes
-    return task in constellation.tasks and _undo_name(constellation, task) == undo
+    """Return whether a task takes back the newest work of another, or earlier work with it or since."""
+    spec = constellation.specs[undo]
+    if spec.undoes not in constellation.tasks:
+        return False
+    newest = next(iter(_rounds(constellation, spec.undoes)), constellation.tasks[spec.undoes].round)
+    of_newest = constellation.specs.get(_undo_name(constellation, spec.undoes, newest))
+    return of_newest is not None and of_newest.undoes == spec.undoes and spec.changed_in >= of_newest.changed_in
 
 
-def _undo_name(constellation: Constellation, task: str, added: Mapping[str, TaskSpec] = MappingProxyType({})) -> str:
-    """Return the name of the task that undoes this round of another; `added` are tasks that are about to be added.
+def _undo_name(
+    constellation: Constellation,
+    task: str,
+    round_number: int,
+    added: Mapping[str, TaskSpec] = MappingProxyType({}),
+) -> str:
+    """Return the name of the task that undoes a round of another; `added` are tasks that are about to be added.
 
     A plan may have a task of that name, and long names may be equal once they are shortened: those undo nothing here.
     """
-    round_number = constellation.tasks[task].round
     base = f"undo-{task.replace('.', '-')}"[:UNDO_ID_MOST]
     name = base if round_number == 1 else f"{base}-{round_number}"[: UNDO_ID_MOST + 4]
     for number in count(1):
@@ -358,10 +458,11 @@ def _compensation(constellation: Constellation, undo: _Undo, added: Mapping[str,
         args=undo.call.args,
         changed_in=0,
         device=Selector(id=undo.attempt.device),
-        id=_undo_name(constellation, undo.task, added),
+        id=_undo_name(constellation, undo.task, undo.round, added),
         inputs=inputs,
         on_absence=OnAbsence(then="wait"),
         repeatability=Repeatability.IDEMPOTENT,
         tool=undo.call.tool,
         undoes=undo.task,
+        undoes_attempt=undo.number,
     )

@@ -17,7 +17,7 @@ from starloom.core.plan.goals import asking, conversation
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.plan.starting import activate
 from starloom.core.rights import budgets
-from starloom.core.rights.authorship import check_answerer, check_control
+from starloom.core.rights.authorship import check_answerer, check_control, check_undo_again
 from starloom.core.rights.consent import is_unapproved
 from starloom.core.run.attempts import ask_to_stop
 from starloom.core.run.judgement import branches
@@ -537,7 +537,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
     """Open a new round of `starts` and of every final task downstream of them, in an active constellation.
 
     Raises:
-        Refusal: `illegal_control` after a cancel, `downstream_started`, `needs_confirm`.
+        Refusal: `illegal_control` after a cancel, `downstream_started`, `needs_confirm`, `forbidden` for an undo.
     """
     head = constellation.head
     if _is_closed(constellation):
@@ -556,6 +556,7 @@ def open_round(work: Work, constellation: Constellation, starts: list[str], item
         for task in reopened
         if task in constellation.tasks and constellation.tasks[task].state in FINAL_TASK_STATES
     ]
+    check_undo_again(constellation, reopened_tasks, work.by, approves=item.approves)
     # A marked task does not run, only its dependents do.
     runs = [task for task in reopened_tasks if item.action != "mark" or task not in starts]
     _need_confirm(work, constellation, [*runs, *(task for task in undecided if is_over(constellation, task))], item)

@@ -19,11 +19,12 @@ from starloom.core.people.approvals import questions
 from starloom.core.people.controls import may_have_run, open_round
 from starloom.core.people.requests import ask_or_start
 from starloom.core.plan.edits import apply_edit
-from starloom.core.rights.authorship import check_plan
+from starloom.core.rights.authorship import check_of_others, check_plan
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import ControlRequested, ForkRequested
 from starloom.core.state.model import Constellation
+from starloom.core.state.orders import ArmTimer
 from starloom.core.state.tasks.graph import set_ranks, tasks_of_new_round
 from starloom.core.state.work import Put, Refusal, Work, fault, named_constellation, repeats
 from starloom_protocol.records.edits import LoweredPlan, UpdateTask
@@ -60,7 +61,8 @@ def on_fork(work: Work, item: ForkRequested) -> None:
     """Make the fork, whole or not at all.
 
     Raises:
-        Refusal: no such origin or task, `needs_confirm`, or arguments for a task that keeps its result.
+        Refusal: no such origin or task, an assistant forks the work of somebody else, `needs_confirm`, or arguments
+            for a task that keeps its result.
     """
     scope = f"fork/{item.origin}"
     existing = earlier_result(work, item.caller, scope, item.idempotency)
@@ -69,6 +71,7 @@ def on_fork(work: Work, item: ForkRequested) -> None:
         return
     shard = work.shard
     origin = named_constellation(work, item.origin)
+    check_of_others(origin.head.author, "fork", author=work.by)
     if item.constellation in shard.constellations:
         raise Refusal(fault(Code.CONFLICT, f"a constellation {item.constellation} exists"))
     if item.version < 1:
@@ -97,22 +100,30 @@ def on_fork(work: Work, item: ForkRequested) -> None:
             reason=item.reason,
         )
         open_round(work, fork, starts, retry)
-    if item.args:
-        changes = [
-            UpdateTask(changes={"args": msgspec.Raw(msgspec.json.encode(text))}, id=task)
-            for task, text in sorted(item.args.items())
-        ]
-        apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
+    _give_arguments(work, fork, item)
     remaining = _remaining_plan(fork)
     check_plan(work.by, remaining, approves=item.approves)
     if item.preview:
         # A refusal without a fault keeps nothing but its answer.
         raise Refusal(value={"plan": msgspec.json.encode(_with_edges(fork, remaining)).decode()})
     ask(work, fork, list(fork.awaiting_facts))
+    if deadline_s := fork.head.deadline_s:
+        due_ms = work.at_ms + deadline_s * 1000
+        work.order(ArmTimer(constellation=fork.name, due_ms=due_ms, entity="", kind="deadline"))
     note_made(work, item.caller, scope, item.idempotency, fork.name)
     ask_or_start(work, fork, remaining, seen=None, words=False)
     head = fork.head
     work.answer({"id": head.id, "state": str(head.state), "version": head.version})
+
+
+def _give_arguments(work: Work, fork: Constellation, item: ForkRequested) -> None:
+    """Give tasks of the fork the arguments that were asked for, as a version of its own."""
+    changes = [
+        UpdateTask(changes={"args": msgspec.Raw(msgspec.json.encode(text))}, id=task)
+        for task, text in sorted(item.args.items())
+    ]
+    if changes:
+        apply_edit(work, fork, list(changes), author=work.by, reason=item.reason or "other arguments", trigger="fork")
 
 
 @dataclass(frozen=True)
@@ -247,9 +258,9 @@ def _puts(work: Work, item: ForkRequested, moment: _Moment, left_behind: Set[str
 
 
 def _undos_left_behind(moment: _Moment, start: str | None) -> set[str]:
-    """Return the undo tasks that a fork leaves behind: the work that they take back is done again, or they never ended.
+    """Return the undo tasks that a fork leaves behind: those of work that is done again, and those without success.
 
-    They belong to the work of the origin. In the fork they would take back its own new work.
+    They belong to the work of the origin. In the fork they would take back its own new work, or that of the origin.
     """
     undoing = {name: spec.undoes for name, spec in moment.specs.items() if spec.undoes is not None}
     if not undoing:
@@ -267,8 +278,8 @@ def _undos_left_behind(moment: _Moment, start: str | None) -> set[str]:
         if task not in redone_tasks:
             redone_tasks.add(task)
             stack.extend(followers.get(task, ()))
-    ended = {name for name, task in moment.tasks.items() if task.state in FINAL_TASK_STATES}
-    return {name for name, undone_task in undoing.items() if undone_task in redone_tasks or name not in ended}
+    done = {name for name, task in moment.tasks.items() if task.state is TaskState.SUCCEEDED}
+    return {name for name, undone_task in undoing.items() if undone_task in redone_tasks or name not in done}
 
 
 def _is_of(kind: str, key: str, record: Record, tasks: Set[str]) -> bool:
@@ -291,10 +302,14 @@ def _is_over(attempts: dict[str, Record], key: str) -> bool:
 
 
 def _head(work: Work, item: ForkRequested, head: Head) -> Head:
+    """Return the head of the fork, with the bounds of its origin: its time and its budget begin anew."""
     return Head(
         approves=item.approves and not is_model(work.by),
         author=work.by,
+        budget=replace(head.budget, times=1) if head.budget is not None else None,
         created_ms=work.at_ms,
+        deadline_s=head.deadline_s,
+        hold=head.hold,
         id=item.constellation,
         labels=head.labels,
         name=item.name or head.name,
@@ -302,6 +317,7 @@ def _head(work: Work, item: ForkRequested, head: Head) -> Head:
         params=head.params,
         plan_hash=head.plan_hash,
         policy=head.policy,
+        priority=head.priority,
         recipe=head.recipe,
         request=head.request,
         results=head.results,

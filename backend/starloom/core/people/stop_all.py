@@ -1,5 +1,7 @@
 """Stop all: every live constellation is cancelled, and the attempts that each device has to confirm are kept.
 
+The firings of schedules that wait are left out. The schedules themselves go on with their next moment.
+
 A device has confirmed when the last attempt that it was asked to end is certainly closed: by its receipt, its result or
 its fence. A device that is away stays listed until then.
 """
@@ -15,11 +17,12 @@ from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.fleet import Stopping
 from starloom_protocol.stream.authors import ENGINE, is_assistant
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Code, ConstellationState
+from starloom_protocol.text.wording import counted
+from starloom_protocol.vocabulary import Code, ConstellationState, ScheduleState
 
 
 def on_stop_all(work: Work, item: StopAllRequested) -> None:
-    """Cancel every live constellation; the answer names them and the devices that have to confirm.
+    """Cancel every live constellation; the answer names them, the devices that have to confirm, and active schedules.
 
     Raises:
         Refusal: `forbidden` for an assistant, which stops constellations one by one.
@@ -28,6 +31,7 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
         reason = "only a person stops the work of everybody"
         raise Refusal(fault(Code.FORBIDDEN, reason, hint="Cancel what you have asked for, by its id."))
     shard = work.shard
+    left_out = _leave_out_waiting(work)
     stopped: list[str] = []
     for name in list(shard.live):
         head = shard.constellations[name].head
@@ -47,7 +51,29 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
         puts.append(("stopping", device, row))
     note = f"{len(stopped)} constellations, {len(attempts_by_device)} devices have to confirm"
     work.emit(fleet, EventKind.STOP_ALL, "", puts, note=note)
-    work.answer({"constellations": stopped, "devices": sorted(attempts_by_device)})
+    active = sorted(one.name for one in fleet.schedules.values() if one.state is ScheduleState.ACTIVE)
+    work.answer(
+        {
+            "constellations": stopped,
+            "devices": sorted(attempts_by_device),
+            "left_out": left_out,
+            "schedules": active,
+        }
+    )
+
+
+def _leave_out_waiting(work: Work) -> int:
+    """Empty the queue of each schedule, since the end of a firing starts the next one; return their number."""
+    count = 0
+    for schedule in list(work.shard.fleet.schedules.values()):
+        if waiting := len(schedule.queued):
+            count += waiting
+            after = replace(schedule, queued=[], skipped=schedule.skipped + waiting)
+            note = f"{counted(waiting, 'firing')} left out by a stop of everything"
+            work.emit(
+                work.shard.fleet, EventKind.SCHEDULE_CHANGED, schedule.id, [("schedule", schedule.id, after)], note=note
+            )
+    return count
 
 
 def _open_attempts(shard: Shard, names: list[str]) -> dict[str, list[str]]:

@@ -99,6 +99,8 @@ def activate(work: Work, constellation: Constellation, kind: EventKind, note: st
         active = replace(active, taught=True)
     if kind is EventKind.REOPENED and head.ended_ms and work.shard.settings.keeps_reopenings:
         active = replace(active, reopened_ms=work.at_ms)
+        if work.shard.settings.keeps_reopenings > 1:
+            active = replace(active, idle_ms=head.idle_ms + max(0, work.at_ms - head.ended_ms))
     if head.given_up:
         # A person continues it.
         active = replace(active, cancelled_by=None, given_up="")

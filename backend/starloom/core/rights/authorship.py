@@ -381,6 +381,29 @@ def check_undo(constellation: Constellation, author: str, *, approves: bool) -> 
     raise Refusal(fault(Code.FORBIDDEN, reason, "", hint))
 
 
+def check_undo_again(constellation: Constellation, tasks: Iterable[str], author: str, *, approves: bool) -> None:
+    """Refuse to carry out an undo once more for those who might not ask for it, or in a fork for work of its origin.
+
+    Raises:
+        Refusal: `forbidden` or `illegal_control`.
+    """
+    undos = [spec for name in tasks if (spec := constellation.specs[name]).undoes is not None]
+    for spec in undos:
+        check_undo(constellation, author, approves=approves)
+        if spec.undoes in constellation.tasks and (origin := done_elsewhere(constellation, spec.undoes)):
+            reason = f"{spec.id} takes back work of {origin}, which is taken back there alone"
+            raise Refusal(fault(Code.ILLEGAL_CONTROL, reason, "", f"The same there: `starloom undo {origin}`."))
+
+
+def done_elsewhere(constellation: Constellation, task: str) -> str:
+    """Return the constellation whose device did the work of a task, as a fork has its result; empty for work done here.
+
+    Its effects belong to whoever asked for that constellation.
+    """
+    attempt = constellation.last_attempt(task)
+    return (attempt.origin or "") if attempt is not None else ""
+
+
 def guarded_reasons(
     fleet: Fleet, constellation: Constellation, specs: Mapping[str, TaskSpec], *, over: bool = False
 ) -> list[str]:

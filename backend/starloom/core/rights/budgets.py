@@ -34,12 +34,19 @@ def used_up(constellation: Constellation) -> str:
     if budget is None:
         return ""
     most = budget.attempts * budget.times
-    if most and len(constellation.attempts) >= most:
+    if most and attempts_made(constellation) >= most:
         return f"its budget of {most} attempts is used up"
     money = budget.micros * budget.times
     if money and sum(job.micros for job in constellation.jobs.values()) >= money:
         return f"its budget of {money / _MICROS:.2f} dollars for the model is used up"
     return ""
+
+
+def attempts_made(constellation: Constellation) -> int:
+    """Return the number of its attempts; those that a fork has from its origin were counted there."""
+    if constellation.head.origin is None:
+        return len(constellation.attempts)
+    return sum(attempt.origin is None for attempt in constellation.attempts.values())
 
 
 def stop(work: Work, constellation: Constellation) -> bool:

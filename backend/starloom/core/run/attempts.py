@@ -179,7 +179,7 @@ def dispatch_of(case: Case) -> SendDispatch:
         device=attempt.device,
         fence_after_ms=fence_after_ms(case.work, spec, attempt, attempt.leased_ms),
         files_out=spec.files_out,
-        inputs=[_input_plan(fleet, constellation, item, took) for item in spec.inputs],
+        inputs=[_input_plan(fleet, constellation, item, took, spec.undoes_attempt) for item in spec.inputs],
         item=item,
         patience_most_ms=patience_most_ms(case.work.shard.settings, spec, attempt),
         repeatability=attempt.repeatability,
@@ -190,8 +190,13 @@ def dispatch_of(case: Case) -> SendDispatch:
     )
 
 
-def _input_plan(fleet: Fleet, constellation: Constellation, item: Input, took: Mapping[str, str]) -> InputPlan:
+def _input_plan(
+    fleet: Fleet, constellation: Constellation, item: Input, took: Mapping[str, str], undone: int
+) -> InputPlan:
+    """Return the parts of an input; that of an undo is the result of the attempt that it takes back, if `undone`."""
     name = item.name
+    if undone:
+        return InputPlan(name=name, sources=[InputSource(attempt=undone, output=item.output, task=item.source)])
     if item.topic:
         return InputPlan(name=name, sources=[_finding(constellation, item, took.get(name, ""))])
     if item.off:

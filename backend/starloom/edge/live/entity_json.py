@@ -397,7 +397,7 @@ def version_shape(version: Version) -> VersionRow:
 
 
 def metrics(constellation: Constellation) -> Metrics:
-    """Return counts by state, and the wall time of the last round beside the tasks' times added up."""
+    """Return counts by state, and the wall time without what lies between rounds, beside the tasks' times added up."""
     states: dict[str, int] = {}
     for record in constellation.table("task").values():
         states[record.state] = states.get(record.state, 0) + 1
@@ -408,13 +408,15 @@ def metrics(constellation: Constellation) -> Metrics:
         if attempt.ended_ms:
             task_ms += max(0, attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
     head = constellation.head
+    # One that an earlier release opened again does not have the time between its rounds: its last one is told.
+    begin_ms = head.created_ms + head.idle_ms if head.idle_ms else head.reopened_ms or head.created_ms
     return {
         "tasks": len(constellation.table("task")),
         "final": sum(count for state, count in states.items() if TaskState(state) in FINAL_TASK_STATES),
         "states": states,
         "attempts": count,
         "task_ms": task_ms,
-        "wall_ms": (head.ended_ms - (head.reopened_ms or head.created_ms)) if head.ended_ms else None,
+        "wall_ms": head.ended_ms - begin_ms if head.ended_ms else None,
         "held": sum(1 for record in constellation.table("task").values() if record.reason is Reason.HELD),
     }
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.core.placement.queue_position import Held
-from starloom.core.rights.budgets import used_up
+from starloom.core.rights.budgets import attempts_made, used_up
 from starloom.core.state.apply import load
 from starloom.core.state.inputs import EditProposed
 from starloom.core.state.model import Constellation, Shard
@@ -353,7 +353,7 @@ def _budget_words(constellation: Constellation, now: Foreseen | str) -> str:
     budget = constellation.head.budget
     if budget is None or not budget.attempts or isinstance(now, str):
         return ""
-    rest = budget.attempts * budget.times - len(constellation.attempts)
+    rest = budget.attempts * budget.times - attempts_made(constellation)
     lack = len(now.expected.tasks) - len(constellation.open_attempts) - rest
     return f" Its budget of attempts is too small by {lack}." if lack > 0 else ""
 

@@ -238,6 +238,9 @@ def decide(constellation: Constellation, dependency: Dependency) -> GateState:
             if state == "succeeded":
                 unknown_list = dependency.input in READ_BY_CORE and any(unread_tasks(constellation, dependency))
                 return GateState.UNDECIDED if unknown_list else GateState.OPEN
+            if (target := constellation.specs.get(dependency.target)) is not None and target.undoes_attempt:
+                # An undo reads the result of an earlier round, whatever the present one came to.
+                return GateState.OPEN
             by_choice = dependency.optional and is_excused(constellation, source, record)
             return GateState.OPEN if by_choice else GateState.SHUT
         case Gate.OUTPUT:
@@ -258,8 +261,11 @@ def fact(constellation: Constellation, task: str, pointer: str) -> object:
     if record.marked is not None:
         return point(parse(record.marked), pointer)
     attempt = constellation.attempts.get(f"{task}/{record.attempt}")
-    if attempt is None:
-        return MISSING
+    return fact_of(attempt, pointer) if attempt is not None else MISSING
+
+
+def fact_of(attempt: Attempt, pointer: str) -> object:
+    """Return the value at a pointer in the result of an attempt, or MISSING, also where it was never asked for."""
     text = attempt.facts.get(pointer)
     if text is not None:
         return parse(text)

@@ -248,13 +248,19 @@ class Controls:
         return await self._carry_out(constellation, item, 200)
 
     async def stop_all(self, request: Request, body: Reasoned | None = None) -> JsonReply[Stopped]:
-        """Cancel everything that is live; the named devices have to confirm (GET lists those that have)."""
+        """Cancel everything that is live; devices have to confirm (GET lists those that have), schedules fire again."""
         hub, caller = self._hub, caller_of(request)
         reason = (body.reason if body else "") or "stop-all"
         item = inputs.StopAllRequested(reason=reason, **caller.signed())
         value = accepted(await hub.inbox.ask(item))
-        constellations = sorted(value["constellations"])
-        return json_reply({**self._confirmations(), "reason": reason, "constellations": constellations}, 202)
+        stopped: Stopped = {
+            **self._confirmations(),
+            "reason": reason,
+            "constellations": sorted(value["constellations"]),
+            "left_out": value["left_out"],
+            "schedules": value["schedules"],
+        }
+        return json_reply(stopped, 202)
 
     async def stopped(self) -> JsonReply[Stop]:
         """List the devices that confirmed the last stop-all, and those that have not."""
