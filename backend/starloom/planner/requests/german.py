@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.requests.clauses import plain_letters, plain_word, spelled_out, word_set
+from starloom.planner.requests.clauses import plain_word, word_set
 from starloom_protocol.text.file_sorts import GERMAN_DOCUMENTS
+from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _WORD: Final = re.compile(r"\w+")
 _TABLE: Final = """
@@ -295,7 +296,7 @@ _ENGLISH: Final = word_set(
 """Words that stay as they are: those of `_SENTENCES`, and those that German has as well."""
 
 
-def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translated]:
+def requests_in_english(words: str, names: Collection[re.Pattern[str]]) -> Iterator[Translated]:
     """Yield the readings of a German request in English; none of words that are not German.
 
     *Von* is *from* or *of*, and *auf* before a bare name *to* or *on*. `names` are those of devices, which stay.
@@ -304,13 +305,16 @@ def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translat
     if typed.count(" ") >= _WORDS_MOST:
         return
     said = _WISHES.sub("", typed, count=1)
-    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    piece = re.compile(rf"{_PIECE}|(?<!\S)(?:{known})(?![\w-])|\S+" if known else rf"{_PIECE}|\S+", re.IGNORECASE)
-    kept = {name.casefold() for name in names}
     for pattern, english in _SENTENCES:
         said = pattern.sub(english, said)
-    tokens = _verb_first([token for token in piece.findall(said) if plain_word(token) not in _COURTESY])
-    plain = ["" if token.casefold() in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
+    if said == typed and not any(_is_german(plain_word(word)) for word in typed.split()):
+        return
+    known = "|".join(sorted((pattern.pattern for pattern in names), key=len, reverse=True))
+    piece = re.compile(rf"{_PIECE}|(?<!\S)(?P<name>{known or '(?!)'})|\S+", re.IGNORECASE)
+    pieces = [*piece.finditer(said)]
+    kept = {found[0] for found in pieces if found["name"]}
+    tokens = _verb_first([found[0] for found in pieces if plain_word(found[0]) not in _COURTESY])
+    plain = ["" if token in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
     telling = [word for word in plain if word and word not in _NEUTRAL]
     if said == typed and sum(map(_is_german, telling)) < min(_ENOUGH, len(telling) or 1):
         return

@@ -16,7 +16,7 @@ from typing import Any
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
-from starloom.planner.requests.clauses import ARTICLES, plain_letters, plain_word, word_set
+from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
     Asked,
@@ -49,13 +49,11 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import (
-    REMARK,
-    devices_left_over,
-)
+from starloom.planner.requests.slots import devices_left_over
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
+from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
@@ -136,7 +134,7 @@ def match_all(
         found = taken(said)
         if found.outcome is Match.EXACT or found.on_trial:
             return found
-        readings = requests_in_english(clock_in_english(said), _called(fleet))
+        readings = requests_in_english(clock_in_english(said), [device.name_pattern for device in fleet.devices])
         return _of_german([(taken(one.english), one) for one in readings], said, catalogue) or found
 
     found = meant(words)
@@ -153,12 +151,6 @@ def _parted(words: str) -> list[tuple[str, str]]:
     """Return the ways to part words into two requests at an *and*."""
     joins = list(_JOIN.finditer(words))[:_JOINS_MOST] if words.count(" ") < WORDS_MOST else []
     return [(words[: join.start()], words[join.end() :].rstrip(" .!")) for join in joins]
-
-
-def _called(fleet: FleetSnapshot) -> list[str]:
-    """Return the names of all devices, also without a remark in brackets."""
-    names = [device.name for device in fleet.devices]
-    return [*names, *(REMARK.sub("", name) for name in names if REMARK.search(name))]
 
 
 def _of_german(readings: Sequence[tuple[Matched, Translated]], words: str, catalogue: Catalogue) -> Matched | None:
@@ -301,7 +293,8 @@ def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
 def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Asked:
     telling = telling_words(_texts_of(recipes))
     names = {plain_letters(device.name) for device in fleet.devices}
-    devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
+    spelled = (*names, *(spelled_out(device.name) for device in fleet.devices))
+    devices = names.union(" ".join(spelled).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
     return Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
 
 

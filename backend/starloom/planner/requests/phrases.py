@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from starloom.planner.fleet import singular
-from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_letters, plain_word, spelled_out, word_set
+from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_word, word_set
+from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")

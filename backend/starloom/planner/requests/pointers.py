@@ -42,7 +42,6 @@ _RECIPES: Final = Place("Recipes", "/recipes")
 _SCHEDULES: Final = Place("Schedules", "/schedules")
 _MODEL_SETTINGS: Final = Place("Settings, Model", "/settings")
 
-_SEPARATORS: Final = re.compile(r"[\s._-]+")
 _DEVICE: Final = (
     r"(?:phone|iphone|android|tablet|ipad|device|machine|computer|laptop|notebook|macbook|mac|pc|server|nas|desktop|"
     r"workstation|till|browser|one)s?"
@@ -391,11 +390,5 @@ def _said(words: str) -> str:
 def _named(said: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
     """Return the device that words name, also as *till 2* for *till-2*, or the only one of a kind: *my phone*."""
     name = said.casefold().removeprefix("the ").removeprefix("my ")
-    found = [device for device in fleet.devices if _joined(device.name) == _joined(name)] or of_class(
-        name, fleet.devices
-    )
-    return fleet.by_name.get(name) or (found[0] if len(found) == 1 else None)
-
-
-def _joined(name: str) -> str:
-    return _SEPARATORS.sub("", name.casefold())
+    found = fleet.called(name) or of_class(name, fleet.devices)
+    return found[0] if len(found) == 1 else None
