@@ -126,7 +126,7 @@ def test_a_name_of_a_device_is_no_option_of_a_command_line() -> None:
     assert called_fault("nas-rf", most=63) is None
 
 
-SPELLED = [
+SPELLED = ["B\u00fcro-PC (neu)", "b\u00fcro pc neu", "Buero-PC neu", "buro_pc_neu", "Bu\u0308ro-PC (neu)"]
     "B\u00fcro-PC (neu)",
     "b\u00fcro pc neu",
     "Buero-PC neu",
