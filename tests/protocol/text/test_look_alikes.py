@@ -127,13 +127,6 @@ def test_a_name_of_a_device_is_no_option_of_a_command_line() -> None:
 
 
 SPELLED = ["B\u00fcro-PC (neu)", "b\u00fcro pc neu", "Buero-PC neu", "buro_pc_neu", "Bu\u0308ro-PC (neu)"]
-    "B\u00fcro-PC (neu)",
-    "b\u00fcro pc neu",
-    "Buero-PC neu",
-    "buro_pc_neu",
-    "b\u00fcropcneu",
-    "Bu\u0308ro-PC (neu)",
-]
 
 
 @pytest.mark.parametrize("said", SPELLED)

@@ -231,6 +231,10 @@ _WISHES: Final = re.compile(
     r"|ich (?:möchte|moechte|will|würde gerne?|wuerde gerne?))\b,?\s*",
     re.IGNORECASE,
 )
+_LAST: Final = (
+    r"(?:das|es|dies|dasselbe|(?:das|die|den) letzten?(?: (?:sache|aktion|änderung|anfrage|auftrag|schritt|mal))?)"
+)
+_MORE: Final = r"(?:noch ?mal|nochmals|noch einmal)"
 _SENTENCES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), english)
     for pattern, english in (
@@ -243,9 +247,17 @@ _SENTENCES: Final = tuple(
         (r"^starte? (?:den )?(?:dienst )?(.+) neu$", r"restart \1"),
         (r"^führe? (.+) aus$", r"run \1"),
         (r"^räume? (.+) nach (?:art|sorte|typ) auf$", r"tidy \1 by kind"),
-        (r"^(?:nimm das (?:wieder )?zurück|mache? das (?:wieder )?rückgängig)$", "undo that"),
+        (
+            rf"^(?:nimm {_LAST}(?: wieder)? zurück|(?:mache? )?(?:{_LAST} )?(?:wieder )?rückgängig(?: machen)?)$",
+            "undo that",
+        ),
         (r"^brich (?:alles|das) ab$", "cancel everything"),
-        (r"^mache? das (?:noch ?mal|nochmals|noch einmal)$", "do that again"),
+        (
+            rf"^(?:(?:mach|mache|tu|wiederhole?) )?(?:{_LAST} )?{_MORE}(?=$|,? (?:aber|auf|mit|und|für)\b)",
+            "do that again",
+        ),
+        (rf"^wiederhole? {_LAST}$", "do that again"),
+        (r"(?<=^do that again)(.*) (?:auf|mit|für) (?:de[mnr] )?anderen(?: \w+)?$", r"\1 on the other one"),
         (r"^was hast du (gestern|heute) gemacht$", r"what did you do \1"),
         (r"^liste? (.+) auf$", r"list \1"),
         (r"^räume? (.+) auf$", r"tidy \1"),
