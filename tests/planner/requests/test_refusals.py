@@ -231,3 +231,22 @@ def test_a_refusal_of_words_names_the_ways_by_hand(code: Code) -> None:
 def test_the_line_of_a_schedule_has_the_days_that_words_except(words: str, line: str) -> None:
     view = FLEETS["demo"]
     assert refused(match_all(words, load_catalogue(), view), view).reason.endswith(line)
+
+
+@pytest.mark.parametrize(
+    ("tail", "says"),
+    [
+        (", ask me first", "waits for your yes anyway"),
+        (" when nas is on", "waits anyway until it is connected"),
+        (" only if there is more than 2 GB free", "refuses it and says so"),
+        (", aber frag mich vorher", "waits for your yes anyway"),
+    ],
+)
+def test_a_condition_that_holds_anyway_is_said_and_loses_no_value(tail: str, says: str) -> None:
+    two = fleet(device("laptop"), device("nas"))
+    words = "kopiere alle Rechnungen vom Laptop auf nas" if "frag" in tail else "copy Documents from laptop to nas"
+    found = match_all(words + tail, load_catalogue(), two)
+    assert (found.outcome, found.candidates[0].params["target"]) == (Match.NEAR, {"name": "nas"})
+    reason = refused(found, two).reason
+    assert says in reason
+    assert "has no place for" in reason

@@ -258,6 +258,8 @@ _SENTENCES: Final = tuple(
         ),
         (rf"^wiederhole? {_LAST}$", "do that again"),
         (r"(?<=^do that again)(.*) (?:auf|mit|für) (?:de[mnr] )?anderen(?: \w+)?$", r"\1 on the other one"),
+        (r"\b(?:(?:aber|und|bitte|doch) )*frage? (?:mich|uns)?(?: bitte)? ?(?:vorher|zuerst|erst)$", "ask me first"),
+        (r"\b(wenn|sobald|falls) (.{1,40}) (?:an|da|online|wach|wieder da|verbunden) ist$", r"\1 \2 is on"),
         (r"^was hast du (gestern|heute) gemacht$", r"what did you do \1"),
         (r"^liste? (.+) auf$", r"list \1"),
         (r"^räume? (.+) auf$", r"tidy \1"),

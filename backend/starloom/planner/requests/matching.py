@@ -8,7 +8,7 @@ filled and missing values; a near match never starts anything. None: the nearest
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -32,7 +32,7 @@ from starloom.planner.requests.fitting import (
 )
 from starloom.planner.requests.gaps import gap_in
 from starloom.planner.requests.german import Translated, clock_in_english, requests_in_english
-from starloom.planner.requests.limits import limits_in, not_about, not_in
+from starloom.planner.requests.limits import always_so, conditions_behind, limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
@@ -88,7 +88,8 @@ class Matched:
     `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
     out, and `places` are the pages that do. `about_starloom`: they ask about Starloom itself, and are no work at all.
-    `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
+    `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*. `always` is
+    a sentence about a condition in the words that holds anyway.
     """
 
     outcome: Match
@@ -99,6 +100,7 @@ class Matched:
     places: tuple[Place, ...] = ()
     about_starloom: bool = False
     limit: str = ""
+    always: str = ""
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
 
@@ -122,13 +124,19 @@ def match_all(
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
 
-    def taken(said: str) -> Matched:
+    def once(said: str) -> Matched:
         found = _with_limit(_match_all(said, catalogue, fleet, params, shown_to), said, fleet)
         if found.gap and said.startswith(found.limit):  # it is all that the words say
             found = replace(found, limit="")
-        if found.outcome is Match.EXACT or found.on_trial or (answer := pointer_in(said, fleet)) is None:
+        if found.outcome is Match.EXACT or found.on_trial:
             return found
-        return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+        if (answer := pointer_in(said, fleet)) is not None:
+            return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+        return found
+
+    def taken(said: str) -> Matched:
+        found = once(said)
+        return found if found.is_exact or found.on_trial or found.gap else _before_condition(said, found, once)
 
     def meant(said: str) -> Matched:
         found = taken(said)
@@ -145,6 +153,19 @@ def match_all(
     return replace(
         found, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
     )
+
+
+def _before_condition(words: str, found: Matched, taken: Callable[[str], Matched]) -> Matched:
+    """Return the match of the request before a condition, which no recipe has a place for, with what holds anyway.
+
+    *Copy Documents to nas, ask me first* is no device called *ask me first*.
+    """
+    for request, condition in conditions_behind(words):
+        before = taken(request)
+        if before.candidates and before.candidates[0].score == WHOLE and not before.on_trial and not before.gap:
+            candidates = tuple(replace(one, unused=(*one.unused, condition)) for one in before.candidates)
+            return replace(before, outcome=Match.NEAR, candidates=candidates, always=always_so(condition))
+    return found
 
 
 def _parted(words: str) -> list[tuple[str, str]]:
