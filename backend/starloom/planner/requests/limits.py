@@ -43,7 +43,7 @@ class Limit:
 
 _CONDITION: Final = re.compile(
     r"(?:\s*[,;]|\s)\s*(?:(?:and|but|then) )*(?P<tail>(?:(?:only|just|please) )*"
-    r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|after|before)\b"
+    r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before|after(?! the other))\b"
     r".*)",
     re.IGNORECASE | re.DOTALL,
 )
