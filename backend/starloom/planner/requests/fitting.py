@@ -27,6 +27,7 @@ from starloom.planner.requests.phrases import (
     left_over,
     phrases_of,
     readings,
+    said_otherwise,
     typed,
     words_of,
 )
@@ -235,7 +236,12 @@ class Asked:
 
 
 def phrases_of_recipe(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
-    return phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
+    """Return its phrases, those that they make, and those that mean the same in other words."""
+    paths, devices = (
+        frozenset(name for name, param in recipe.params.items() if param.type == kind) for kind in ("path", "device")
+    )
+    texts = said_otherwise(tuple(recipe.phrases), paths, devices)
+    return phrases_of(texts, _optional_in(recipe), *_unsaid(recipe, given))
 
 
 def fits_of(
@@ -395,7 +401,8 @@ def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetS
     if phrase.before(name) == "compare" and kind == ("path" if has_ending(taken) else "file"):
         return replace(taken, trust=Trust.DOUBTFUL)
     if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
-        named = str(taken.value).istitle() and str(taken.value).isalpha() and not is_a_device(taken, fleet)
+        words = str(taken.value)
+        named = words.istitle() and words.replace(" ", "").isalpha() and not is_a_device(taken, fleet)
         return replace(taken, trust=Trust.SURE) if named else taken
     if kind != "file" or not taken.filled or phrase.before(name) != "file":
         return taken

@@ -43,8 +43,8 @@ class Limit:
 
 _CONDITION: Final = re.compile(
     r"(?:\s*[,;]|\s)\s*(?:(?:and|but|then) )*(?P<tail>(?:(?:only|just|please) )*"
-    r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before|after(?! the other))\b"
-    r".*)",
+    r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before"
+    r"|after(?! the other))\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
 _CONDITIONS_MOST: Final = 4

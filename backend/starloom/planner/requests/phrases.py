@@ -19,6 +19,9 @@ from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
 _ARTICLES = frozenset({"a", "an", "the", "my", "our", "me"})
+_ON_DEVICE = re.compile(r"\{([a-z0-9_-]+)\} (on|of|from) \{([a-z0-9_-]+)\}")
+_MAKE = re.compile(r"^make a (?=\w+ (?!of\b)\w+ )")
+"""Before a thing that has two words: *contact sheet of Pictures* says enough, *zip of Pictures* is near too much."""
 _OPENINGS = (
     *(("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("let", "us"), ("let's",)),
     *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
@@ -301,6 +304,24 @@ def read_phrase(text: str) -> Phrase:
         for word in words_of(token):
             parts.extend((form, False) for form in word.forms)
     return Phrase(tuple(parts), quoted=frozenset(quoted))
+
+
+@lru_cache(maxsize=1024)
+def said_otherwise(texts: tuple[str, ...], paths: frozenset[str], devices: frozenset[str]) -> tuple[str, ...]:
+    """Return phrases, and those that mean the same: a folder *of* a device is one *on* it, *make a* is left out.
+
+    A folder that is *of* another device already stays as it is: *over {data} of {source} on {where}*.
+    """
+    owners = {(path, device) for text in texts for path, word, device in _ON_DEVICE.findall(text) if word != "on"}
+
+    def of(found: re.Match[str]) -> str:
+        path, word, device = found.groups()
+        of_another = any(one == path and other != device for one, other in owners)
+        says_so = word == "on" and path in paths and device in devices and not of_another
+        return f"{{{path}}} of {{{device}}}" if says_so else found[0]
+
+    found = [*texts, *(_MAKE.sub("", text) for text in texts)]
+    return tuple(dict.fromkeys([*found, *(_ON_DEVICE.sub(of, text) for text in found)]))
 
 
 _PHRASES_MOST = 200
