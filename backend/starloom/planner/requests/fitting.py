@@ -472,15 +472,19 @@ def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bo
 
     Two recipes may share a phrase where one is for devices that lack the tools of the other.
     """
+    return not misplaced_in(recipe, values, fleet)
+
+
+def misplaced_in(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> list[str]:
+    """Return the devices of these values that lack what the recipe needs of them: no laptop saves files as a phone."""
+    found: list[str] = []
     for name, param in recipe.params.items():
         value = values.get(name)
-        if param.type != "device" or not isinstance(value, dict):
-            continue
-        able = {device.name for device in fleet.able(param.needs)}
-        named = [one.get("name") for one in value.get("any", [value])]
-        if any(isinstance(one, str) and one not in able for one in named):
-            return False
-    return True
+        if param.type == "device" and isinstance(value, dict):
+            able = {device.name for device in fleet.able(param.needs)}
+            named = [one.get("name") for one in value.get("any", [value])]
+            found.extend(one for one in named if isinstance(one, str) and one not in able)
+    return found
 
 
 def _is_among(value: Any, other: Any) -> bool:

@@ -8,7 +8,7 @@ filled and missing values; a near match never starts anything. None: the nearest
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -27,6 +27,7 @@ from starloom.planner.requests.fitting import (
     candidate_of,
     fits_of,
     mentioned,
+    misplaced_in,
     phrases_of_recipe,
     unknown_in,
 )
@@ -72,6 +73,8 @@ _LOOKING = word_set("find show list search which what where look")
 _JOIN = re.compile(r",? (?:and|und)(?: (?:then|dann|also|danach))? |, (?:then|dann) ", re.IGNORECASE)
 _JOINS_MOST = 3
 _NAMED = frozenset({"text", "path", "file", "service"})
+PICK = "file.pick"
+_READS = ("fs.find",)
 _CHANGES = RISKY_EFFECTS | {Effect.WRITE}
 
 
@@ -336,17 +339,45 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     best = (whole[0].literals, whole[0].able) if whole else (0, False)
     open_ = [fit for fit in fits if whole and not fit.sure and not (fit.too_many and whole[0].of_a_sort)]
     closer = [fit for fit in open_ if (fit.literals, not best[1]) > (best[0], False)]
-    if closer:
+    picked = [] if best[1] else [*_picked_there(phrases_by, asked)]
+    if closer or (whole and picked):
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
-        found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
+        found = _placed([*picked, *(fit.candidate for fit in ranked), whole[0].candidate], recipes, fleet)
         return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
-    likely = _first_of_each(_likely(fits) or _nearly(recipes, asked))
+    likely = _placed([*picked, *(_likely(fits) or _nearly(recipes, asked))], recipes, fleet)
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
     return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
+
+
+def _placed(candidates: Sequence[Candidate], recipes: Sequence[Recipe], fleet: FleetSnapshot) -> list[Candidate]:
+    """Return the first candidate of each recipe, without those for which named devices lack what others do not need."""
+    by_name = {recipe.name: recipe for recipe in recipes}
+    found = _first_of_each(candidates)
+    placed = [one for one in found if not misplaced_in(by_name[one.recipe], one.params, fleet)]
+    return placed or found
+
+
+def _picked_there(recipes: Iterable[tuple[Recipe, tuple[Phrase, ...]]], asked: Asked) -> Iterator[Candidate]:
+    """Yield the recipes by which a person picks files on the device that words take them from, where it has no others.
+
+    *Send a file from my phone to laptop*: a browser's tab hands over nothing but what is picked there.
+    """
+    for recipe, phrases in recipes:
+        picking = [name for name, param in recipe.params.items() if PICK in param.needs]
+        if not picking:
+            continue
+        values = mentioned(recipe, phrases, asked.said, asked.fleet)
+        source = values.get(picking[0])
+        named = source.value.get("name", "") if source is not None and source.filled else ""
+        device = asked.fleet.by_name.get(named.casefold())
+        others = [one for name, one in values.items() if name not in picking and one.filled]
+        if device is not None and device.can((PICK,)) and not device.can(_READS) and others:
+            near = candidate_of(recipe, values, asked.given, WHOLE, asked.fleet)
+            yield replace(near, unused=left_over(asked.said, phrases, asked.devices))
 
 
 def _likely(fits: Sequence[Fit]) -> list[Candidate]:

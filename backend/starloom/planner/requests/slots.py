@@ -318,7 +318,8 @@ def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> Slot
 def _unable(device: DeviceSnapshot, param: ParamDoc, able: Sequence[DeviceSnapshot]) -> SlotValue:
     lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
     names = tuple(one.name for one in able)
-    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=names, unable=True)
+    picked = "; it hands over what is picked on it" if "file.pick" in device.tools else ""
+    return SlotValue(reason=f"{device.name} does not offer {lacks}{picked}", choices=names, unable=True)
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
