@@ -237,10 +237,8 @@ class Asked:
 
 def phrases_of_recipe(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
     """Return its phrases, those that they make, and those that mean the same in other words."""
-    paths, devices = (
-        frozenset(name for name, param in recipe.params.items() if param.type == kind) for kind in ("path", "device")
-    )
-    texts = said_otherwise(tuple(recipe.phrases), paths, devices)
+    kinds = tuple([(name, param.type) for name, param in recipe.params.items()])
+    texts = said_otherwise(tuple(recipe.phrases), kinds)
     return phrases_of(texts, _optional_in(recipe), *_unsaid(recipe, given))
 
 

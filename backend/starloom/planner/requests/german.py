@@ -420,12 +420,32 @@ _CLOCK: Final = re.compile(
     r"|täglich|stündlich|wöchentlich|monatlich)\b",
     re.IGNORECASE,
 )
-_AT: Final = re.compile(
-    r"\bum (\d{1,2}(?:[:.]\d\d)?)(?: uhr\b)?(?! uhr)(?: (morgens|nachmittags|abends|nachts)\b)?", re.IGNORECASE
-)
-_PARTS: Final = {"morgens": "in the morning", "nachmittags": "in the afternoon", "abends": "in the evening"} | {
-    "nachts": "at night",
+_HOURS: Final = {"ein": 1, "zwölf": 12} | {
+    word: number
+    for number, word in enumerate(
+        ("eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf"), start=1
+    )
 }
+_OF_HOUR: Final = {"halb": -30, "viertel nach": 15, "viertel vor": -15, "dreiviertel": -15}
+"""The minutes before or after the hour that is named: *halb acht* is half past seven."""
+_PARTS: Final = {"morgens": "morning", "vormittags": "morning", "nachmittags": "afternoon", "abends": "evening"} | {
+    "nachts": "night",
+}
+_PART: Final = "|".join(_PARTS)
+_AT: Final = re.compile(
+    rf"\b(?:(?P<before>{_PART}) )?um (?:(?P<of_hour>{'|'.join(_OF_HOUR)}) )?"
+    rf"(?:(?P<number>\d{{1,2}})(?:[:.](?P<minute>\d\d))?|(?P<word>{'|'.join(_HOURS)})\b)"
+    rf"(?: uhr\b(?: (?P<past>[0-5]?\d)\b)?)?(?! uhr)(?: (?P<behind>{_PART})\b)?",
+    re.IGNORECASE,
+)
+_PARTS_ALONE: Final = re.compile(rf"\b(?:{_PART})\b", re.IGNORECASE)
+_OFF: Final = "(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|wochenende)(?:en|s)?"
+_EXCEPT_DAYS: Final = re.compile(
+    r"\b(?:außer|ausser|ausgenommen|(?:nur |aber )?nicht)(?: (?:an|am|den))? "
+    rf"(?P<off>{_OFF}(?:(?:,| und) (?:(?:am|an) )?{_OFF})*)\b",
+    re.IGNORECASE,
+)
+_DAY_NAME: Final = re.compile("|".join(sorted(_DAYS, key=len, reverse=True)), re.IGNORECASE)
 _ADVERBS: Final = {"täglich": "day", "stündlich": "hour", "wöchentlich": "week", "monatlich": "month"}
 
 
@@ -433,12 +453,22 @@ def clock_in_english(words: str) -> str:
     """Return words with a rhythm in German said in English, and all other words as they are."""
     if _CLOCK.search(words) is None:
         return words
-    return _AT.sub(_time, _CLOCK.sub(_rhythm, words))
+    said = _AT.sub(_time, _EXCEPT_DAYS.sub(_except, _CLOCK.sub(_rhythm, words)))
+    return _PARTS_ALONE.sub(lambda found: f"{_PARTS[found[0].casefold()]}s", said)
+
+
+def _except(found: re.Match[str]) -> str:
+    days = [_DAYS[name.casefold()] for name in _DAY_NAME.findall(found["off"])]
+    return f"except {' and '.join(f'{day}s' for day in days)}"
 
 
 def _time(found: re.Match[str]) -> str:
-    part = _PARTS.get((found[2] or "").casefold())
-    return f"at {found[1]} {part}" if part else f"at {found[1]}"
+    """Return a time of day in English: *um halb acht* is *at 7:30*."""
+    hour = int(found["number"]) if found["number"] else _HOURS[found["word"].casefold()]
+    minute = int(found["minute"] or found["past"] or 0) + _OF_HOUR.get((found["of_hour"] or "").casefold(), 0)
+    part = _PARTS.get((found["before"] or found["behind"] or "").casefold(), "")
+    at = f"at {hour + minute // 60}:{minute % 60:02}" if minute else f"at {hour}"
+    return f"{at} {'at' if part == 'night' else 'in the'} {part}" if part else at
 
 
 def _rhythm(found: re.Match[str]) -> str:

@@ -54,7 +54,7 @@ from starloom.planner.requests.slots import devices_left_over
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
-from starloom_protocol.text.look_alikes import plain_letters, spelled_out
+from starloom_protocol.text.look_alikes import plain_letters
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
@@ -317,8 +317,7 @@ def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
 def _asked(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, given: Mapping[str, Any]) -> Asked:
     telling = telling_words(_texts_of(recipes))
     names = {plain_letters(device.name) for device in fleet.devices}
-    spelled = (*names, *(spelled_out(device.name) for device in fleet.devices))
-    devices = names.union(" ".join(spelled).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
+    devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
     return Asked(said, forms_in(said), fleet, given, telling, devices, limits_in(said, fleet.by_name))
 
 

@@ -307,17 +307,19 @@ def read_phrase(text: str) -> Phrase:
 
 
 @lru_cache(maxsize=1024)
-def said_otherwise(texts: tuple[str, ...], paths: frozenset[str], devices: frozenset[str]) -> tuple[str, ...]:
+def said_otherwise(texts: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     """Return phrases, and those that mean the same: a folder *of* a device is one *on* it, *make a* is left out.
 
-    A folder that is *of* another device already stays as it is: *over {data} of {source} on {where}*.
+    `kinds` are the types of its slots. A folder that is *of* another device already stays as it is: *over {data} of
+    {source} on {where}*.
     """
+    types = dict(kinds)
     owners = {(path, device) for text in texts for path, word, device in _ON_DEVICE.findall(text) if word != "on"}
 
     def of(found: re.Match[str]) -> str:
         path, word, device = found.groups()
         of_another = any(one == path and other != device for one, other in owners)
-        says_so = word == "on" and path in paths and device in devices and not of_another
+        says_so = word == "on" and (types[path], types[device]) == ("path", "device") and not of_another
         return f"{{{path}}} of {{{device}}}" if says_so else found[0]
 
     found = [*texts, *(_MAKE.sub("", text) for text in texts)]
