@@ -8,7 +8,7 @@ filled and missing values; a near match never starts anything. None: the nearest
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -31,7 +31,7 @@ from starloom.planner.requests.fitting import (
     phrases_of_recipe,
     unknown_in,
 )
-from starloom.planner.requests.gaps import gap_in
+from starloom.planner.requests.gaps import gap_in, row_for
 from starloom.planner.requests.german import Translated, clock_in_english, requests_in_english
 from starloom.planner.requests.limits import always_so, conditions_behind, limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
@@ -222,9 +222,10 @@ def _match_all(
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
     found = match(words, others, fleet, params=params)
+    known = telling_words(_texts_of(others))
     if not grown or found.outcome is Match.EXACT:
-        return _with_gap(found, words, fleet)
-    found = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet)
+        return _with_gap(found, words, fleet, known)
+    found = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet, known)
     candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
     if found.outcome is Match.EXACT and candidates[0].trial is not None:
         keeper = catalogue.keepers.get(candidates[0].recipe)
@@ -248,11 +249,12 @@ def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidat
     return [(recipe, one) for one in found.candidates if (recipe := catalogue.get(one.recipe)) is not None]
 
 
-def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
+def _with_gap(found: Matched, words: str, fleet: FleetSnapshot, known: Collection[str]) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == WHOLE
     taken = found.outcome is Match.EXACT or found.rhythm is not None
     gap = "" if taken else gap_in(words, fleet, of_a_clause=bool(whole))
+    gap = gap or (row_for(words, fleet, known) if found.outcome is Match.NONE else "")
     running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet) or stopping_in(words, fleet)
     if running is not None:
         told = "; ".join(filter(None, (running.sentence, gap)))
