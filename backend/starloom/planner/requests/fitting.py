@@ -338,7 +338,11 @@ def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
 def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
     """Return whether values are all there, and are no words that recipes are about."""
     return all(
-        item.filled and (item.trust is Trust.SURE or forms_in(words_of(str(item.value))).isdisjoint(telling))
+        item.filled
+        and (
+            item.trust is Trust.SURE
+            or (item.trust is Trust.PLAIN and forms_in(words_of(str(item.value))).isdisjoint(telling))
+        )
         for item in values
     )
 
