@@ -32,6 +32,7 @@ from starloom.planner.requests.phrases import (
     words_of,
 )
 from starloom.planner.requests.slots import (
+    NEAREST,
     SlotValue,
     Trust,
     describes,
@@ -258,6 +259,8 @@ def fits_of(
             known[name, words] = take(words, recipe.params[name], asked.fleet)
         return known[name, words]
 
+    # A sort of files is no name, so that it is put right in its value; names stay as they were typed.
+    misspelt = {word.text: word.sort for word in asked.said if word.sort}
     ordered: bool | None = None
     for phrase in tried:
         if phrase.ranks:
@@ -270,6 +273,9 @@ def fits_of(
             if phrase.sort and not needs_no_all(reading[phrase.sort]):
                 continue
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
+            if sorts := [name for name in taken if misspelt and recipe.params[name].type == "files"]:
+                right = {name: " ".join(misspelt.get(word, word) for word in reading[name].split()) for name in sorts}
+                taken.update((name, taken_from(name, words)) for name, words in right.items())
             for name, item in taken.items():
                 if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
                     taken[name] = no_sort(item, reading[name], phrase.before(name))
@@ -286,7 +292,12 @@ def fits_of(
                 continue  # *back up my photos* is about photos, not about a folder of that name
             fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
-            open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            # The fault of a misspelt device names its words already.
+            open_devices = [
+                one.name
+                for one in fit.candidate.missing
+                if one.reason and one.type == "device" and NEAREST not in one.reason
+            ]
             open_devices += [
                 name
                 for name, item in taken.items()

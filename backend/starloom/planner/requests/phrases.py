@@ -14,6 +14,7 @@ from functools import cached_property, lru_cache
 
 from starloom.planner.fleet import singular
 from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_word, word_set
+from starloom_protocol.text.file_sorts import is_sort
 from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
@@ -97,12 +98,13 @@ _FOREIGN_MOST = 8
 class Word:
     """A word as typed, and the forms it is compared in, without accents; articles have none.
 
-    `tail` is the punctuation behind it.
+    `tail` is the punctuation behind it, and `sort` the sort of files that a misspelt word was meant to be.
     """
 
     text: str
     forms: tuple[str, ...]
     tail: str = ""
+    sort: str = ""
 
     @property
     def quoted(self) -> bool:
@@ -230,7 +232,9 @@ def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word
     if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
         return word
     near = _near(plain, known)
-    return replace(word, forms=_SAME.get(near, (near,))) if near else word
+    if not near:
+        return word
+    return replace(word, forms=_SAME.get(near, (near,)), sort=near if is_sort(near) else "")
 
 
 @lru_cache(maxsize=4096)

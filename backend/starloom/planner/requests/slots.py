@@ -48,6 +48,8 @@ _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
 _OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
+NEAREST = "; the nearest is"
+"""Behind the words of an unknown device as they were typed, where one is nearly called so."""
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
@@ -326,7 +328,7 @@ def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return the fault of an unknown name, with the known devices, the nearest first."""
     names = {device.name.casefold(): device.name for device in able}
     near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
-    reason = f"there is no device {text}; the nearest is {near[0]}" if near else f"there is no device like {text}"
+    reason = f"there is no device {text}{NEAREST} {near[0]}" if near else f"there is no device like {text}"
     choices = dict.fromkeys([*near, *names.values()])
     return SlotValue(reason=reason, choices=tuple(choices), like_none=not near)
 
