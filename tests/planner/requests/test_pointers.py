@@ -37,7 +37,7 @@ FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone
         ("stop all that I asked for", "starloom cancel --of anna", "/constellations"),
         ("what did you do yesterday", "starloom activity --by anna", "/activity"),
         ("what did I do yesterday", "starloom ls --of anna", "/constellations"),
-        ("what did we do yesterday", "(`starloom activity`)", "/activity"),
+        ("what did we do yesterday", "`starloom activity` and", "/activity"),
         ("was hast du gestern gemacht", "starloom activity --by anna", "/activity"),
         ("undo", "starloom undo --of anna", NEWEST.path),
         ("undo the last thing", "starloom undo --of anna", NEWEST.path),

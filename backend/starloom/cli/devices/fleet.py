@@ -198,8 +198,9 @@ def resolve(run: Invocation, device: str) -> DeviceRow:
         if typer.confirm(question, default=False, err=True):
             return alike[0]
     typed = device.casefold()
-    names = [item["name"] for item in alike or here]
-    names.sort(key=lambda name: -difflib.SequenceMatcher(None, typed, name.casefold()).ratio())
+    names = [item["name"] for item in here]
+    named = [item["name"] for item in alike]
+    names.sort(key=lambda name: name not in named and 1 - difflib.SequenceMatcher(None, typed, name.casefold()).ratio())
     close = alike or (names and difflib.get_close_matches(typed, [names[0].casefold()], n=1))
     meant = f"Did you mean {names[0]}?" if close else "See `starloom devices`."
     raise usage(f"no device is called {device}; there are: {', '.join(names) or 'none'}", meant)

@@ -422,7 +422,7 @@ def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
     offers = [offer for tool, offer in sorted(device.tools.items()) if tool.partition(".")[0] in subjects]
     best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(said)))
     return (
-        f"no recipe does this; the tool `{best.name}` of {device.name} comes near ({best.title}): add a row with it in "
+        f"the tool `{best.name}` of {device.name} comes near ({best.title}): add a row with it in "
         f"Build. `starloom tools show {best.name}` names what it takes and gives"
     )
 

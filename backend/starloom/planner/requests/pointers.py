@@ -106,11 +106,9 @@ def _undone_of(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     name = _person(named, fleet)
     own, of = name == name_of(fleet.asked_by), f" --of {name}" if name else ""
     newest = "your newest work" if own else f"the newest work of {name}" if name else "the newest work"
-    asks = f"`starloom undo{of}` shows {newest} that can be undone, and undoes it after a question"
-    line = asks if name else f"`starloom undo --preview` shows what can be undone of {newest}"
-    sentence = (
-        f"the page of a request has Undo, which shows first what it takes back; {line}; `starloom ls{of}` lists the "
-        "rest, and `starloom undo ID` undoes one of it"
+    line = f"`starloom undo{of}` does so with {newest} that can be undone, after a question"
+    sentence = "Undo on the page of a request takes back what it did, and shows first what that is; in a terminal " + (
+        line if name else f"`starloom undo --preview` shows it of {newest}"
     )
     return Pointer(sentence, (NEWEST, _RUNS) if own else (_RUNS,))
 
@@ -118,11 +116,10 @@ def _undone_of(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
 def _again(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
     """Return how a request runs again, with the device that words name instead."""
     other = _named(found["other"] or "", fleet)
-    value = f"NAME={shlex.quote(other.name)}" if other is not None else "NAME=VALUE"
+    value = f" --with NAME={shlex.quote(other.name) if other is not None else 'DEVICE'}" if found["other"] else ""
     sentence = (
-        "the page of a request has Run again, which begins with the same values, and each can be changed there; "
-        f"`starloom again` runs the newest again, and `starloom again --with {value}` with another value, such as "
-        "another device"
+        "Run again on the page of a request begins with the same values, and each can be changed there; in a terminal "
+        f"`starloom again{value}` does so with the newest"
     )
     return Pointer(sentence, (NEWEST, _RUNS))
 
@@ -135,8 +132,8 @@ def _done_by(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     did = "you" if found["doer"].casefold() in _ASKER else name or "everyone"
     by, of = (f" --by {name}", f" --of {name}") if name else ("", "")
     return Pointer(
-        f"Activity lists what {did} did (`starloom activity{by}`), and Constellations the work that came of it "
-        f"(`starloom ls{of}`)",
+        f"Activity lists what {did} did, and Constellations the work that came of it; in a terminal "
+        f"`starloom activity{by}` and `starloom ls{of}` do",
         (_ACTIVITY, _RUNS),
     )
 
@@ -307,8 +304,8 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             rf"|why (?:is )?nothing (?:happens|happening|starts|moves)|what is {_SUBJECT} waiting for"
         ),
         _plain(
-            "the page of a request says beside each task why it waits or failed, and the way out; `starloom why` says "
-            "it of the newest, and `starloom why ID` of another",
+            "the page of a request says beside each task why it waits or failed, and the way out; in a terminal "
+            "`starloom why` says it of the newest",
             NEWEST,
             _RUNS,
         ),
