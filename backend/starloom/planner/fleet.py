@@ -17,7 +17,14 @@ from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Device, Offer, RecipeVersion, Secret, ToolOffer
 from starloom_protocol.records.fleet import Pace
 from starloom_protocol.records.models import Spending
-from starloom_protocol.text.look_alikes import means_several
+from starloom_protocol.text.look_alikes import (
+    means_several,
+    plain_letters,
+    spelled_out,
+    spelling_pattern,
+    spellings_of,
+    without_remark,
+)
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, with_hub_tools
 from starloom_protocol.vocabulary import DeviceLink, Effect, Profile, Repeatability, most_careful
 
@@ -89,12 +96,14 @@ class DeviceSnapshot:
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The words by which people may call it, in lower case and singular: its labels, the parts of its name, and the
-        class that its browser says it is of.
+        """The words by which people may call it, in lower case and singular: its labels, the parts of its name as it is
+        and without its accents, and the class that its browser says it is of.
         """
-        parts = _WORD.findall(self.name.casefold())
+        name = self.name.casefold()
+        spelled = {name, plain_letters(name), spelled_out(name)}
+        parts = (singular(part) for letters in spelled for part in _WORD.findall(letters))
         said = {self.kind} if self.kind else set()
-        return frozenset({*(label.casefold() for label in self.labels), *map(singular, parts), *said})
+        return frozenset({*(label.casefold() for label in self.labels), *parts, *said})
 
     @cached_property
     def kind(self) -> str | None:
@@ -130,8 +139,8 @@ class DeviceSnapshot:
 
     @cached_property
     def name_pattern(self) -> re.Pattern[str]:
-        """The pattern of its name as whole words, in lower case."""
-        return name_pattern(self.name)
+        """The pattern of its name as whole words in lower case, as people spell it."""
+        return spelling_pattern(self.name)
 
 
 @dataclass(frozen=True)
@@ -202,7 +211,7 @@ class FleetSnapshot:
     def _share(self, other: FleetSnapshot) -> FleetSnapshot:
         """Give what was made of the devices to a snapshot of the same devices: a large fleet takes milliseconds."""
         of_devices = {"by_name": self.by_name, "_able": self._able, "_able_now": self._able_now}
-        other.__dict__.update(of_devices | {"_different": self._different})
+        other.__dict__.update(of_devices | {"_different": self._different, "_spelled": self._spelled})
         return other
 
     @cached_property
@@ -215,6 +224,32 @@ class FleetSnapshot:
         names = former | {device.name.casefold(): device for device in self.devices}
         told = {name: device for name, device in names.items() if not means_several(name)}
         return told | {device.id: device for device in self.devices}
+
+    def called(self, name: str) -> tuple[DeviceSnapshot, ...]:
+        """Return the devices whose name people may spell so: `buero pc` for *Büro-PC*, the exact name before others.
+
+        A remark in brackets may be left out where no other device has the rest as its name: *Büro-PC (neu)*.
+        """
+        if (exact := self.by_name.get(name.casefold())) is not None:
+            return () if means_several(exact.name) else (exact,)
+        spelled = spellings_of(name)
+        for devices in self._spelled:
+            if alike := {device.id: device for form in spelled for device in devices.get(form, ())}:
+                return tuple(alike.values())
+        return ()
+
+    @cached_property
+    def _spelled(self) -> tuple[dict[str, list[DeviceSnapshot]], dict[str, list[DeviceSnapshot]]]:
+        """The devices by the spellings of their names, and by those of their names without a remark."""
+        whole: dict[str, list[DeviceSnapshot]] = {}
+        short: dict[str, list[DeviceSnapshot]] = {}
+        for device in self.devices:
+            plain = without_remark(device.name)
+            of_a_class = plain == device.name or class_of(plain.casefold()) in DEVICE_CLASSES
+            for name, devices in ((device.name, whole), ("" if of_a_class else plain, short)):
+                for form in spellings_of(name) if not means_several(name) else ():
+                    devices.setdefault(form, []).append(device)
+        return whole, short
 
     @cached_property
     def _able(self) -> dict[tuple[str, ...], tuple[DeviceSnapshot, ...]]:
@@ -343,7 +378,7 @@ def gone_in(said: str, fleet: FleetSnapshot) -> Device | None:
 
     A name that calls a device which is here, as *phone* does, means that one.
     """
-    named = (device for device in fleet.gone if name_pattern(device.name).search(said.casefold()))
+    named = (device for device in fleet.gone if spelling_pattern(device.name).search(said.casefold()))
     return next((device for device in named if not of_class(device.name.casefold(), fleet.devices)), None)
 
 
@@ -355,11 +390,6 @@ def gone_words(device: Device) -> str:
         f"{device.name} {how} on {at.day} {at:%B %Y} at {at:%H:%M} UTC. To use it again, type on it: "
         "starloom-agent leave; then join it with a fresh line of starloom enroll"
     )
-
-
-def name_pattern(name: str) -> re.Pattern[str]:
-    """Return the pattern of a name as whole words, in lower case."""
-    return re.compile(rf"(?<![\w-]){re.escape(name.casefold())}(?![\w-])")
 
 
 def of_class(kind: str, devices: Sequence[DeviceSnapshot], *, guess: bool = True) -> list[DeviceSnapshot]:

@@ -1,4 +1,5 @@
-"""Names that mislead: letters of other alphabets that look Latin, sentences, words that mean several devices. Pure.
+"""Names that mislead, and the spellings of one name: letters of other alphabets that look Latin, sentences, words that
+mean several devices, names without their accents. Pure.
 
 The letters are the single-letter look-alikes of Cyrillic and Greek in the table of Unicode Technical Standard 39, and
 the commonest within Latin.
@@ -117,6 +118,57 @@ def _runs_on(name: str) -> str | None:
     if found is not None:
         return f"a name of a device may not read as a sentence: {found[0]} ends one, so leave that out"
     return None
+
+
+_SPELLED_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
+_TYPED_OTHERWISE: Final = {"ä": "(?:ä|ae?)", "ö": "(?:ö|oe?)", "ü": "(?:ü|ue?)", "ss": "(?:ss|ß)"}
+_OTHERWISE: Final = re.compile("|".join(_TYPED_OTHERWISE))
+_JOINTS: Final = re.compile(r"[\s._\-()'\u2019]+")
+_REMARK: Final = re.compile(r"\s*\([^()]*\)$")
+
+
+def plain_letters(text: str) -> str:
+    """Return text in lower case without accents: `grosste` for *größte*."""
+    lower = text.casefold()
+    if lower.isascii():
+        return lower
+    apart = unicodedata.normalize("NFKD", lower)
+    return "".join(sign for sign in apart if not unicodedata.combining(sign))
+
+
+def spelled_out(text: str) -> str:
+    """Return text in lower case with umlauts as two letters, as people type them without: `groesste` for *größte*."""
+    return plain_letters(unicodedata.normalize("NFC", text.casefold()).translate(_SPELLED_OUT))
+
+
+def without_remark(name: str) -> str:
+    """Return a name without a remark in brackets at its end: *Büro-PC* for *Büro-PC (neu)*."""
+    return _REMARK.sub("", name)
+
+
+def spellings_of(name: str) -> frozenset[str]:
+    """Return the spellings that people type for a name, each in lower case without what joins its words.
+
+    Two names with a common one are said alike: *Büro-PC*, *buero pc* and *buropc*.
+    """
+    return frozenset(_JOINTS.sub("", letters) for letters in (plain_letters(name), spelled_out(name))) - {""}
+
+
+def spelling_pattern(name: str) -> re.Pattern[str]:
+    """Return the pattern of a name as whole words in lower case, however they are joined and its umlauts are typed.
+
+    A remark in brackets may be left out, or stand without them.
+    """
+    whole, plain = unicodedata.normalize("NFC", name.casefold()), unicodedata.normalize("NFC", without_remark(name))
+    short, remark = (plain.casefold(), whole[len(plain) :]) if plain else (whole, "")
+    joined = r"[\s._-]*"
+    more = rf"(?:{joined}\(?{_letters(remark.strip(' ()'))}\)?)?" if remark else ""
+    return re.compile(rf"(?<![\w-]){joined.join(map(_letters, _PARTS.split(short)))}{more}(?![\w-])")
+
+
+def _letters(part: str) -> str:
+    """Return the pattern of a part of a name with each umlaut as it is, as one plain letter, or as two."""
+    return _OTHERWISE.sub(lambda found: _TYPED_OTHERWISE[found[0]], re.escape(part))
 
 
 def look_of(name: str) -> str:

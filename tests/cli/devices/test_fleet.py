@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from starloom.cli.devices import fleet
 from starloom.cli.devices.fleet import kept_before_lines
 from starloom.client.terminal.typed import typed
+from tests.cli.owner.test_schedules import AtATerminal
 from tests.cli.test_commands import StubHub, starloom
 
 
@@ -245,3 +247,21 @@ def test_the_trash_of_a_device_is_asked_by_a_recipe(
 def test_a_trash_is_not_emptied_by_half_a_command(stub: StubHub, words: tuple[str, ...]) -> None:
     assert starloom(stub, "device", "trash", "desk", *words)[0] == 2
     assert not stub.urls
+
+
+def test_another_spelling_of_a_name_means_its_device_after_a_question(
+    stub: StubHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    named = row("Büro-PC (neu)", id="d-1", facts={}, grants=[], slots=0)
+    stub.answers["GET", "/devices"] = (200, {"items": [HERE, named], "next": None})
+    stub.answers["GET", "/devices/d-1"] = (200, named)
+    code, said = starloom(stub, "device", "show", "Buero-PC")
+    assert (code, "Did you mean Büro-PC (neu)?" in said) == (2, True)
+    monkeypatch.setattr(fleet, "sys", AtATerminal())
+    asked: list[str] = []
+    monkeypatch.setattr("typer.confirm", lambda question, **_: asked.append(question) or len(asked) > 1)
+    assert starloom(stub, "device", "drain", "buero pc")[0] == 2
+    assert all(method == "GET" for method, *_ in stub.asked)
+    starloom(stub, "device", "show", "buero pc")
+    assert asked == ["No device is called buero pc. Is Büro-PC (neu) meant?"] * 2
+    assert stub.urls[-1] == "/api/v1/vitals?device=d-1"

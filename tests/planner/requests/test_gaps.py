@@ -14,7 +14,7 @@ from starloom.planner.requests.matching import Match, match_all
 from starloom.planner.requests.refusals import refused
 from starloom_protocol.records.entities import Offer, ToolOffer
 from starloom_protocol.vocabulary import Code, Repeatability
-from tests.planner.fleets import device, fleet
+from tests.planner.fleets import device, fleet, offer, tab_offer
 
 CATALOGUE = load_catalogue()
 FLEET = fleet(device("laptop"), device("Große Kiste"), device("nas"))
@@ -193,3 +193,29 @@ def test_a_question_without_a_colon_is_told_its_form() -> None:
     assert (asked.outcome, "*ask my phone: is dinner ready?*" in asked.gap) == (Match.NONE, True)
     for words in ("ask laptop for the newest picture", "ask Ann have you eaten?"):
         assert "colon" not in match_all(words, CATALOGUE, FLEET).gap
+
+
+@pytest.mark.parametrize(
+    ("words", "tool", "name"),
+    [
+        ("read out the clipboard of my phone", "clipboard", "Lenas Handy"),
+        ("show the clipboard of laptop", "clipboard.read", "laptop"),
+        ("put a text on the clipboard of laptop", "clipboard.write", "laptop"),
+        ("format the disk of laptop", "", ""),
+    ],
+)
+def test_the_tool_that_comes_near_is_named_with_its_device(words: str, tool: str, name: str) -> None:
+    titles = {"clipboard.read": "Read the text on the clipboard", "clipboard.write": "Put a text on the clipboard"}
+    whole, tab = offer(), tab_offer("Android phone Chrome")
+    own = [clipboard(name, title) for name, title in titles.items()]
+    offers = {
+        "laptop": msgspec.structs.replace(whole, tools=[*whole.tools, *own]),
+        "Lenas Handy": msgspec.structs.replace(tab, tools=[*tab.tools, clipboard("clipboard", "Read or write it")]),
+    }
+    found = match_all(words, CATALOGUE, fleet(device("laptop"), device("Lenas Handy", os="browser"), offers=offers))
+    assert (f"`{tool}` of {name} comes near" in found.gap) is bool(tool)
+    assert "comes near" not in found.gap or found.outcome is Match.NONE
+
+
+def clipboard(name: str, title: str) -> ToolOffer:
+    return ToolOffer(name=name, title=title, effects=[], repeatability=Repeatability.NEVER)

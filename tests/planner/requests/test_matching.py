@@ -200,6 +200,14 @@ def test_a_misspelt_word_in_a_name_is_offered_as_what_it_may_be() -> None:
     assert found.outcome is Match.NEAR
 
 
+def test_two_misspelt_words_are_named_once_each() -> None:
+    found = match("copy the newest 5 pictres from lapotp to vps", RECIPES, fleet(device("laptop"), device("vps")))
+    first = found.candidates[0]
+    assert (found.outcome, first.recipe, first.unused) == (Match.NEAR, "collect-files", ())
+    assert [item.reason for item in first.missing] == ["there is no device lapotp; the nearest is laptop"]
+    assert (first.params["count"], first.params["what"]) == (5, "pictures")
+
+
 @pytest.mark.parametrize("words", [SAMPLE, "find " + "on " * 55, "run " + "`a` on " * 20, "copy a from b to c on " * 6])
 def test_matching_costs_in_proportion_to_the_fleet(words: str) -> None:
     shared = offer()

@@ -6,14 +6,16 @@ import pytest
 
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.requests.matching import Match, match_all
-from starloom.planner.requests.pointers import pointer_in
+from starloom.planner.requests.pointers import NEWEST, pointer_in
 from starloom.planner.requests.refusals import refused
 from starloom_protocol.vocabulary import Code
 from tests.planner.corpus import HELD_OUT, read_corpus
 from tests.planner.fleets import device, fleet
 
 CATALOGUE = load_catalogue()
-FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone"], os="android"))
+FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone"], os="android")).as_spoken_by(
+    "person:anna"
+)
 
 
 @pytest.mark.parametrize(
@@ -24,14 +26,28 @@ FLEET = fleet(device("ws-red"), device("archiv"), device("pixel", labels=["phone
         ("who asked for this", "starloom ls", "/constellations"),
         ("who started the backup?", "starloom ls", "/constellations"),
         ("what can you do", "starloom recipes", "/recipes"),
-        ("why is this not started", "starloom why", "/constellations"),
-        ("why isnt it working", "starloom why", "/constellations"),
+        ("why is this not started", "starloom why", NEWEST.path),
+        ("why did this fail", "starloom why", "/constellations"),
         ("how long will it take", "starloom what-if", "/constellations"),
         ("when is the copy done?", "starloom what-if", "/constellations"),
         ("stop all that Jan asked for", "starloom cancel --of Jan", "/constellations"),
         ("who did this yesterday", "starloom activity", "/activity"),
         ("who did that this morning?", "starloom activity", "/activity"),
         ("undo what Lo did", "starloom undo --of Lo", "/constellations"),
+        ("stop all that I asked for", "starloom cancel --of anna", "/constellations"),
+        ("what did you do yesterday", "starloom activity --by anna", "/activity"),
+        ("what did I do yesterday", "starloom ls --of anna", "/constellations"),
+        ("what did we do yesterday", "`starloom activity` and", "/activity"),
+        ("was hast du gestern gemacht", "starloom activity --by anna", "/activity"),
+        ("undo", "starloom undo --of anna", NEWEST.path),
+        ("undo the last thing", "starloom undo --of anna", NEWEST.path),
+        ("undo what I did", "starloom undo --of anna", NEWEST.path),
+        ("mach das rückgängig", "starloom undo --of anna", NEWEST.path),
+        ("nimm das letzte zurück", "starloom undo --of anna", NEWEST.path),
+        ("do that again but on the other one", "starloom again", NEWEST.path),
+        ("do the same with archiv", "starloom again --with NAME=archiv", NEWEST.path),
+        ("mach das nochmal aber auf dem anderen", "starloom again", NEWEST.path),
+        ("noch einmal", "starloom again", NEWEST.path),
         ("undo everything that lo changed yesterday", "starloom undo --of lo", "/constellations"),
         ("take back the last thing that anna did", "starloom undo --of anna", "/constellations"),
         ("what did Aiko do this week", "starloom activity --by Aiko", "/activity"),

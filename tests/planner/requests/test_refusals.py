@@ -174,7 +174,7 @@ def test_the_nearest_sentences_are_named_for_german_words_as_well(words: str, ne
 
 
 def test_german_words_that_no_recipe_carries_out_are_told_what_comes_near() -> None:
-    found = match_all("vergleiche meine Ordner auf nas und laptop", load_catalogue(), FLEETS["home"])
+    found = match_all("vergleiche nas und laptop", load_catalogue(), FLEETS["home"])
     assert refused(found, FLEETS["home"]).reason.startswith("no recipe compares whole devices. *compare ")
 
 
@@ -231,3 +231,22 @@ def test_a_refusal_of_words_names_the_ways_by_hand(code: Code) -> None:
 def test_the_line_of_a_schedule_has_the_days_that_words_except(words: str, line: str) -> None:
     view = FLEETS["demo"]
     assert refused(match_all(words, load_catalogue(), view), view).reason.endswith(line)
+
+
+@pytest.mark.parametrize(
+    ("tail", "says"),
+    [
+        (", ask me first", "waits for your yes anyway"),
+        (" when nas is on", "waits anyway until it is connected"),
+        (" only if there is more than 2 GB free", "refuses it and says so"),
+        (", aber frag mich vorher", "waits for your yes anyway"),
+    ],
+)
+def test_a_condition_that_holds_anyway_is_said_and_loses_no_value(tail: str, says: str) -> None:
+    two = fleet(device("laptop"), device("nas"))
+    words = "kopiere alle Rechnungen vom Laptop auf nas" if "frag" in tail else "copy Documents from laptop to nas"
+    found = match_all(words + tail, load_catalogue(), two)
+    assert (found.outcome, found.candidates[0].params["target"]) == (Match.NEAR, {"name": "nas"})
+    reason = refused(found, two).reason
+    assert says in reason
+    assert "has no place for" in reason

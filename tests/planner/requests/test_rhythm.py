@@ -97,6 +97,12 @@ def test_days_that_no_clock_leaves_out_are_said(words: str) -> None:
         ("every other week, check my machines", "0 8 * * 1", "'every other week'; this one goes off every week"),
         ("every second Monday check my machines", "0 8 * * 1", "'every second Monday'; this one goes off every Monday"),
         ("check my machines every five months", "0 8 1 */5 *", "begins again with each year"),
+        (
+            "check my machines every 7 minutes",
+            "*/7 * * * *",
+            "7 does not divide an hour; this one goes off at minute 0, 7",
+        ),
+        ("alle fünf Stunden check my machines", "0 */5 * * *", "5 does not divide a day"),
     ],
 )
 def test_a_rhythm_that_no_clock_has_says_how_the_nearest_differs(words: str, cron: str, differs: str) -> None:
@@ -169,7 +175,7 @@ def test_a_clock_that_is_one_is_not_nearly_one(words: str) -> None:
         "run the report of each day-care",
         "every evening",
         "how are my machines every day at 25",
-        "is a.org up every 7 minutes",
+        "is a.org up every 70 minutes",
         "is a.org up every 0 minutes",
         "check my machines on the 32nd of every month",
         "find the report of Mondays on laptop",
@@ -255,6 +261,11 @@ def test_other_text_is_no_clock_in_words(words: str) -> None:
         ("täglich um 20.15 Uhr sichere Noten", "sichere Noten", "15 20 * * *"),
         ("an Schultagen sichere Noten", "sichere Noten", "0 8 * * 1-5"),
         ("alle 15 Minuten sichere Noten", "sichere Noten", "*/15 * * * *"),
+        ("jeden Tag außer Sonntag um 6 Uhr sichere Noten", "sichere Noten", "0 6 * * 1,2,3,4,5,6"),
+        ("sichere Noten täglich, aber nicht am Wochenende, um sechs", "sichere Noten", "0 6 * * 1-5"),
+        ("werktags morgens um halb acht sichere Noten", "sichere Noten", "30 7 * * 1-5"),
+        ("sichere Noten jeden Abend um viertel vor neun", "sichere Noten", "45 20 * * *"),
+        ("jeden Montag um 18 Uhr 30 sichere Noten", "sichere Noten", "30 18 * * 1"),
     ],
 )
 def test_a_rhythm_may_be_said_in_german(words: str, rest: str, cron: str) -> None:
@@ -279,6 +290,8 @@ def test_other_german_words_have_none(words: str) -> None:
     [
         ("jeden Schultag um 6:30", "30 6 * * 1-5"),
         ("montags", "0 8 * * 1"),
+        ("jeden Tag außer Samstag und Sonntag um 20 Uhr", "0 20 * * 1-5"),
+        ("werktags morgens um halb acht", "30 7 * * 1-5"),
         ("jeden ersten des Monats um 9", "0 9 1 * *"),
     ],
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
 
 from starloom.planner.recipes.catalogue import load_catalogue
-from starloom.planner.requests.matching import Match, match
+from starloom.planner.requests.matching import Match, match, match_all
 from starloom_protocol.plan import read_recipe
+from starloom_protocol.plan.recipe import Recipe
 from tests.planner.corpus import HELD_OUT, Judged, Request, Verdict, figures, judge_all, plain_values, read_corpus, told
 
 CORPUS = read_corpus()
@@ -110,3 +112,41 @@ def test_values_keep_the_accents_that_were_typed(words: str) -> None:
     found = match(words, [recipe], CORPUS.fleets["accents"])
     assert found.outcome is Match.EXACT
     assert plain_values(found.candidates[0].params) == {"folder": "Straße", "where": "Küche"}
+
+
+SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
+WORDS_OF = {"file": "notes.txt", "files": "PDFs", "integer": "30", "text": "invoice", "service": "nginx"} | {
+    "url": "example.org",
+    "since": "yesterday",
+    "argv": "`uptime`",
+}
+
+
+def _filled(recipe: Recipe, phrase: str, folder: str) -> str:
+    """Return a phrase with words for each slot, the first folder among them."""
+    devices, folders = iter(("box", "server", "laptop", "Lenas Handy")), iter((folder, "Bilder", "Bilder"))
+
+    def words(found: re.Match[str]) -> str:
+        param = recipe.params[found[1]]
+        if param.type in ("device", "path"):
+            return next(devices if param.type == "device" else folders)
+        return WORDS_OF[param.type] if param.type in WORDS_OF else next(iter(param.values.values()))[0]
+
+    return SLOT.sub(words, phrase)
+
+
+def test_a_folder_of_two_words_is_read_as_one_of_one_word_in_every_phrase() -> None:
+    catalogue, seen = load_catalogue(), CORPUS.fleets["desks"]
+    for recipe in catalogue.all():
+        for phrase in recipe.phrases:
+            if not any(recipe.params[slot].type == "path" for slot in SLOT.findall(phrase)):
+                continue
+            one, two = (
+                match_all(_filled(recipe, phrase, name), catalogue, seen) for name in ("Fotos", "Fotos Werkstatt")
+            )
+            read = {
+                name: "Fotos" if value == "Fotos Werkstatt" else value
+                for name, value in two.candidates[0].params.items()
+            }
+            expected = (one.outcome, one.candidates[0].params)
+            assert (two.outcome, read) == expected, _filled(recipe, phrase, "Fotos Werkstatt")

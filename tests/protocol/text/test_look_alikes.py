@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from starloom_protocol.text.look_alikes import called_fault, device_name_fault, look_of, person_name_fault
+from starloom_protocol.text.look_alikes import (
+    called_fault,
+    device_name_fault,
+    look_of,
+    person_name_fault,
+    spelling_pattern,
+    spellings_of,
+)
 
 
 @pytest.mark.parametrize("name", ["\u0430tlas", "atl\u0430s", "nas-\u0441loud", "\u03bfffice", "Z\u0585e"])
@@ -117,3 +124,22 @@ def test_a_name_that_misleads_is_refused_for_a_person(name: str) -> None:
 def test_a_name_of_a_device_is_no_option_of_a_command_line() -> None:
     assert "option" in (called_fault("-rf", most=63) or "")
     assert called_fault("nas-rf", most=63) is None
+
+
+SPELLED = ["B\u00fcro-PC (neu)", "b\u00fcro pc neu", "Buero-PC neu", "buro_pc_neu", "Bu\u0308ro-PC (neu)"]
+
+
+@pytest.mark.parametrize("said", SPELLED)
+def test_a_name_has_its_spellings_in_common_with_what_people_type(said: str) -> None:
+    assert spellings_of(said) & spellings_of(SPELLED[0])
+    assert not spellings_of(said) & spellings_of("B\u00fcro-PC (alt)")
+
+
+@pytest.mark.parametrize("said", ["the buero pc (neu) is on", "to b\u00fcro-pc", "b\u00fcro pc neu, please"])
+def test_a_name_is_found_in_words_as_it_is_spelled_there(said: str) -> None:
+    assert spelling_pattern(SPELLED[0]).search(said)
+    assert not spelling_pattern("ro-PC").search(said)
+
+
+def test_a_path_is_no_spelling_of_a_name() -> None:
+    assert not spellings_of("/nas") & spellings_of("nas")

@@ -31,12 +31,15 @@ from starloom.client.terminal.values import duration_s
 from starloom.process.program import UPGRADE, on_device
 from starloom_protocol.stream.authors import shown_name
 from starloom_protocol.text.courtesy import courtesy_sentence, no_work_words
+from starloom_protocol.text.look_alikes import spellings_of, without_remark
 from starloom_protocol.text.wording import few, quoted
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import CODES, Code, DeviceFact, DeviceLink
 from starloom_protocol.wire.frames import DISK_FULL
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from starloom_protocol.api.fleet import DeviceDetail, DeviceRow, DeviceState
 
 OWN_CHIP = " (this hub's own machine)"
@@ -173,10 +176,10 @@ def _full_disk(item: DeviceState) -> str | None:
 
 
 def resolve(run: Invocation, device: str) -> DeviceRow:
-    """Return the device that an id, a name or a former name means.
+    """Return the device that an id, a name or a former name means, or another spelling of one name after a question.
 
     Raises:
-        Problem: there is none.
+        Problem: there is none, or nobody can be asked.
     """
     # Those that belong to the fleet come first, so that a name means them before a device that is gone.
     items = run.client.get(get_devices(all_=True))["items"]
@@ -189,12 +192,25 @@ def resolve(run: Invocation, device: str) -> DeviceRow:
     gone = (item for item in items if device in (item["id"], item["name"]))
     if (meant_by := next(renamed, None) or next(gone, None)) is not None:
         return meant_by
+    alike = _spelled_so(device, here)
+    if len(alike) == 1 and sys.stdin.isatty() and not run.as_json:
+        question = f"No device is called {device}. Is {alike[0]['name']} meant?"
+        if typer.confirm(question, default=False, err=True):
+            return alike[0]
     typed = device.casefold()
     names = [item["name"] for item in here]
-    names.sort(key=lambda name: -difflib.SequenceMatcher(None, typed, name.casefold()).ratio())
-    close = names and difflib.get_close_matches(typed, [names[0].casefold()], n=1)
+    named = [item["name"] for item in alike]
+    names.sort(key=lambda name: name not in named and 1 - difflib.SequenceMatcher(None, typed, name.casefold()).ratio())
+    close = alike or (names and difflib.get_close_matches(typed, [names[0].casefold()], n=1))
     meant = f"Did you mean {names[0]}?" if close else "See `starloom devices`."
     raise usage(f"no device is called {device}; there are: {', '.join(names) or 'none'}", meant)
+
+
+def _spelled_so(typed: str, devices: Sequence[DeviceRow]) -> list[DeviceRow]:
+    """Return the devices whose names people may spell so; without a remark in brackets where no whole name is."""
+    spelled = spellings_of(typed)
+    whole = [item for item in devices if spelled & spellings_of(item["name"])]
+    return whole or [item for item in devices if spelled & spellings_of(without_remark(item["name"]))]
 
 
 def show_device(run: Invocation, device: DeviceArgument) -> None:

@@ -6,25 +6,8 @@ searched. Pure.
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Final
-
-_SPELLED_OUT: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
-
-
-def plain_letters(text: str) -> str:
-    """Return text in lower case without accents: `grosste` for *größte*."""
-    lower = text.casefold()
-    if lower.isascii():
-        return lower
-    apart = unicodedata.normalize("NFKD", lower)
-    return "".join(sign for sign in apart if not unicodedata.combining(sign))
-
-
-def spelled_out(text: str) -> str:
-    """Return text in lower case with umlauts as two letters, as people type them without: `groesste` for *größte*."""
-    return plain_letters(unicodedata.normalize("NFC", text.casefold()).translate(_SPELLED_OUT))
 
 
 def word_set(text: str) -> frozenset[str]:

@@ -27,10 +27,12 @@ from starloom.planner.requests.phrases import (
     left_over,
     phrases_of,
     readings,
+    said_otherwise,
     typed,
     words_of,
 )
 from starloom.planner.requests.slots import (
+    NEAREST,
     SlotValue,
     Trust,
     describes,
@@ -235,7 +237,10 @@ class Asked:
 
 
 def phrases_of_recipe(recipe: Recipe, given: Mapping[str, Any]) -> tuple[Phrase, ...]:
-    return phrases_of(tuple(recipe.phrases), _optional_in(recipe), *_unsaid(recipe, given))
+    """Return its phrases, those that they make, and those that mean the same in other words."""
+    kinds = tuple([(name, param.type) for name, param in recipe.params.items()])
+    texts = said_otherwise(tuple(recipe.phrases), kinds)
+    return phrases_of(texts, _optional_in(recipe), *_unsaid(recipe, given))
 
 
 def fits_of(
@@ -254,6 +259,8 @@ def fits_of(
             known[name, words] = take(words, recipe.params[name], asked.fleet)
         return known[name, words]
 
+    # A sort of files is no name, so that it is put right in its value; names stay as they were typed.
+    misspelt = {word.text: word.sort for word in asked.said if word.sort}
     ordered: bool | None = None
     for phrase in tried:
         if phrase.ranks:
@@ -266,6 +273,9 @@ def fits_of(
             if phrase.sort and not needs_no_all(reading[phrase.sort]):
                 continue
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
+            if sorts := [name for name in taken if misspelt and recipe.params[name].type == "files"]:
+                right = {name: " ".join(misspelt.get(word, word) for word in reading[name].split()) for name in sorts}
+                taken.update((name, taken_from(name, words)) for name, words in right.items())
             for name, item in taken.items():
                 if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
                     taken[name] = no_sort(item, reading[name], phrase.before(name))
@@ -282,7 +292,12 @@ def fits_of(
                 continue  # *back up my photos* is about photos, not about a folder of that name
             fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
             # A device that is asked for in place of *June of the phone* would let June go without a word.
-            open_devices = [one.name for one in fit.candidate.missing if one.reason and one.type == "device"]
+            # The fault of a misspelt device names its words already.
+            open_devices = [
+                one.name
+                for one in fit.candidate.missing
+                if one.reason and one.type == "device" and NEAREST not in one.reason
+            ]
             open_devices += [
                 name
                 for name, item in taken.items()
@@ -334,7 +349,11 @@ def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
 def _are_plain(values: Iterable[SlotValue], telling: Collection[str]) -> bool:
     """Return whether values are all there, and are no words that recipes are about."""
     return all(
-        item.filled and (item.trust is Trust.SURE or forms_in(words_of(str(item.value))).isdisjoint(telling))
+        item.filled
+        and (
+            item.trust is Trust.SURE
+            or (item.trust is Trust.PLAIN and forms_in(words_of(str(item.value))).isdisjoint(telling))
+        )
         for item in values
     )
 
@@ -395,7 +414,8 @@ def _surer(kind: str, taken: SlotValue, phrase: Phrase, name: str, fleet: FleetS
     if phrase.before(name) == "compare" and kind == ("path" if has_ending(taken) else "file"):
         return replace(taken, trust=Trust.DOUBTFUL)
     if kind == "path" and taken.trust is Trust.PLAIN and phrase.before(name) == "in":
-        named = str(taken.value).istitle() and str(taken.value).isalpha() and not is_a_device(taken, fleet)
+        words = str(taken.value)
+        named = words.istitle() and words.replace(" ", "").isalpha() and not is_a_device(taken, fleet)
         return replace(taken, trust=Trust.SURE) if named else taken
     if kind != "file" or not taken.filled or phrase.before(name) != "file":
         return taken
@@ -465,15 +485,19 @@ def _able(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> bo
 
     Two recipes may share a phrase where one is for devices that lack the tools of the other.
     """
+    return not misplaced_in(recipe, values, fleet)
+
+
+def misplaced_in(recipe: Recipe, values: Mapping[str, Any], fleet: FleetSnapshot) -> list[str]:
+    """Return the devices of these values that lack what the recipe needs of them: no laptop saves files as a phone."""
+    found: list[str] = []
     for name, param in recipe.params.items():
         value = values.get(name)
-        if param.type != "device" or not isinstance(value, dict):
-            continue
-        able = {device.name for device in fleet.able(param.needs)}
-        named = [one.get("name") for one in value.get("any", [value])]
-        if any(isinstance(one, str) and one not in able for one in named):
-            return False
-    return True
+        if param.type == "device" and isinstance(value, dict):
+            able = {device.name for device in fleet.able(param.needs)}
+            named = [one.get("name") for one in value.get("any", [value])]
+            found.extend(one for one in named if isinstance(one, str) and one not in able)
+    return found
 
 
 def _is_among(value: Any, other: Any) -> bool:

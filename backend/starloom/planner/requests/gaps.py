@@ -7,11 +7,19 @@ must not be asked about words that a recipe takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, gone_in, gone_words
+from starloom.planner.fleet import (
+    DEVICE_CLASSES,
+    DeviceSnapshot,
+    FleetSnapshot,
+    class_of,
+    gone_in,
+    gone_words,
+    of_class,
+)
 from starloom.planner.requests.clauses import ARTICLES, MONTHS, plain_word, word_set
 
 _PLACES: Final = word_set(
@@ -383,6 +391,40 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
             ways = ", and ".join(filter(None, (_way(way, said, fleet, named) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
+
+
+def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
+    """Return the sentence about a row for what no recipe does: words name the subject of a tool that a device offers.
+
+    `known` are the words that recipes are about: *disk* is one, and *clipboard* is none.
+    """
+    said = [plain_word(word) for word in words.split()]
+    subjects = {word for word in said if word not in known}
+    offering: dict[int, bool] = {}  # many devices share one set of tools
+    for device in fleet.devices:
+        if id(device.tools) not in offering:
+            offering[id(device.tools)] = any(tool.partition(".")[0] in subjects for tool in device.tools)
+    able = [device for device in fleet.devices if offering[id(device.tools)]]
+    called = {one.name for word in said if class_of(word) in DEVICE_CLASSES for one in of_class(word, able)}
+    ordered = sorted(
+        able,
+        key=lambda one: (
+            not one.named_in(words.casefold()),
+            one.name not in called,
+            one.demo,
+            not one.online,
+            one.name,
+        ),
+    )
+    if not ordered:
+        return ""
+    device = ordered[0]
+    offers = [offer for tool, offer in sorted(device.tools.items()) if tool.partition(".")[0] in subjects]
+    best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(said)))
+    return (
+        f"the tool `{best.name}` of {device.name} comes near ({best.title}): add a row with it in "
+        f"Build. `starloom tools show {best.name}` names what it takes and gives"
+    )
 
 
 def _named_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:

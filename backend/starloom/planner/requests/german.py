@@ -11,8 +11,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from starloom.planner.requests.clauses import plain_letters, plain_word, spelled_out, word_set
+from starloom.planner.requests.clauses import plain_word, word_set
 from starloom_protocol.text.file_sorts import GERMAN_DOCUMENTS
+from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _WORD: Final = re.compile(r"\w+")
 _TABLE: Final = """
@@ -230,6 +231,10 @@ _WISHES: Final = re.compile(
     r"|ich (?:möchte|moechte|will|würde gerne?|wuerde gerne?))\b,?\s*",
     re.IGNORECASE,
 )
+_LAST: Final = (
+    r"(?:das|es|dies|dasselbe|(?:das|die|den) letzten?(?: (?:sache|aktion|änderung|anfrage|auftrag|schritt|mal))?)"
+)
+_MORE: Final = r"(?:noch ?mal|nochmals|noch einmal)"
 _SENTENCES: Final = tuple(
     (re.compile(pattern, re.IGNORECASE), english)
     for pattern, english in (
@@ -242,9 +247,19 @@ _SENTENCES: Final = tuple(
         (r"^starte? (?:den )?(?:dienst )?(.+) neu$", r"restart \1"),
         (r"^führe? (.+) aus$", r"run \1"),
         (r"^räume? (.+) nach (?:art|sorte|typ) auf$", r"tidy \1 by kind"),
-        (r"^(?:nimm das (?:wieder )?zurück|mache? das (?:wieder )?rückgängig)$", "undo that"),
+        (
+            rf"^(?:nimm {_LAST}(?: wieder)? zurück|(?:mache? )?(?:{_LAST} )?(?:wieder )?rückgängig(?: machen)?)$",
+            "undo that",
+        ),
         (r"^brich (?:alles|das) ab$", "cancel everything"),
-        (r"^mache? das (?:noch ?mal|nochmals|noch einmal)$", "do that again"),
+        (
+            rf"^(?:(?:mach|mache|tu|wiederhole?) )?(?:{_LAST} )?{_MORE}(?=$|,? (?:aber|auf|mit|und|für)\b)",
+            "do that again",
+        ),
+        (rf"^wiederhole? {_LAST}$", "do that again"),
+        (r"(?<=^do that again)(.*) (?:auf|mit|für) (?:de[mnr] )?anderen(?: \w+)?$", r"\1 on the other one"),
+        (r"\b(?:(?:aber|und|bitte|doch) )*frage? (?:mich|uns)?(?: bitte)? ?(?:vorher|zuerst|erst)$", "ask me first"),
+        (r"\b(wenn|sobald|falls) (.{1,40}) (?:an|da|online|wach|wieder da|verbunden) ist$", r"\1 \2 is on"),
         (r"^was hast du (gestern|heute) gemacht$", r"what did you do \1"),
         (r"^liste? (.+) auf$", r"list \1"),
         (r"^räume? (.+) auf$", r"tidy \1"),
@@ -295,7 +310,7 @@ _ENGLISH: Final = word_set(
 """Words that stay as they are: those of `_SENTENCES`, and those that German has as well."""
 
 
-def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translated]:
+def requests_in_english(words: str, names: Collection[re.Pattern[str]]) -> Iterator[Translated]:
     """Yield the readings of a German request in English; none of words that are not German.
 
     *Von* is *from* or *of*, and *auf* before a bare name *to* or *on*. `names` are those of devices, which stay.
@@ -304,13 +319,16 @@ def requests_in_english(words: str, names: Collection[str]) -> Iterator[Translat
     if typed.count(" ") >= _WORDS_MOST:
         return
     said = _WISHES.sub("", typed, count=1)
-    known = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-    piece = re.compile(rf"{_PIECE}|(?<!\S)(?:{known})(?![\w-])|\S+" if known else rf"{_PIECE}|\S+", re.IGNORECASE)
-    kept = {name.casefold() for name in names}
     for pattern, english in _SENTENCES:
         said = pattern.sub(english, said)
-    tokens = _verb_first([token for token in piece.findall(said) if plain_word(token) not in _COURTESY])
-    plain = ["" if token.casefold() in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
+    if said == typed and not any(_is_german(plain_word(word)) for word in typed.split()):
+        return
+    known = "|".join(sorted((pattern.pattern for pattern in names), key=len, reverse=True))
+    piece = re.compile(rf"{_PIECE}|(?<!\S)(?P<name>{known or '(?!)'})|\S+", re.IGNORECASE)
+    pieces = [*piece.finditer(said)]
+    kept = {found[0] for found in pieces if found["name"]}
+    tokens = _verb_first([found[0] for found in pieces if plain_word(found[0]) not in _COURTESY])
+    plain = ["" if token in kept or token[0] in '"`“„' else plain_word(token) for token in tokens]
     telling = [word for word in plain if word and word not in _NEUTRAL]
     if said == typed and sum(map(_is_german, telling)) < min(_ENOUGH, len(telling) or 1):
         return
@@ -402,12 +420,32 @@ _CLOCK: Final = re.compile(
     r"|täglich|stündlich|wöchentlich|monatlich)\b",
     re.IGNORECASE,
 )
-_AT: Final = re.compile(
-    r"\bum (\d{1,2}(?:[:.]\d\d)?)(?: uhr\b)?(?! uhr)(?: (morgens|nachmittags|abends|nachts)\b)?", re.IGNORECASE
-)
-_PARTS: Final = {"morgens": "in the morning", "nachmittags": "in the afternoon", "abends": "in the evening"} | {
-    "nachts": "at night",
+_HOURS: Final = {"ein": 1, "zwölf": 12} | {
+    word: number
+    for number, word in enumerate(
+        ("eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf"), start=1
+    )
 }
+_OF_HOUR: Final = {"halb": -30, "viertel nach": 15, "viertel vor": -15, "dreiviertel": -15}
+"""The minutes before or after the hour that is named: *halb acht* is half past seven."""
+_PARTS: Final = {"morgens": "morning", "vormittags": "morning", "nachmittags": "afternoon", "abends": "evening"} | {
+    "nachts": "night",
+}
+_PART: Final = "|".join(_PARTS)
+_AT: Final = re.compile(
+    rf"\b(?:(?P<before>{_PART}) )?um (?:(?P<of_hour>{'|'.join(_OF_HOUR)}) )?"
+    rf"(?:(?P<number>\d{{1,2}})(?:[:.](?P<minute>\d\d))?|(?P<word>{'|'.join(_HOURS)})\b)"
+    rf"(?: uhr\b(?: (?P<past>[0-5]?\d)\b)?)?(?! uhr)(?: (?P<behind>{_PART})\b)?",
+    re.IGNORECASE,
+)
+_PARTS_ALONE: Final = re.compile(rf"\b(?:{_PART})\b", re.IGNORECASE)
+_OFF: Final = "(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonntag|wochenende)(?:en|s)?"
+_EXCEPT_DAYS: Final = re.compile(
+    r"\b(?:außer|ausser|ausgenommen|(?:nur |aber )?nicht)(?: (?:an|am|den))? "
+    rf"(?P<off>{_OFF}(?:(?:,| und) (?:(?:am|an) )?{_OFF})*)\b",
+    re.IGNORECASE,
+)
+_DAY_NAME: Final = re.compile("|".join(sorted(_DAYS, key=len, reverse=True)), re.IGNORECASE)
 _ADVERBS: Final = {"täglich": "day", "stündlich": "hour", "wöchentlich": "week", "monatlich": "month"}
 
 
@@ -415,12 +453,22 @@ def clock_in_english(words: str) -> str:
     """Return words with a rhythm in German said in English, and all other words as they are."""
     if _CLOCK.search(words) is None:
         return words
-    return _AT.sub(_time, _CLOCK.sub(_rhythm, words))
+    said = _AT.sub(_time, _EXCEPT_DAYS.sub(_except, _CLOCK.sub(_rhythm, words)))
+    return _PARTS_ALONE.sub(lambda found: f"{_PARTS[found[0].casefold()]}s", said)
+
+
+def _except(found: re.Match[str]) -> str:
+    days = [_DAYS[name.casefold()] for name in _DAY_NAME.findall(found["off"])]
+    return f"except {' and '.join(f'{day}s' for day in days)}"
 
 
 def _time(found: re.Match[str]) -> str:
-    part = _PARTS.get((found[2] or "").casefold())
-    return f"at {found[1]} {part}" if part else f"at {found[1]}"
+    """Return a time of day in English: *um halb acht* is *at 7:30*."""
+    hour = int(found["number"]) if found["number"] else _HOURS[found["word"].casefold()]
+    minute = int(found["minute"] or found["past"] or 0) + _OF_HOUR.get((found["of_hour"] or "").casefold(), 0)
+    part = _PARTS.get((found["before"] or found["behind"] or "").casefold(), "")
+    at = f"at {hour + minute // 60}:{minute % 60:02}" if minute else f"at {hour}"
+    return f"{at} {'at' if part == 'night' else 'in the'} {part}" if part else at
 
 
 def _rhythm(found: re.Match[str]) -> str:

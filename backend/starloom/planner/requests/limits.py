@@ -1,10 +1,12 @@
 """Limits in words: the parts that take something out of a request or bound it, such as *except the videos*.
 
-Owns the search for them, as a person typed them. Quoted text and the names of devices are none. Pure.
+Owns the search for them, as a person typed them, and for a condition or a wish to be asked behind a request. Quoted
+text and the names of devices are none. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -37,6 +39,51 @@ class Limit:
     def forbids(self) -> bool:
         """Whether the whole request is one: *do not back up Documents*."""
         return self.first == 0 and plain_word(self.text.split()[0]) in _ORDERS
+
+
+_CONDITION: Final = re.compile(
+    r"(?:\s*[,;]|\s)\s*(?:(?:and|but|then) )*(?P<tail>(?:(?:only|just|please) )*"
+    r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before"
+    r"|after(?! the other))\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CONDITIONS_MOST: Final = 4
+_ALWAYS_SO: Final = (
+    (
+        re.compile(r"\b(?:ask|check with|confirm with) (?:me|us)\b", re.IGNORECASE),
+        "a request in words that changes something shows its preview and waits for your yes anyway",
+    ),
+    (
+        re.compile(r"\b(?:room|space|free|full|[kmgt]i?b)\b", re.IGNORECASE),
+        "a device without room for a file refuses it and says so; nothing is started by how much room there is",
+    ),
+    (
+        re.compile(
+            r"\b(?:is|are|comes|goes|has come|gets)\b.*\b(?:on|online|back|awake|there|up|connected|reachable|here)$",
+            re.IGNORECASE,
+        ),
+        "a task for a device that is away waits anyway until it is connected",
+    ),
+)
+"""The conditions that hold in any case, the first that fits."""
+
+
+def conditions_behind(words: str) -> Iterator[tuple[str, str]]:
+    """Yield each request that stands before a condition or a wish to be asked, with that: *..., ask me first*."""
+    at = 0
+    for _ in range(_CONDITIONS_MOST):
+        found = _CONDITION.search(words, at)
+        if found is None:
+            return
+        at = found.start("tail")
+        before = words[: found.start()]
+        if before.strip() and before.count('"') % 2 == 0 and before.count("`") % 2 == 0:
+            yield before.strip(), found["tail"].strip(" .!?,")
+
+
+def always_so(condition: str) -> str:
+    """Return the sentence about a condition that holds in any case; empty for all others."""
+    return next((sentence for pattern, sentence in _ALWAYS_SO if pattern.search(condition)), "")
 
 
 def limits_in(words: Sequence[Word], names: Container[str] = ()) -> tuple[Limit, ...]:

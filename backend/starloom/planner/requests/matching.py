@@ -8,7 +8,7 @@ filled and missing values; a near match never starts anything. None: the nearest
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain
@@ -16,7 +16,7 @@ from typing import Any
 
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import Catalogue, param_title
-from starloom.planner.requests.clauses import ARTICLES, plain_letters, plain_word, word_set
+from starloom.planner.requests.clauses import ARTICLES, plain_word, word_set
 from starloom.planner.requests.fitting import (
     WHOLE,
     Asked,
@@ -27,12 +27,13 @@ from starloom.planner.requests.fitting import (
     candidate_of,
     fits_of,
     mentioned,
+    misplaced_in,
     phrases_of_recipe,
     unknown_in,
 )
-from starloom.planner.requests.gaps import gap_in
+from starloom.planner.requests.gaps import gap_in, row_for
 from starloom.planner.requests.german import Translated, clock_in_english, requests_in_english
-from starloom.planner.requests.limits import limits_in, not_about, not_in
+from starloom.planner.requests.limits import always_so, conditions_behind, limits_in, not_about, not_in
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
@@ -49,13 +50,11 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import (
-    REMARK,
-    devices_left_over,
-)
+from starloom.planner.requests.slots import devices_left_over
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
+from starloom_protocol.text.look_alikes import plain_letters
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
@@ -74,6 +73,8 @@ _LOOKING = word_set("find show list search which what where look")
 _JOIN = re.compile(r",? (?:and|und)(?: (?:then|dann|also|danach))? |, (?:then|dann) ", re.IGNORECASE)
 _JOINS_MOST = 3
 _NAMED = frozenset({"text", "path", "file", "service"})
+PICK = "file.pick"
+_READS = ("fs.find",)
 _CHANGES = RISKY_EFFECTS | {Effect.WRITE}
 
 
@@ -90,7 +91,8 @@ class Matched:
     `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
     out, and `places` are the pages that do. `about_starloom`: they ask about Starloom itself, and are no work at all.
-    `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*.
+    `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*. `always` is
+    a sentence about a condition in the words that holds anyway.
     """
 
     outcome: Match
@@ -101,6 +103,7 @@ class Matched:
     places: tuple[Place, ...] = ()
     about_starloom: bool = False
     limit: str = ""
+    always: str = ""
     words: str = ""
     given: Mapping[str, Any] = field(default_factory=dict)
 
@@ -124,19 +127,25 @@ def match_all(
     was seen. `shown_to` is the author who sees or has seen the preview, else empty.
     """
 
-    def taken(said: str) -> Matched:
+    def once(said: str) -> Matched:
         found = _with_limit(_match_all(said, catalogue, fleet, params, shown_to), said, fleet)
         if found.gap and said.startswith(found.limit):  # it is all that the words say
             found = replace(found, limit="")
-        if found.outcome is Match.EXACT or found.on_trial or (answer := pointer_in(said, fleet)) is None:
+        if found.outcome is Match.EXACT or found.on_trial:
             return found
-        return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+        if (answer := pointer_in(said, fleet)) is not None:
+            return Matched(Match.NONE, (), gap=answer.sentence, places=answer.places, about_starloom=True)
+        return found
+
+    def taken(said: str) -> Matched:
+        found = once(said)
+        return found if found.is_exact or found.on_trial or found.gap else _before_condition(said, found, once)
 
     def meant(said: str) -> Matched:
         found = taken(said)
         if found.outcome is Match.EXACT or found.on_trial:
             return found
-        readings = requests_in_english(clock_in_english(said), _called(fleet))
+        readings = requests_in_english(clock_in_english(said), [device.name_pattern for device in fleet.devices])
         return _of_german([(taken(one.english), one) for one in readings], said, catalogue) or found
 
     found = meant(words)
@@ -149,16 +158,23 @@ def match_all(
     )
 
 
+def _before_condition(words: str, found: Matched, taken: Callable[[str], Matched]) -> Matched:
+    """Return the match of the request before a condition, which no recipe has a place for, with what holds anyway.
+
+    *Copy Documents to nas, ask me first* is no device called *ask me first*.
+    """
+    for request, condition in conditions_behind(words):
+        before = taken(request)
+        if before.candidates and before.candidates[0].score == WHOLE and not before.on_trial and not before.gap:
+            candidates = tuple(replace(one, unused=(*one.unused, condition)) for one in before.candidates)
+            return replace(before, outcome=Match.NEAR, candidates=candidates, always=always_so(condition))
+    return found
+
+
 def _parted(words: str) -> list[tuple[str, str]]:
     """Return the ways to part words into two requests at an *and*."""
     joins = list(_JOIN.finditer(words))[:_JOINS_MOST] if words.count(" ") < WORDS_MOST else []
     return [(words[: join.start()], words[join.end() :].rstrip(" .!")) for join in joins]
-
-
-def _called(fleet: FleetSnapshot) -> list[str]:
-    """Return the names of all devices, also without a remark in brackets."""
-    names = [device.name for device in fleet.devices]
-    return [*names, *(REMARK.sub("", name) for name in names if REMARK.search(name))]
 
 
 def _of_german(readings: Sequence[tuple[Matched, Translated]], words: str, catalogue: Catalogue) -> Matched | None:
@@ -206,9 +222,10 @@ def _match_all(
     grown = catalogue.grown
     others = [recipe for recipe in catalogue.all() if recipe.name not in grown]
     found = match(words, others, fleet, params=params)
+    known = telling_words(_texts_of(others))
     if not grown or found.outcome is Match.EXACT:
-        return _with_gap(found, words, fleet)
-    found = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet)
+        return _with_gap(found, words, fleet, known)
+    found = _with_gap(match(words, catalogue.all(), fleet, params=params), words, fleet, known)
     candidates = tuple(_with_trial(candidate, grown.get(candidate.recipe)) for candidate in found.candidates)
     if found.outcome is Match.EXACT and candidates[0].trial is not None:
         keeper = catalogue.keepers.get(candidates[0].recipe)
@@ -232,11 +249,12 @@ def offered(found: Matched, catalogue: Catalogue) -> list[tuple[Recipe, Candidat
     return [(recipe, one) for one in found.candidates if (recipe := catalogue.get(one.recipe)) is not None]
 
 
-def _with_gap(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
+def _with_gap(found: Matched, words: str, fleet: FleetSnapshot, known: Collection[str]) -> Matched:
     """Return a match of words that no recipe carries out without its candidates, which are about something else."""
     whole = found.candidates and found.candidates[0].score == WHOLE
     taken = found.outcome is Match.EXACT or found.rhythm is not None
     gap = "" if taken else gap_in(words, fleet, of_a_clause=bool(whole))
+    gap = gap or (row_for(words, fleet, known) if found.outcome is Match.NONE else "")
     running = None if whole or found.outcome is Match.EXACT else running_in(words, fleet) or stopping_in(words, fleet)
     if running is not None:
         told = "; ".join(filter(None, (running.sentence, gap)))
@@ -322,17 +340,45 @@ def _match(said: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, gi
     best = (whole[0].literals, whole[0].able) if whole else (0, False)
     open_ = [fit for fit in fits if whole and not fit.sure and not (fit.too_many and whole[0].of_a_sort)]
     closer = [fit for fit in open_ if (fit.literals, not best[1]) > (best[0], False)]
-    if closer:
+    picked = [] if best[1] else [*_picked_there(phrases_by, asked)]
+    if closer or (whole and picked):
         ranked = sorted(closer, key=lambda fit: (fit.unsaid, fit.rank), reverse=True)
-        found = _first_of_each([*(fit.candidate for fit in ranked), whole[0].candidate])
+        found = _placed([*picked, *(fit.candidate for fit in ranked), whole[0].candidate], recipes, fleet)
         return Matched(Match.NEAR, tuple(found[:CANDIDATES_MOST]))
     if whole and (len(whole) == 1 or whole[0].rank > whole[1].rank or whole[0].order == whole[1].order):
         return Matched(Match.EXACT, (whole[0].candidate,))
-    likely = _first_of_each(_likely(fits) or _nearly(recipes, asked))
+    likely = _placed([*picked, *(_likely(fits) or _nearly(recipes, asked))], recipes, fleet)
     strong = [candidate for candidate in likely if candidate.score >= _NEAR_SCORE * WHOLE]
     if strong:
         return Matched(Match.NEAR, tuple(strong[:CANDIDATES_MOST]))
     return Matched(Match.NONE, tuple(likely[:CANDIDATES_MOST]))
+
+
+def _placed(candidates: Sequence[Candidate], recipes: Sequence[Recipe], fleet: FleetSnapshot) -> list[Candidate]:
+    """Return the first candidate of each recipe, without those for which named devices lack what others do not need."""
+    by_name = {recipe.name: recipe for recipe in recipes}
+    found = _first_of_each(candidates)
+    placed = [one for one in found if not misplaced_in(by_name[one.recipe], one.params, fleet)]
+    return placed or found
+
+
+def _picked_there(recipes: Iterable[tuple[Recipe, tuple[Phrase, ...]]], asked: Asked) -> Iterator[Candidate]:
+    """Yield the recipes by which a person picks files on the device that words take them from, where it has no others.
+
+    *Send a file from my phone to laptop*: a browser's tab hands over nothing but what is picked there.
+    """
+    for recipe, phrases in recipes:
+        picking = [name for name, param in recipe.params.items() if PICK in param.needs]
+        if not picking:
+            continue
+        values = mentioned(recipe, phrases, asked.said, asked.fleet)
+        source = values.get(picking[0])
+        named = source.value.get("name", "") if source is not None and source.filled else ""
+        device = asked.fleet.by_name.get(named.casefold())
+        others = [one for name, one in values.items() if name not in picking and one.filled]
+        if device is not None and device.can((PICK,)) and not device.can(_READS) and others:
+            near = candidate_of(recipe, values, asked.given, WHOLE, asked.fleet)
+            yield replace(near, unused=left_over(asked.said, phrases, asked.devices))
 
 
 def _likely(fits: Sequence[Fit]) -> list[Candidate]:

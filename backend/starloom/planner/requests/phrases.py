@@ -13,11 +13,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 from starloom.planner.fleet import singular
-from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_letters, plain_word, spelled_out, word_set
+from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_word, word_set
+from starloom_protocol.text.file_sorts import is_sort
+from starloom_protocol.text.look_alikes import plain_letters, spelled_out
 
 _TOKEN = re.compile(r"\"[^\"]*\"|`[^`]*`|“[^”]*”|[^\s]+")
 _SLOT = re.compile(r"\{([a-z0-9_-]+)\}")
 _ARTICLES = frozenset({"a", "an", "the", "my", "our", "me"})
+_ON_DEVICE = re.compile(r"\{([a-z0-9_-]+)\} (on|of|from) \{([a-z0-9_-]+)\}")
+_MAKE = re.compile(r"^make a (?=\w+ (?!of\b)\w+ )")
+"""Before a thing that has two words: *contact sheet of Pictures* says enough, *zip of Pictures* is near too much."""
 _OPENINGS = (
     *(("can", "you"), ("could", "you"), ("would", "you"), ("will", "you"), ("let", "us"), ("let's",)),
     *(("i", "want", "to"), ("i", "want", "you", "to"), ("i", "need", "to"), ("i", "need", "you", "to")),
@@ -93,12 +98,13 @@ _FOREIGN_MOST = 8
 class Word:
     """A word as typed, and the forms it is compared in, without accents; articles have none.
 
-    `tail` is the punctuation behind it.
+    `tail` is the punctuation behind it, and `sort` the sort of files that a misspelt word was meant to be.
     """
 
     text: str
     forms: tuple[str, ...]
     tail: str = ""
+    sort: str = ""
 
     @property
     def quoted(self) -> bool:
@@ -226,7 +232,9 @@ def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word
     if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
         return word
     near = _near(plain, known)
-    return replace(word, forms=_SAME.get(near, (near,))) if near else word
+    if not near:
+        return word
+    return replace(word, forms=_SAME.get(near, (near,)), sort=near if is_sort(near) else "")
 
 
 @lru_cache(maxsize=4096)
@@ -300,6 +308,26 @@ def read_phrase(text: str) -> Phrase:
         for word in words_of(token):
             parts.extend((form, False) for form in word.forms)
     return Phrase(tuple(parts), quoted=frozenset(quoted))
+
+
+@lru_cache(maxsize=1024)
+def said_otherwise(texts: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    """Return phrases, and those that mean the same: a folder *of* a device is one *on* it, *make a* is left out.
+
+    `kinds` are the types of its slots. A folder that is *of* another device already stays as it is: *over {data} of
+    {source} on {where}*.
+    """
+    types = dict(kinds)
+    owners = {(path, device) for text in texts for path, word, device in _ON_DEVICE.findall(text) if word != "on"}
+
+    def of(found: re.Match[str]) -> str:
+        path, word, device = found.groups()
+        of_another = any(one == path and other != device for one, other in owners)
+        says_so = word == "on" and (types[path], types[device]) == ("path", "device") and not of_another
+        return f"{{{path}}} of {{{device}}}" if says_so else found[0]
+
+    found = [*texts, *(_MAKE.sub("", text) for text in texts)]
+    return tuple(dict.fromkeys([*found, *(_ON_DEVICE.sub(of, text) for text in found)]))
 
 
 _PHRASES_MOST = 200

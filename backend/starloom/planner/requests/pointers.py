@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
 from starloom.planner.requests.clauses import COURTESIES, plain_word
+from starloom_protocol.stream.authors import name_of
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,13 @@ _DEVICES: Final = Place("Fleet", "/devices")
 _STOP: Final = Place("Fleet, Stop everything", "/devices?stop=1")
 _RUNS: Final = Place("Constellations", "/constellations")
 _ACTIVITY: Final = Place("Activity", "/activity")
+NEWEST: Final = Place("Your newest request", "/constellations/newest")
+"""The newest request of the person who asks: whoever knows the requests puts its page in this place, or leaves it out.
+"""
 _RECIPES: Final = Place("Recipes", "/recipes")
 _SCHEDULES: Final = Place("Schedules", "/schedules")
 _MODEL_SETTINGS: Final = Place("Settings, Model", "/settings")
 
-_SEPARATORS: Final = re.compile(r"[\s._-]+")
 _DEVICE: Final = (
     r"(?:phone|iphone|android|tablet|ipad|device|machine|computer|laptop|notebook|macbook|mac|pc|server|nas|desktop|"
     r"workstation|till|browser|one)s?"
@@ -57,6 +60,9 @@ _ALL: Final = (
     r"(?:everything|every thing|all(?: (?:of it|the work|work|jobs|the jobs|tasks|the tasks|requests))?|whatever)"
 )
 _MODEL: Final = r"(?:the|my|our|your|this) (?:language )?(?:model|llm|ai)"
+_UNDO: Final = r"(?:undo|revert|take back|roll back|reverse)"
+_BESIDE: Final = r"(?:on|to|of|from|for|with)"
+_MORE: Final = r"(?:again|once more|one more time|over again)"
 _SO_FAR: Final = (
     r"(?: (?:so far|until now|today|yesterday|already|all in all|(?:this|last) (?:day|night|week|month|year)))*"
 )
@@ -66,12 +72,27 @@ _LATELY: Final = (
 _IS_NOT: Final = r"(?:is|are|was|has|have|does|do|did|can|will)(?:n'?t| not)?|won'?t|can'?t|cannot"
 
 
+_ASKER: Final = frozenset({"i", "me", "you", "myself"})
+_LAST: Final = (
+    r"(?:it|that|this|these|those|(?:the |my |our )?(?:very )?(?:last|latest|newest|previous|same)"
+    r"(?: (?:thing|one|step|action|change|run|work|task|job|request|constellation)s?)?(?: (?:i|you|we) (?:just )?did)?)"
+)
+
+
 def _plain(sentence: str, *places: Place) -> Callable[[re.Match[str], FleetSnapshot], Pointer]:
     return lambda _found, _fleet: Pointer(sentence, places)
 
 
-def _of_person(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
-    name = found["who"]
+def _person(named: str, fleet: FleetSnapshot) -> str:
+    """Return the name of a person in words: *I*, *me* and *you* are the one who asks; empty for everyone."""
+    said = named.casefold()
+    return "" if said in ("we", "us") else name_of(fleet.asked_by) if said in _ASKER else named
+
+
+def _of_person(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
+    name = _person(found["who"], fleet)
+    if not name:
+        return None
     sentence = (
         f"`starloom cancel --of {name}` cancels all that {name} asked for, after a question that counts it; "
         f"`starloom ls --of {name}` lists it"
@@ -79,22 +100,40 @@ def _of_person(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
     return Pointer(sentence, (_RUNS,))
 
 
-def _undone_of(found: re.Match[str], _fleet: FleetSnapshot) -> Pointer:
-    name = found["undone"]
-    sentence = (
-        f"`starloom undo --of {name}` shows the newest work of {name} that can be undone, and undoes it after a "
-        f"question; `starloom ls --of {name}` lists the rest, and `starloom undo ID` undoes one of it"
+def _undone_of(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
+    """Return how work is taken back: the newest of a person, that of the one who asks where nobody is named."""
+    named = found["undone"] or "me"
+    name = _person(named, fleet)
+    own, of = name == name_of(fleet.asked_by), f" --of {name}" if name else ""
+    newest = "your newest work" if own else f"the newest work of {name}" if name else "the newest work"
+    line = f"`starloom undo{of}` does so with {newest} that can be undone, after a question"
+    sentence = "Undo on the page of a request takes back what it did, and shows first what that is; in a terminal " + (
+        line if name else f"`starloom undo --preview` shows it of {newest}"
     )
-    return Pointer(sentence, (_RUNS,))
+    return Pointer(sentence, (NEWEST, _RUNS) if own else (_RUNS,))
+
+
+def _again(found: re.Match[str], fleet: FleetSnapshot) -> Pointer:
+    """Return how a request runs again, with the device that words name instead."""
+    other = _named(found["other"] or "", fleet)
+    value = f" --with NAME={shlex.quote(other.name) if other is not None else 'DEVICE'}" if found["other"] else ""
+    sentence = (
+        "Run again on the page of a request begins with the same values, and each can be changed there; in a terminal "
+        f"`starloom again{value}` does so with the newest"
+    )
+    return Pointer(sentence, (NEWEST, _RUNS))
 
 
 def _done_by(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
     """Return where the work of a person stands; a device of that name is no person."""
-    if _named(found["doer"], fleet) is not None:
+    name = _person(found["doer"], fleet)
+    if name and _named(name, fleet) is not None and name == found["doer"]:
         return None
+    did = "you" if found["doer"].casefold() in _ASKER else name or "everyone"
+    by, of = (f" --by {name}", f" --of {name}") if name else ("", "")
     return Pointer(
-        f"`starloom activity --by {found['doer']}` lists what {found['doer']} did, and "
-        f"`starloom ls --of {found['doer']}` the work that came of it",
+        f"Activity lists what {did} did, and Constellations the work that came of it; in a terminal "
+        f"`starloom activity{by}` and `starloom ls{of}` do",
         (_ACTIVITY, _RUNS),
     )
 
@@ -265,8 +304,9 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             rf"|why (?:is )?nothing (?:happens|happening|starts|moves)|what is {_SUBJECT} waiting for"
         ),
         _plain(
-            "`starloom why` says of the newest constellation, or of the one that you name, what each task waits for "
-            "and the way out; its page says it beside each task",
+            "the page of a request says beside each task why it waits or failed, and the way out; in a terminal "
+            "`starloom why` says it of the newest",
+            NEWEST,
             _RUNS,
         ),
     ),
@@ -285,18 +325,28 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
     ),
     (
         _whole(
-            rf"{_STOPS} {_ALL}(?: (?:that|which|what))? (?P<who>(?!i\b|we\b|you\b)[\w.-]{{1,40}})(?: has| is| had)? "
+            rf"{_STOPS} {_ALL}(?: (?:that|which|what))? (?P<who>[\w.-]{{1,40}})(?: has| is| had)? "
             r"(?:asked(?: for)?|started|wants|wanted|ordered|began|running|doing|runs|requested|submitted)"
         ),
         _of_person,
     ),
     (
         _whole(
-            rf"(?:undo|revert|take back|roll back) (?:what|whatever|{_ALL}(?: that| which| what)?|the last thing that)"
-            r" (?P<undone>(?!i\b|we\b|you\b|it\b|this\b|that\b)[\w.@+-]{1,40})(?: has| had| just)? "
+            rf"{_UNDO} (?:what|whatever|{_ALL}(?: that| which| what)?|the last thing that)"
+            r" (?P<undone>(?!it\b|this\b|that\b)[\w.@+-]{1,40})(?: has| had| just)? "
             rf"(?:did|done|changed|started|asked for|ran|made|moved|deleted|copied|wrote){_LATELY}"
+            rf"|{_UNDO}(?: {_LAST})?(?: (?:again|back))?|(?:take|roll|put) {_LAST} back"
         ),
         _undone_of,
+    ),
+    (
+        _whole(
+            rf"(?:(?:(?:do|run|start|try|make) {_LAST} )?{_MORE}|(?:repeat|redo|rerun)(?: {_LAST})?(?: {_MORE})?"
+            rf"|(?:(?:do|run|make) )?(?:the )?same(?: thing)?(?: {_MORE})?|and(?: now)?(?= {_BESIDE} ))"
+            r"(?:,? (?:but|and|now|this time|only|just))*"
+            rf"(?: {_BESIDE} (?P<other>[^,;]{{1,60}}?))?(?: (?:instead|this time|too|as well))*"
+        ),
+        _again,
     ),
     (
         _whole(rf"{_STOPS} {_ALL}(?: (?:now|at once|immediately|everywhere|that is running|that runs))*"),
@@ -391,11 +441,5 @@ def _said(words: str) -> str:
 def _named(said: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
     """Return the device that words name, also as *till 2* for *till-2*, or the only one of a kind: *my phone*."""
     name = said.casefold().removeprefix("the ").removeprefix("my ")
-    found = [device for device in fleet.devices if _joined(device.name) == _joined(name)] or of_class(
-        name, fleet.devices
-    )
-    return fleet.by_name.get(name) or (found[0] if len(found) == 1 else None)
-
-
-def _joined(name: str) -> str:
-    return _SEPARATORS.sub("", name.casefold())
+    found = fleet.called(name) or of_class(name, fleet.devices)
+    return found[0] if len(found) == 1 else None

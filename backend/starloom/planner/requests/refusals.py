@@ -34,6 +34,7 @@ def refused(found: Matched, fleet: FleetSnapshot) -> Fault:
         return _fault(Code.RECIPE_ON_TRIAL, _trial_of(found.candidates[0]))
     if found.outcome is Match.NEAR:
         meant = found.gap or _may_mean(found.candidates)
+        meant = f"{meant}. {found.always[:1].upper()}{found.always[1:]}" if found.always else meant
         if found.rhythm is not None:
             line = _schedule_line(found, found.rhythm)
             nearly = f" ({found.rhythm.nearly})" if found.rhythm.nearly else ""

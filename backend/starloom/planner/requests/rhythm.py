@@ -150,8 +150,9 @@ def rhythm_in(words: str) -> Rhythm | None:
     if found.re is _SKIPS_IN_REQUEST:
         cron, nearly = _of_skips(found)
     else:
-        cron = _of_steps(found) if found.re is _STEPS_IN_REQUEST else _of_days(found)
-        nearly = _doubt(found, cron)
+        stepped = found.re is _STEPS_IN_REQUEST
+        cron, nearly = _of_steps(found) if stepped else (_of_days(found), "")
+        nearly = nearly if stepped else _doubt(found, cron)
     if off and cron:
         left = _on_other_days(cron, off)
         nearly = nearly or ("" if left else f"no clock leaves out {quoted(off)} of these days; this one does not")
@@ -201,7 +202,8 @@ def _plain(words: str) -> str:
 
 def _clock_in(words: str) -> str:
     if steps := _STEPS_ALONE.fullmatch(words):
-        return _of_steps(steps)
+        cron, nearly = _of_steps(steps)
+        return "" if nearly else cron
     if skips := _SKIPS_ALONE.fullmatch(words):
         cron, nearly = _of_skips(skips)
         return "" if nearly else cron
@@ -210,14 +212,19 @@ def _clock_in(words: str) -> str:
     return "" if found and _doubt(found, cron) else cron
 
 
-def _of_steps(found: re.Match[str]) -> str:
-    """Return a clock such as *every five minutes*, empty where its steps do not divide an hour or a day."""
+def _of_steps(found: re.Match[str]) -> tuple[str, str]:
+    """Return a clock such as *every five minutes*, and how it differs where the steps divide no hour or no day."""
     said = (found["count"] or "1").casefold()
     count = int(said) if said.isdigit() else _COUNTS[said]
-    if count < 1 or (60 if found["unit"] else 24) % count:
-        return ""
+    most, one, whole = (60, "minute", "an hour") if found["unit"] else (24, "hour", "a day")
+    if not 1 <= count <= most // 2:
+        return "", ""
     step = f"*/{count}" if count > 1 else "*"
-    return f"{step} * * * *" if found["unit"] else f"{int(found['past'] or 0)} {step} * * *"
+    cron = f"{step} * * * *" if found["unit"] else f"{int(found['past'] or 0)} {step} * * *"
+    if most % count == 0:
+        return cron, ""
+    goes = f"goes off at {one} 0, {count}, {2 * count} and so on, and begins again with each {whole.split()[1]}"
+    return cron, f"{count} does not divide {whole}; this one {goes}"
 
 
 def _of_skips(found: re.Match[str]) -> tuple[str, str]:

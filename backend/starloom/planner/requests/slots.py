@@ -9,7 +9,6 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -33,17 +32,14 @@ from starloom.planner.requests.clauses import (
     PERSONS,
     manner_in,
     names_nothing,
-    plain_letters,
     plain_word,
     second_thought,
-    spelled_out,
     stands_for_another,
     word_set,
 )
 from starloom_protocol.plan import ParamDoc, ParamRefused, coerce
 from starloom_protocol.stream.authors import name_of
 from starloom_protocol.text.file_sorts import DOCUMENTS, GERMAN_DOCUMENTS, is_media, is_sort, kind_of
-from starloom_protocol.text.look_alikes import means_several
 from starloom_protocol.text.wording import quoted
 
 _ADDING = "with starloom enroll or Fleet, Add device"
@@ -52,10 +48,10 @@ _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
 _OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
+NEAREST = "; the nearest is"
+"""Behind the words of an unknown device as they were typed, where one is nearly called so."""
 _DEVICE_WORDS_MOST = 6
 _DEVICES_NAMED_MOST = 8
-REMARK = re.compile(r"\s*\([^()]*\)$")
-_NAME_PARTS = re.compile(r"[\s._-]+")
 _BETWEEN = re.compile(r"\s*,\s*(?:and\s+)?|\s+and\s+", re.IGNORECASE)
 _EVERYWHERE = frozenset({"everywhere", "everything", "them", "all"})
 _FOLDERS = ("folder", "directory")
@@ -205,11 +201,13 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return `{name}` for one device, `{any: [{name}, ...]}` for several named together."""
     text = _unquoted(text)
     words = [word for word in text.casefold().split() if word not in _ARTICLES]
-    named = fleet.by_name.get(text.casefold()) or fleet.by_name.get(" ".join(words)) or _spelled(words, fleet)
-    named = named or _without_accents(" ".join(words), fleet)
-    if named is not None and not means_several(named.name):
-        return _named(named, param, fleet)
-    if named is None and "by" in words and (told := fleet.by_name.get(" ".join(words[: words.index("by")]))):
+    alike = fleet.called(text) or fleet.called(" ".join(words))
+    if len(alike) == 1:
+        return _named(alike[0], param, fleet)
+    if alike:
+        names = tuple(device.name for device in alike)
+        return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
+    if "by" in words and (told := fleet.by_name.get(" ".join(words[: words.index("by")]))):
         # *Of nas by name* names nas, and a way of doing it that a person has to see.
         return replace(_named(told, param, fleet), trust=Trust.DOUBTFUL)
     parts = [part for part in _BETWEEN.split(text.strip()) if part]
@@ -310,37 +308,6 @@ def _of_another(devices: Sequence[DeviceSnapshot]) -> SlotValue:
     )
 
 
-def _spelled(words: Sequence[str], fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name has exactly these words, however they are joined: `kitchen pi`, `kitchen-pi`."""
-    said = _NAME_PARTS.split(" ".join(words))
-    alike = [device for device in fleet.devices if _NAME_PARTS.split(device.name.casefold()) == said]
-    return alike[0] if len(words) > 1 and len(alike) == 1 else None
-
-
-def _without_accents(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
-    """Return the one device whose name these words are without its accents: `kuche` or `kueche` for *Küche*.
-
-    A remark in brackets may be left out where no other device is called so: `buero-pc` for *Büro-PC (neu)*.
-    """
-    said = plain_letters(words)
-    for names in ({one.name: one for one in fleet.devices}, _without_remarks(fleet)):
-        alike = [one for name, one in names.items() if said in (plain_letters(name), spelled_out(name))]
-        if alike:
-            return alike[0] if len(alike) == 1 else None
-    return None
-
-
-def _without_remarks(fleet: FleetSnapshot) -> dict[str, DeviceSnapshot]:
-    """Return the devices whose names have a remark by their names without it; none of which two have the same."""
-    names = [(REMARK.sub("", one.name), one) for one in fleet.devices if REMARK.search(one.name)]
-    count = Counter(name.casefold() for name, _ in names)
-    return {
-        name: one
-        for name, one in names
-        if count[name.casefold()] == 1 and class_of(name.casefold()) not in DEVICE_CLASSES
-    }
-
-
 def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     """Return the device that has this very name; where it lacks the tools and its kind has them, a person chooses."""
     able = fleet.able(param.needs)
@@ -353,14 +320,15 @@ def _named(named: DeviceSnapshot, param: ParamDoc, fleet: FleetSnapshot) -> Slot
 def _unable(device: DeviceSnapshot, param: ParamDoc, able: Sequence[DeviceSnapshot]) -> SlotValue:
     lacks = " and ".join(tool for tool in param.needs if tool not in device.tools)
     names = tuple(one.name for one in able)
-    return SlotValue(reason=f"{device.name} does not offer {lacks}", choices=names, unable=True)
+    picked = "; it hands over what is picked on it" if "file.pick" in device.tools else ""
+    return SlotValue(reason=f"{device.name} does not offer {lacks}{picked}", choices=names, unable=True)
 
 
 def _unknown(text: str, kind: str, able: Sequence[DeviceSnapshot]) -> SlotValue:
     """Return the fault of an unknown name, with the known devices, the nearest first."""
     names = {device.name.casefold(): device.name for device in able}
     near = [names[name] for name in difflib.get_close_matches(kind, names, n=3, cutoff=0.7)]
-    reason = f"there is no device {text}; the nearest is {near[0]}" if near else f"there is no device like {text}"
+    reason = f"there is no device {text}{NEAREST} {near[0]}" if near else f"there is no device like {text}"
     choices = dict.fromkeys([*near, *names.values()])
     return SlotValue(reason=reason, choices=tuple(choices), like_none=not near)
 

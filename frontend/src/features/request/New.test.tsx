@@ -47,3 +47,36 @@ it("of the palette are in the box of this page at once, and what was typed befor
   await reload("/new");
   expect((await box()).value).toBe("ten minutes of work");
 });
+
+const RHYTHM = {
+  cron: "0 7 * * 1-5",
+  except_days: "",
+  in_words: "At 07:00 on weekdays",
+  request: "how is demo-server",
+};
+const MEANT = { params: { where: { name: "demo-server" } }, recipe: "fleet-health", score: 1000, title: "How it is" };
+
+it("with a rhythm are scheduled without a choice where just one recipe is meant and lacks nothing", async () => {
+  for (const [candidates, ready] of [
+    [[MEANT], true],
+    [[{ ...MEANT, missing: [{ name: "where", title: "Where", type: "device" }] }], false],
+    [[{ ...MEANT, unused: ["ask me first"] }], false],
+    [[MEANT, { ...MEANT, recipe: "disk-space" }], false],
+  ] as const) {
+    openPage("/new");
+    const fetched = globalThis.fetch;
+    vi.stubGlobal("fetch", async (input: string, init?: RequestInit) =>
+      input.endsWith("/constellations/preview")
+        ? Response.json({ plan_hash: null, tasks: [], understood: { candidates, outcome: "near", rhythm: RHYTHM } })
+        : fetched(input, init),
+    );
+    await userEvent.click(await box());
+    await userEvent.paste("how is demo-server every weekday at 7");
+    const schedule = await screen.findByRole("button", { name: "Schedule it..." });
+    expect(schedule.getAttribute("aria-disabled") === null).toBe(ready);
+    cleanup();
+    vi.stubGlobal("fetch", fetched);
+    localStorage.clear();
+    sessionStorage.clear();
+  }
+});

@@ -11,8 +11,9 @@ import { useKept } from "../../app/workspace/drafts.ts";
 import { lazily } from "../../app/workspace/lazily.tsx";
 import { type Resource, useResource } from "../../app/workspace/resource.ts";
 import type { Submission } from "../../link/endpoints.ts";
+import type { Runs } from "../../link/schedules.ts";
 import { paramsInOrder } from "../../model/plan/asked.ts";
-import type { Priority, RecipeCandidate, RequestPreview, Sharing } from "../../model/types.ts";
+import type { Priority, RecipeCandidate, RequestPreview, Sharing, Understood } from "../../model/types.ts";
 import { AWAY } from "../../ui/away.tsx";
 import { Button, ProblemNote, Tabs } from "../../ui/parts.tsx";
 import { AskedBack, AskedLately } from "./EarlierRequests.tsx";
@@ -68,6 +69,13 @@ function whyNotYet(preview: Previewed, settled: boolean): string | null {
   if (understood.candidates.length > 0) return "Choose what is meant first.";
   if (understood.places?.length) return "Nothing needs to run: the answer is here.";
   return "No recipe fits these words: say it another way, or make a plan by hand in Build.";
+}
+
+/** The recipe that words with a rhythm mean, where it is the only one and lacks nothing: there is nothing to choose. */
+function onlyMeaning(understood: Understood | undefined): Runs | null {
+  const [one, other] = understood?.candidates ?? [];
+  if (!one || other || one.missing?.length || one.unused?.length) return null;
+  return { recipe: one.recipe, params: one.params ?? {} };
 }
 
 export function NewPage() {
@@ -218,7 +226,9 @@ export function NewPage() {
             {way === "describe" && rhythm && !unreachable && (
               <RhythmNote
                 rhythm={rhythm}
-                runs={recipe && !blocked ? { recipe: recipe.name, params: recipe.params } : null}
+                runs={
+                  recipe ? (blocked ? null : { recipe: recipe.name, params: recipe.params }) : onlyMeaning(understood)
+                }
                 onScheduled={sent}
               />
             )}

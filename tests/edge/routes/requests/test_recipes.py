@@ -180,6 +180,23 @@ async def test_a_preview_tells_a_gap_as_the_refusal_does(world: World) -> None:
     assert shown["understood"]["gap"] in refused["reason"]
 
 
+async def test_words_that_take_work_back_lead_to_the_newest_request_of_their_person(world: World) -> None:
+    seen = fleet(device("nas"))
+    object.__setattr__(world.hub, "planner", Planning(load_catalogue(), lambda: seen, list))
+    listed = {"title": "Constellations", "path": "/constellations"}
+
+    async def places(words: str) -> list[dict[str, str]]:
+        shown = (await call(world, "POST", "/api/v1/constellations/preview", {"request": words}))[1]
+        return list(shown["understood"]["places"])
+
+    assert await places("undo the last thing") == [listed]
+    status, made = await call(world, "POST", "/api/v1/constellations", {"request": "how is nas"})
+    assert status == 202
+    newest = {"title": "Your newest request: how is nas", "path": f"/constellations/{made['id']}"}
+    for words in ("undo", "do that again but on the other one", "why did this fail"):
+        assert await places(words) == [newest, listed]
+
+
 async def test_built_in_recipes_stand_fast(planned: World) -> None:
     status, refused = await call(planned, "POST", R, {"recipe": TEXT.replace("look-around", "fleet-health")})
     assert (status, refused["code"]) == (409, "conflict")

@@ -80,8 +80,13 @@ async def test_a_clock_beside_the_work_may_be_said_in_words(world: World) -> Non
         changed = await http.patch("/api/v1/schedules/Look", json={"cron": "every 2 hours"})
         assert (changed.status_code, changed.json()["cron"]) == (200, "0 */2 * * *")
         refused = (await http.patch("/api/v1/schedules/Look", json={"cron": "every 7 minutes"})).json()
+        german = (await http.patch("/api/v1/schedules/Look", json={"cron": "alle 7 minuten"})).json()
+        none = (await http.patch("/api/v1/schedules/Look", json={"cron": "alle 45 minuten"})).json()
     assert refused["code"] == "bad_schedule"
-    assert "7 does not divide an hour" in refused["reason"]
+    for fault in (refused, german):
+        assert "7 does not divide an hour; this one goes off at minute 0, 7, 14" in fault["reason"]
+        assert "*/7 * * * *" in fault["reason"]
+    assert "45 does not divide an hour" in none["reason"]
 
 
 async def test_days_without_a_firing_are_named_with_the_next_five(world: World) -> None:

@@ -36,6 +36,7 @@ from starloom.edge.routes.work.report import TREND_RUNS_MOST, ReportRoute
 from starloom.edge.web.admission import caller_of
 from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, Repeats, asked_once, json_reply
+from starloom.planner.requests.german import clock_in_english
 from starloom.planner.requests.rhythm import Rhythm, clock_in, nearly_in, rhythm_in
 from starloom.planner.trash_lists import trashes_unseen, with_lists, without_lists
 from starloom_protocol.api.previews import PlanPreview
@@ -392,7 +393,8 @@ def _with_clock_of_words(body: _Body) -> _Body:
         said = clock_in(words)
         if not said and (near := nearly_in(body.cron)) is not None:
             raise _only_nearly(near)
-        return _with_clock(body, said, days) if said else body
+        # What is no clock is refused in the words that the fault knows, which are English.
+        return _with_clock(body, said, days) if said else body.model_copy(update={"cron": clock_in_english(body.cron)})
     rhythm = rhythm_in(body.request) if body.request else None
     if rhythm is None:
         return body

@@ -32,13 +32,15 @@ from starloom.planner.equivalents import Equivalents, check_with_equivalents
 from starloom.planner.model.endpoints.spending import MICROS
 from starloom.planner.model.port import ModelFault
 from starloom.planner.requests.matching import Match, Matched
+from starloom.planner.requests.pointers import NEWEST
 from starloom.planner.requests.rhythm import Rhythm
 from starloom.planner.trash_lists import with_lists
 from starloom.process.settings import Settings
-from starloom_protocol.api.previews import Created, RequestPreview, RhythmRow, Understood
+from starloom_protocol.api.previews import Created, PlaceRow, RequestPreview, RhythmRow, Understood
 from starloom_protocol.plan import DocumentRefused, PlanCheck, Signature, check_plan, read_document
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Budget, Fault
+from starloom_protocol.stream.authors import who
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import (
     CODES,
@@ -53,6 +55,9 @@ WAIT_MAX_S = 300.0
 """A script waits for its answer within one call; longer work is followed by its events."""
 NO_REVIEWER = "No model is set, so nothing is reviewed when these have ended:"
 NO_WORKER = "No model is set, so nobody pursues these goals, and they fail:"
+NEWEST_LOOKED_AT = 100
+"""A person whose newest request is older than so many of others finds it in the list."""
+TITLE_MOST = 60
 NAMED_MOST = 8
 """The goals that a warning names."""
 NO_JUDGE = "no model is set, so nobody can answer the question to a judge"
@@ -187,7 +192,10 @@ class Submit:
             _require_one_of(body)
             found = hub.planner.understand(body.request, body.params, caller_of(request).by, shown=True)
             if found.outcome is not Match.EXACT:
-                return json_reply({"understood": self._understood(found), "plan_hash": None, "tasks": []})
+                understood = self._understood(found)
+                if any(place["path"] == NEWEST.path for place in understood.get("places", ())):
+                    understood["places"] = await self._with_newest(understood["places"], caller_of(request))
+                return json_reply({"understood": understood, "plan_hash": None, "tasks": []})
             plan = self._require_model(self._meant(found))
         else:
             checked = await self._check(request, body, size)
@@ -278,6 +286,22 @@ class Submit:
                 row["model_fault"] = {"reason": lacking.reason, "hint": lacking.hint}
                 row["said"] = f"{fault.reason}. A model is set, and {lacking.reason}. {lacking.hint}"
         return row
+
+    async def _with_newest(self, places: list[PlaceRow], caller: Caller) -> list[PlaceRow]:
+        """Return places with the newest request of a caller in its place, without it where none is among the newest."""
+        rows = await self._hub.reads.constellations(
+            states=(), text=None, device=None, before=None, limit=NEWEST_LOOKED_AT
+        )
+        newest: list[PlaceRow] = []
+        for row in rows:
+            headline = await self._hub.headlines.of(row.id)
+            head = headline[0] if headline is not None else None
+            if head is not None and who(head.author) == who(caller.by) and not head.schedule:
+                words = head.request or head.name or row.id
+                shown = words if len(words) <= TITLE_MOST else f"{words[:TITLE_MOST]}..."
+                newest = [{"title": f"{NEWEST.title}: {shown}", "path": f"/constellations/{row.id}"}]
+                break
+        return [*newest, *(place for place in places if place["path"] != NEWEST.path)]
 
     async def lowered(self, request: Request, body: Asked, size: int) -> LoweredPlan:
         """Return the plan that a request would run now: words, plan or recipe.
