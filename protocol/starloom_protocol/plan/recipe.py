@@ -204,21 +204,21 @@ def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault
             found.add(Code.UNKNOWN_PARAM, joined("params", name), f"{recipe.name} has no parameter `{name}`", hint)
     values: dict[str, Any] = {}
     for name, param in recipe.params.items():
-        given = params.get(name)
+        value = params.get(name)
         place = joined("params", name)
-        if given is None and param.true_when_named is not None and params.get(param.true_when_named) is not None:
-            given = True
-        if given is None and param.same_as is not None:
-            given = params.get(param.same_as, recipe.params[param.same_as].default)
-        if given is None:
-            given = param.default
+        if value is None and param.true_when_named is not None and params.get(param.true_when_named) is not None:
+            value = True
+        if value is None and param.same_as is not None:
+            value = params.get(param.same_as, recipe.params[param.same_as].default)
+        if value is None:
+            value = param.default
         values[name] = None
-        if given is None:
+        if value is None:
             if not param.optional:
                 found.add(Code.MISSING_PARAM, place, f"`{name}` ({param.type}) has no value")
             continue
         try:
-            values[name] = coerce(param.type, given)
+            values[name] = coerce(param.type, value)
             _check_limits(param, values[name])
         except ParamRefused as refused:
             found.add(Code.PLAN_INVALID, place, f"`{name}` {refused.reason}", refused.hint)

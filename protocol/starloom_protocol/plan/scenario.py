@@ -151,9 +151,9 @@ def _with_neutral(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]
         return model.model_validate(raw), set()
     except ValidationError as error:
         wrong = {item["loc"][0] for item in error.errors(include_url=False)}
-    kept = {name: value for name, value in raw.items() if name in model.model_fields and name not in wrong}
+    valid = {name: value for name, value in raw.items() if name in model.model_fields and name not in wrong}
     neutral = {name: value for name, value in _NEUTRAL.items() if name in model.model_fields and name in wrong}
-    return model.model_validate({**kept, **neutral}), wrong
+    return model.model_validate({**valid, **neutral}), wrong
 
 
 def _check(document: dict[str, Any], found: Found) -> None:
@@ -200,8 +200,8 @@ def _tasks(scenario: Scenario) -> list[str] | None:
 
 
 def _check_when(at: AtDoc, wrong: set[Any], place: str, tasks: list[str] | None, found: Found) -> None:
-    given = sum(one is not None for one in (at.event, at.after_s, at.progress))
-    if given != 1 and not wrong & {"event", "after_s", "progress"}:
+    conditions = sum(one is not None for one in (at.event, at.after_s, at.progress))
+    if conditions != 1 and not wrong & {"event", "after_s", "progress"}:
         reason = "exactly one of `event`, `after_s` and `progress` says when"
         found.add(Code.PLAN_INVALID, place, reason, "Keep one of them.")
     if at.event is not None and at.event not in EVENTS:
@@ -259,8 +259,8 @@ def _check_expectation(expect: ExpectDoc, tasks: list[str] | None, found: Found)
         found.add(Code.PLAN_INVALID, "expect.state", reason, hint)
     if tasks is None:
         return
-    named = expect.at_most_once if isinstance(expect.at_most_once, list) else []
-    for index, task in enumerate(named):
+    once_only = expect.at_most_once if isinstance(expect.at_most_once, list) else []
+    for index, task in enumerate(once_only):
         if task not in tasks:
             place = joined("expect.at_most_once", index)
             found.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", found.near(task, tasks))

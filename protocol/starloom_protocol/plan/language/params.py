@@ -42,18 +42,18 @@ class Params:
         """Return a map such as a task with parameters put into every field but `id` and `only_if`."""
         if not self.named:
             return dict(raw)
-        made: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in raw.items():
             if name in ("id", "only_if"):
-                made[name] = value
+                fields[name] = value
             elif name == "for_each" and isinstance(value, dict):
-                made[name] = {
+                fields[name] = {
                     inner: self.put_in(item, joined(place, name, inner), selector=inner == "devices")
                     for inner, item in value.items()
                 }
             else:
-                made[name] = self.put_in(value, joined(place, name), selector=name == "device")
-        return made
+                fields[name] = self.put_in(value, joined(place, name), selector=name == "device")
+        return fields
 
     def chosen(self, raw: dict[str, Any], place: str) -> bool:
         """Decide `only_if`: false leaves the task out. Empty, false and not given all leave out."""
@@ -70,9 +70,9 @@ class Params:
 
     def _lookup(self, name: str, place: str) -> Any:
         if self._values is None or name not in self._values:
-            known = list(self._values or ())
-            reason = f"there is no parameter `{name}`" if known else f"this plan has no parameters, so no `{name}`"
-            self._found.add(Code.UNKNOWN_PARAM, place, reason, self._found.near(name, known))
+            names = list(self._values or ())
+            reason = f"there is no parameter `{name}`" if names else f"this plan has no parameters, so no `{name}`"
+            self._found.add(Code.UNKNOWN_PARAM, place, reason, self._found.near(name, names))
             return _DROPPED
         return self._values[name]
 
@@ -80,20 +80,20 @@ class Params:
         if isinstance(value, dict):
             if len(value) == 1 and isinstance(value.get("param"), str):
                 return self._node(value["param"], place, selector=selector, choice=choice)
-            made = {
+            fields = {
                 key: self._walk(item, joined(place, key), selector=selector and key == "any", choice=False)
                 for key, item in value.items()
             }
-            return {key: item for key, item in made.items() if item is not _DROPPED}
+            return {key: item for key, item in fields.items() if item is not _DROPPED}
         if isinstance(value, list):
             walked = [
                 self._walk(item, joined(place, index), selector=selector, choice=selector)
                 for index, item in enumerate(value)
             ]
-            kept = [item for item in walked if item is not _DROPPED]
-            if selector and value and not kept:
+            items = [item for item in walked if item is not _DROPPED]
+            if selector and value and not items:
                 self._found.add(Code.MISSING_PARAM, place, "none of the parameters here has a value")
-            return kept
+            return items
         return value
 
     def _node(self, name: str, place: str, *, selector: bool, choice: bool) -> Any:

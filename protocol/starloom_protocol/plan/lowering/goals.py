@@ -80,9 +80,9 @@ def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
     if doc.device is not None and doc.device.source is not None:
         reason = "the devices of a goal are approved with it, so no result names them"
         found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Name the devices: `{any: [...]}`.")
-    given = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
-    given = {name: value for name, value in given.items() if name in doc.model_fields_set}
-    plain = TaskDoc.model_construct(_fields_set=set(given), id=doc.id, goal=doc.goal, **given)
+    doc_fields = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
+    doc_fields = {name: value for name, value in doc_fields.items() if name in doc.model_fields_set}
+    plain = TaskDoc.model_construct(_fields_set=set(doc_fields), id=doc.id, goal=doc.goal, **doc_fields)
     fields = lowering.fields(plain, place)
     return record(TaskSpec, changed_in=FIRST_VERSION, goal=_goal(lowering, doc, aim, place), id=doc.id, **fields)
 
@@ -104,9 +104,9 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
             names = ", ".join(shape.names())
             found.add(Code.UNKNOWN_OUTPUT, where, f"the goal gives no `{check.output}`", f"There is: {names}.")
     milestones = [
-        made
+        milestone
         for at, raw in enumerate(doc.milestones)
-        if (made := _milestone(lowering, raw, budget, joined(place, "milestones", at))) is not None
+        if (milestone := _milestone(lowering, raw, budget, joined(place, "milestones", at))) is not None
     ]
     return record(
         Goal,
@@ -133,20 +133,20 @@ def _milestone(lowering: Lowering, raw: dict[str, Any], budget: BudgetDoc, place
         return None
     if doc.tool is not None:
         lowering.tool(doc.tool, joined(place, "tool"))
-    given = doc.model_fields_set & {"output", "op", "value"}
-    if not given and doc.tool is None:
+    names = doc.model_fields_set & {"output", "op", "value"}
+    if not names and doc.tool is None:
         hint = "Write `tool`, or a condition {output, op, value}."
         found.add(Code.PLAN_INVALID, place, "a milestone says which result reaches it", hint)
     if doc.steps is None and doc.within_s is None:
         hint = "Write `steps`, `within_s` or both."
         found.add(Code.PLAN_INVALID, place, "a milestone says by when it is reached", hint)
-    for name, own, most in (("steps", doc.steps, budget.steps), ("within_s", doc.within_s, budget.within_s)):
-        if own is not None and own > most:
+    for name, value, most in (("steps", doc.steps, budget.steps), ("within_s", doc.within_s, budget.within_s)):
+        if value is not None and value > most:
             reason = f"the goal ends after {most} {'steps' if name == 'steps' else 's'}, before this milestone is due"
             found.add(Code.PLAN_INVALID, joined(place, name), reason, f"Write at most {most}, or a larger budget.")
     condition = None
-    if given:
-        condition = lowering.check(CheckDoc.model_validate({name: getattr(doc, name) for name in given}), place)
+    if names:
+        condition = lowering.check(CheckDoc.model_validate({name: getattr(doc, name) for name in names}), place)
     return record(
         Milestone,
         condition=condition,

@@ -42,9 +42,9 @@ class Known:
     _ids_known: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        given = self.devices or ()
+        devices = self.devices or ()
         # A set that the fleet keeps serves every document as it is.
-        self._devices = given if isinstance(given, Set) else frozenset(given)
+        self._devices = devices if isinstance(devices, Set) else frozenset(devices)
         self._ids_known = any(name.startswith("d-") for name in self._devices)
 
     def lacks_device(self, name: str) -> bool:
@@ -89,12 +89,12 @@ class Parts:
         where one is missing, if it is another than to add it.
         """
         takes = self.takes(tool)
-        given = {**args, **drawn}
-        for name in takes.unknown(given):
+        arguments = {**args, **drawn}
+        for name in takes.unknown(arguments):
             where = joined(place, source if source and name in drawn else "args", name)
             hint = self.found.near(name, sorted(takes.names or ()))
             self.found.add(Code.UNKNOWN_FIELD, where, f"`{tool}` takes no `{name}`", hint)
-        for name in takes.missing(given):
+        for name in takes.missing(arguments):
             where, reason = joined(place, "args", name), f"`{tool}` needs `{name}`"
             self.found.add(Code.PLAN_INVALID, where, reason, lacks or _ADD[source])
 
@@ -107,8 +107,8 @@ class Parts:
         if doc.output is None or doc.op is None:
             self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
             return record(Check, op=Op.EXISTS, output="")
-        made = self.condition(doc.output, doc.op, doc.value, place, given="value" in doc.model_fields_set)
-        return record(Check, op=made.op, output=made.output, says=doc.says, value=made.value)
+        condition = self.condition(doc.output, doc.op, doc.value, place, given="value" in doc.model_fields_set)
+        return record(Check, op=condition.op, output=condition.output, says=doc.says, value=condition.value)
 
     def selector(self, doc: SelectorDoc, place: str) -> Selector:
         """Return a selector; a device that does not exist is a fault where the fleet is known."""

@@ -106,15 +106,15 @@ class Lowering(Parts):
 
         The larger a plan, the more of its tasks are written so, and the more of them call the same tools.
         """
-        is_id, called = TASK_ID.fullmatch, set[str]()
+        is_id, callable_tools = TASK_ID.fullmatch, set[str]()
         for raw in raws:
             spec = None
             if type(raw) is dict and len(raw) == 2 and "id" in raw and "tool" in raw:
                 name, tool = raw["id"], raw["tool"]
                 if isinstance(name, str) and isinstance(tool, str) and is_id(name):
-                    if tool not in called and self._callable(tool):
-                        called.add(tool)
-                    if tool in called:
+                    if tool not in callable_tools and self._callable(tool):
+                        callable_tools.add(tool)
+                    if tool in callable_tools:
                         spec = msgspec.structs.replace(_CALL, id=name, tool=tool)
             yield spec
 
@@ -130,64 +130,64 @@ class Lowering(Parts):
         A question to a person has choices even if none are given. Only what is given is looked at: of 10,000 tasks
         most give two fields.
         """
-        given = doc.model_fields_set
-        made: dict[str, Any] = {name: getattr(doc, name) for name in _AS_THEY_ARE if name in given}
+        in_doc = doc.model_fields_set
+        spec: dict[str, Any] = {name: getattr(doc, name) for name in _AS_THEY_ARE if name in in_doc}
         if doc.tool is not None and self.known.tools is not None and doc.tool not in self.known.tools:
             self.tool(doc.tool, joined(place, "tool"))
-        if "args" in given:
-            made["args"] = self.arguments(doc.args, joined(place, "args"), in_group=self._in_group(doc))
-            made["secrets"] = secrets_of(doc.args)
-        if "any_of" in given:
-            made["any_of"] = other_calls(self, doc, place)
-        if "inputs" in given:
-            made["inputs"] = self._inputs(doc, place)
-        if "choices" in given or doc.person is not None:
-            made["choices"] = self._choices(doc, place)
-        if "ask" in given:
-            made["ask"] = list(dict.fromkeys(doc.ask))
-        if "checks" in given:
-            made["checks"] = [self.check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
+        if "args" in in_doc:
+            spec["args"] = self.arguments(doc.args, joined(place, "args"), in_group=self._in_group(doc))
+            spec["secrets"] = secrets_of(doc.args)
+        if "any_of" in in_doc:
+            spec["any_of"] = other_calls(self, doc, place)
+        if "inputs" in in_doc:
+            spec["inputs"] = self._inputs(doc, place)
+        if "choices" in in_doc or doc.person is not None:
+            spec["choices"] = self._choices(doc, place)
+        if "ask" in in_doc:
+            spec["ask"] = list(dict.fromkeys(doc.ask))
+        if "checks" in in_doc:
+            spec["checks"] = [self.check(item, joined(place, "checks", at)) for at, item in enumerate(doc.checks)]
         if doc.device is not None and doc.device.source is not None:
-            made["for_each"] = self._by_result(doc, doc.device, joined(place, "device"))
-        elif "device" in given:
+            spec["for_each"] = self._by_result(doc, doc.device, joined(place, "device"))
+        elif "device" in in_doc:
             self._alone(doc.device, joined(place, "device"))
-            made["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
-        if "files_out" in given:
-            made["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
+            spec["device"] = None if doc.device is None else self.selector(doc.device, joined(place, "device"))
+        if "files_out" in in_doc:
+            spec["files_out"] = [FileOut(output=item.output, to=item.to) for item in doc.files_out]
         if doc.not_before is not None:
-            made["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
+            spec["not_before"] = moment_of(self, doc, doc.not_before, joined(place, "not_before"))
         if doc.shows is not None:
-            made["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
+            spec["shows"] = shows_of(self, doc, doc.shows, joined(place, "shows"))
         if doc.reuse is not None:
-            made["reuse"] = reuse_of(self, doc, doc.reuse, joined(place, "reuse"))
+            spec["reuse"] = reuse_of(self, doc, doc.reuse, joined(place, "reuse"))
         if doc.stop_when is not None:
-            made["stop_when"] = stop_when_of(self, doc, doc.stop_when, joined(place, "stop_when"))
+            spec["stop_when"] = stop_when_of(self, doc, doc.stop_when, joined(place, "stop_when"))
         if doc.finds is not None:
-            made["finds"] = finds_of(self, doc, doc.finds, joined(place, "finds"))
+            spec["finds"] = finds_of(self, doc, doc.finds, joined(place, "finds"))
         if doc.repeat is not None:
-            made["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
-        elif "for_each" in given and "for_each" not in made:
-            made["for_each"] = None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each"))
-        if "on_absence" in given:
+            spec["for_each"] = repeated(self, doc, doc.repeat, joined(place, "repeat"))
+        elif "for_each" in in_doc and "for_each" not in spec:
+            spec["for_each"] = None if doc.for_each is None else self._for_each(doc.for_each, joined(place, "for_each"))
+        if "on_absence" in in_doc:
             absence = doc.on_absence
-            made["on_absence"] = (
+            spec["on_absence"] = (
                 OnAbsence() if absence is None else record(OnAbsence, after_s=absence.after_s, then=absence.then)
             )
         if doc.plan is not None:
-            made["nested"] = True
-        if "retry" in given:
-            made["retry"] = retry_of(doc.retry)
-        if "timeouts" in given:
-            made["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
-        if "judge" in given:
-            made["judge"] = None if doc.judge is None else judge_of(doc.judge)
-        if "undo" in given:
-            made["undo"] = None if doc.undo is None else self._undo(doc.undo, joined(place, "undo"))
-        if "verify" in given:
-            made["verify"] = None if doc.verify is None else self._verify(doc, doc.verify, joined(place, "verify"))
+            spec["nested"] = True
+        if "retry" in in_doc:
+            spec["retry"] = retry_of(doc.retry)
+        if "timeouts" in in_doc:
+            spec["timeouts"] = record(Timeouts, **doc.timeouts.model_dump())
+        if "judge" in in_doc:
+            spec["judge"] = None if doc.judge is None else judge_of(doc.judge)
+        if "undo" in in_doc:
+            spec["undo"] = None if doc.undo is None else self._undo(doc.undo, joined(place, "undo"))
+        if "verify" in in_doc:
+            spec["verify"] = None if doc.verify is None else self._verify(doc, doc.verify, joined(place, "verify"))
             if doc.verify is not None and doc.repeatability is None:
-                made["repeatability"] = Repeatability.VERIFIABLE
-        return made
+                spec["repeatability"] = Repeatability.VERIFIABLE
+        return spec
 
     def _in_group(self, doc: TaskDoc) -> bool:
         """Return whether a task has items: an edit that leaves its list out keeps the one that the task has."""
@@ -195,10 +195,10 @@ class Lowering(Parts):
             return True
         if doc.device is not None and doc.device.source is not None:
             return True
-        held = self.known.tasks.get(doc.id or "")
-        if "for_each" in doc.model_fields_set or held is None:
+        before = self.known.tasks.get(doc.id or "")
+        if "for_each" in doc.model_fields_set or before is None:
             return False
-        return held.for_each is not None or held.key is not None
+        return before.for_each is not None or before.key is not None
 
     def _alone(self, doc: PlaceDoc | None, place: str) -> None:
         for name in sorted({"output", "within"} & (doc.model_fields_set if doc is not None else set())):
@@ -212,8 +212,8 @@ class Lowering(Parts):
         if task.for_each is not None:
             reason = "a group has one device for each child, and this names one device"
             self.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Remove `for_each`, or `from`.")
-        own = (self.known.tools or {}).get(task.tool or "", Repeatability.PURE)
-        if doc.within is None and own is not Repeatability.PURE:
+        repeatability = (self.known.tools or {}).get(task.tool or "", Repeatability.PURE)
+        if doc.within is None and repeatability is not Repeatability.PURE:
             reason = f"`{task.tool}` does more than read, and a result may not choose among all devices for it"
             hint = "Add `within`: the devices that may be chosen, which are approved together."
             self.found.add(Code.PLAN_INVALID, place, reason, hint)
@@ -238,9 +238,9 @@ class Lowering(Parts):
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
             self.found.add(Code.PLAN_INVALID, place, reason, "Say `repeatability: verifiable`, or remove it.")
-        own = (self.known.tools or {}).get(doc.tool, Repeatability.PURE)
-        if own is not Repeatability.PURE:
-            self.found.add(Code.NOT_REPEATABLE, where, f"`{doc.tool}` does more than look: it is {own}")
+        repeatability = (self.known.tools or {}).get(doc.tool, Repeatability.PURE)
+        if repeatability is not Repeatability.PURE:
+            self.found.add(Code.NOT_REPEATABLE, where, f"`{doc.tool}` does more than look: it is {repeatability}")
         if secrets_of(doc.args):
             self.found.add(Code.PLAN_INVALID, joined(place, "args"), "a call that only looks is given no secret")
         return VerifyCall(
@@ -257,8 +257,8 @@ class Lowering(Parts):
                 f"`{name}` is an argument and an input",
                 "Rename or remove one.",
             )
-        made = (input_of(self, doc, name, item, joined(place, "inputs", name)) for name, item in doc.inputs.items())
-        return [item for item in made if item is not None]
+        inputs = (input_of(self, doc, name, item, joined(place, "inputs", name)) for name, item in doc.inputs.items())
+        return [item for item in inputs if item is not None]
 
     def _choices(self, doc: TaskDoc, place: str) -> list[Choice]:
         choices = [Choice(fails=item.fails, label=item.label, value=item.value) for item in doc.choices]
@@ -267,8 +267,8 @@ class Lowering(Parts):
         return choices or (DEFAULT_CHOICES if doc.person is not None else [])
 
     def _one_kind(self, doc: TaskDoc, place: str) -> None:
-        asked = (("tool", doc.tool), ("goal", doc.goal), ("person", doc.person), ("plan", doc.plan))
-        kinds = [name for name, value in asked if value is not None]
+        possible = (("tool", doc.tool), ("goal", doc.goal), ("person", doc.person), ("plan", doc.plan))
+        kinds = [name for name, value in possible if value is not None]
         if not kinds:
             self.found.add(Code.PLAN_INVALID, place, f"the task `{doc.id}` does nothing", "Give it a `tool`.")
         elif len(kinds) > 1:
@@ -279,8 +279,8 @@ class Lowering(Parts):
             reason = "a goal belongs to the plan that a person approves, so no edit and no rule adds one"
             self.found.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Write it into the plan, or add a tool.")
         elif doc.plan is not None:
-            given = doc.model_fields_set - {"id", "plan", "optional"}
-            for name in sorted(field for field in given if getattr(doc, field) is not None):
+            others = doc.model_fields_set - {"id", "plan", "optional"}
+            for name in sorted(field for field in others if getattr(doc, field) is not None):
                 reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
                 hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
                 self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
@@ -331,14 +331,14 @@ class Lowering(Parts):
         """Add a fault if work that must not run twice is to be reassigned automatically."""
         if doc.on_absence is None or doc.on_absence.then != "reassign":
             return
-        own = doc.repeatability
-        if own is None and doc.tool is not None and self.known.tools is not None:
-            own = self.known.tools.get(doc.tool)
-        if own is not None and own not in REPEATABLE:
+        repeatability = doc.repeatability
+        if repeatability is None and doc.tool is not None and self.known.tools is not None:
+            repeatability = self.known.tools.get(doc.tool)
+        if repeatability is not None and repeatability not in REPEATABLE:
             self.found.add(
                 Code.NOT_REPEATABLE,
                 joined(place, "on_absence", "then"),
-                f"`reassign` may run `{doc.id}` twice, and its work is {own}",
+                f"`reassign` may run `{doc.id}` twice, and its work is {repeatability}",
             )
 
     def _for_each(self, doc: ForEachDoc, place: str) -> ForEach:
@@ -392,9 +392,9 @@ class Lowering(Parts):
         """Return a control dependency."""
         condition = None
         if doc.when.condition is not None:
-            found = doc.when.condition
-            given = "value" in found.model_fields_set
-            condition = self.condition(found.output, found.op, found.value, joined(place, "when"), given=given)
+            when = doc.when.condition
+            has_value = "value" in when.model_fields_set
+            condition = self.condition(when.output, when.op, when.value, joined(place, "when"), given=has_value)
         # Made directly: each of these fields, equal to its default, is the default itself (see `records`).
         return Dependency(
             all=doc.all,
@@ -414,9 +414,9 @@ class Lowering(Parts):
         """Return a sentence of the answer."""
         condition = None
         if doc.when is not None:
-            found = doc.when
-            given = "value" in found.model_fields_set
-            condition = self.condition(found.output, found.op, found.value, joined(place, "when"), given=given)
+            when = doc.when
+            has_value = "value" in when.model_fields_set
+            condition = self.condition(when.output, when.op, when.value, joined(place, "when"), given=has_value)
         values = {
             name: record(SentenceValue, noun=one.noun, output=one.output, show=one.show, source=one.source)
             for name, one in doc.values.items()
@@ -436,7 +436,7 @@ def plain_dependencies(raws: Sequence[Any], tasks: Collection[str]) -> Iterator[
         gate = None
         if type(raw) is dict and len(raw) == 2 and "from" in raw and "to" in raw:
             source, target = raw["from"], raw["to"]
-            told = isinstance(source, str) and isinstance(target, str)
-            if told and (source in tasks or is_id(source)) and (target in tasks or is_id(target)):
+            are_texts = isinstance(source, str) and isinstance(target, str)
+            if are_texts and (source in tasks or is_id(source)) and (target in tasks or is_id(target)):
                 gate = Dependency(changed_in=FIRST_VERSION, gate=_SUCCESS, source=source, target=target)
         yield gate

@@ -82,19 +82,25 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> list[T
     """
     _may_be_voted_on(lowering, doc, vote, place)
     each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
-    called: dict[str, Any] = {"finds": None, "for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
-    asked = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
+    fields: dict[str, Any] = {
+        "finds": None,
+        "for_each": each,
+        "id": calls_of(doc.id),
+        "optional": False,
+        "vote": None,
+    }
+    voters = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
     if vote.apart:
-        called["device"] = None
-    calls = lowering.task(doc.model_copy(update=called), place)
+        fields["device"] = None
+    calls = lowering.task(doc.model_copy(update=fields), place)
     if vote.apart and calls.for_each is not None and doc.tool is not None:
         # A device without the tool cannot vote, so it is none of those that are chosen.
-        able = asked.model_copy(update={"tools": sorted({*asked.tools, doc.tool})})
+        able = voters.model_copy(update={"tools": sorted({*voters.tools, doc.tool})})
         over = msgspec.structs.replace(calls.for_each, devices=lowering.selector(able, joined(place, "device")))
         calls = msgspec.structs.replace(calls, for_each=over)
     finds = finds_of(lowering, doc, doc.finds, joined(place, "finds")) if doc.finds is not None else None
-    chosen = [_choice(doc, vote, vote.rule)] if isinstance(vote.rule, JudgeDoc) else []
-    return [calls, *chosen, _count(doc, vote, finds)]
+    choice = [_choice(doc, vote, vote.rule)] if isinstance(vote.rule, JudgeDoc) else []
+    return [calls, *choice, _count(doc, vote, finds)]
 
 
 def _choice(doc: TaskDoc, vote: VoteDoc, judge: JudgeDoc) -> TaskSpec:
@@ -153,9 +159,9 @@ def _may_be_voted_on(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str
         found.add(Code.PLAN_INVALID, where, "only a call of a tool is voted on", "Remove `vote`, or give it a `tool`.")
         return
     lowering.tool(COUNT, where)
-    own = (known.tools or {}).get(doc.tool, Repeatability.PURE)
-    if own is not Repeatability.PURE:
-        reason = f"a vote calls `{doc.tool}` {vote.n} times, and it does more than read: it is {own}"
+    repeatability = (known.tools or {}).get(doc.tool, Repeatability.PURE)
+    if repeatability is not Repeatability.PURE:
+        reason = f"a vote calls `{doc.tool}` {vote.n} times, and it does more than read: it is {repeatability}"
         found.add(Code.NOT_REPEATABLE, where, reason, "Vote on a tool that only reads.")
     if doc.repeatability is not None and doc.repeatability not in REPEATABLE:
         reason = f"a vote repeats the call, and the plan says that it is {doc.repeatability}"

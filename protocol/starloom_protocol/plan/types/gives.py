@@ -74,13 +74,13 @@ def gives_shape(gives: str) -> Shape:
 
 def misfit_of(gives: str, value: Any) -> str:
     """Return in words why a value is no result of a goal; empty if it is one."""
-    due, had = gives_shape(gives), of_value(value)
-    if had.may_be(due):
+    due, actual = gives_shape(gives), of_value(value)
+    if actual.may_be(due):
         return ""
-    known = parse(gives)
-    if isinstance(value, dict) and (more := sorted(set(value) - set(known))):
-        return f"it has {', '.join(more)[:200]}, and the result of this goal has {', '.join(known)} alone"
-    steps, one, other = misfit(had, due)
+    types = parse(gives)
+    if isinstance(value, dict) and (more := sorted(set(value) - set(types))):
+        return f"it has {', '.join(more)[:200]}, and the result of this goal has {', '.join(types)} alone"
+    steps, one, other = misfit(actual, due)
     where = "".join(f"/{step}" for step in steps)
     lacks = one.lacking(other)
     return f"`{where}` must be {other.words()}, not {one.words()}{': ' + lacks if lacks else ''}"

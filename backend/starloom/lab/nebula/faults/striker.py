@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.client.view import View
-from starloom.lab.injection import Breaker, Broken, Impossible, told
+from starloom.lab.injection import Breaker, Broken, Impossible, broken_words
 from starloom.lab.nebula.faults.profiles import Strike
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
 from starloom_protocol.plan.scenario import FaultDoc
@@ -119,9 +119,9 @@ class Striker:
         name = due.strike.device({self._names[one] for one in at_work}) if due.strike.needs_device else ""
         self._break(due, fault, name, of_all, now)
 
-    def _strike_later(self, due: _Due, begun: int, now: float) -> None:
+    def _strike_later(self, due: _Due, at_work: int, now: float) -> None:
         """Strike so long after the first task began."""
-        if self._began is None and begun:
+        if self._began is None and at_work:
             self._began = now
         fault = due.strike.fault
         if fault is not None and self._began is not None and now - self._began >= due.strike.after_s:
@@ -137,7 +137,7 @@ class Striker:
             return
         due.over_at = now + fault.for_s
         lasts = "for good" if due.strike.for_good else f"for {fault.for_s:g} s"
-        self.struck.append(f"{told(due.broken)} {lasts}, {when}")
+        self.struck.append(f"{broken_words(due.broken)} {lasts}, {when}")
         self._struck.set()
         if due.strike.for_good:
             self.lost = next(identity for identity, one in self._names.items() if one == name)

@@ -58,10 +58,10 @@ def topics_of(parts: Parts, raw: dict[str, Any], place: str) -> list[str]:
 def input_of(parts: Parts, task: TaskDoc, name: str, doc: InputDoc, place: str) -> Input | None:
     """Return one input of a task: the output of a task, or a finding; faults are noted."""
     found = parts.found
-    given = doc.model_fields_set
+    fields_set = doc.model_fields_set
     if doc.finding is None:
         for field, word in (("fresh_s", "fresh_s"), ("otherwise", "else")):
-            if field in given:
+            if field in fields_set:
                 found.add(Code.PLAN_INVALID, joined(place, word), f"`{word}` belongs to `finding`", "Remove it.")
         if doc.source is None:
             found.add(Code.PLAN_INVALID, joined(place, "from"), "this field is missing", "Add it, or `finding`.")
@@ -78,7 +78,7 @@ def input_of(parts: Parts, task: TaskDoc, name: str, doc: InputDoc, place: str) 
             who=doc.who,
         )
     _by_topic(parts, task, doc, place)
-    otherwise = canonical(doc.otherwise) if "otherwise" in given else None
+    otherwise = canonical(doc.otherwise) if "otherwise" in fields_set else None
     if otherwise is not None and len(otherwise.encode()) > ARGUMENT_BYTES_MAX:
         reason = f"a value has at most {ARGUMENT_BYTES_MAX} bytes"
         found.add(Code.PLAN_TOO_BIG, joined(place, "else"), reason)
@@ -93,9 +93,9 @@ def _by_topic(parts: Parts, task: TaskDoc, doc: InputDoc, place: str) -> None:
             reason = f"`{word}` does not go with `finding`: its task says which part of its result it publishes"
             found.add(Code.PLAN_INVALID, joined(place, word), reason, "Remove one of them.")
     if task.goal is not None and (doc.fresh_s is not None or "otherwise" in doc.model_fields_set):
-        asked = "fresh_s" if doc.fresh_s is not None else "else"
+        word_set = "fresh_s" if doc.fresh_s is not None else "else"
         reason = "a goal sees the findings that there are, with their age, and looks for itself"
-        found.add(Code.PLAN_INVALID, joined(place, asked), reason, "Remove it.")
+        found.add(Code.PLAN_INVALID, joined(place, word_set), reason, "Remove it.")
     if task.reuse is not None:
         reason = "a finding is another one in each run"
         found.add(Code.PLAN_INVALID, joined(place, "finding"), reason, "Remove `reuse`, or the input.")

@@ -53,8 +53,8 @@ def stop_when_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -
         found.add(Code.PLAN_INVALID, joined(place, "best"), f"`best` is {' or '.join(SIDES)}")
     condition = None
     if doc.op is not None:
-        given = "value" in doc.model_fields_set
-        condition = parts.condition(doc.progress, doc.op, doc.value, place, given=given)
+        has_value = "value" in doc.model_fields_set
+        condition = parts.condition(doc.progress, doc.op, doc.value, place, given=has_value)
     elif doc.worse_than_best_by is None:
         hint = "Write `op` and `value`, or `worse_than_best_by` in a group."
         found.add(Code.PLAN_INVALID, place, "`stop_when` does not say what is hopeless", hint)
@@ -80,8 +80,8 @@ def _beside(parts: Parts, task: TaskDoc, doc: StopWhenDoc, place: str) -> None:
         reason = "`worse_than_best_by` compares the tasks of one list, and this task is alone"
         hint = "Add `for_each`, or write `op` and `value`."
         found.add(Code.PLAN_INVALID, joined(place, "worse_than_best_by"), reason, hint)
-    own = task.repeatability or (parts.known.tools or {}).get(task.tool or "")
-    if own is not None and own not in REPEATABLE:
-        reason = f"`{task.id}` is {own}, and work that may not be repeated is never cut"
+    repeatability = task.repeatability or (parts.known.tools or {}).get(task.tool or "")
+    if repeatability is not None and repeatability not in REPEATABLE:
+        reason = f"`{task.id}` is {repeatability}, and work that may not be repeated is never cut"
         hint = "Say `repeatability: idempotent` if it may be stopped and done again."
         found.add(Code.NOT_REPEATABLE, place, reason, hint)

@@ -33,18 +33,18 @@ def other_calls(parts: Parts, task: TaskDoc, place: str) -> list[OtherCall]:
     if task.tool is None and not isinstance(task, TaskPatchDoc) and task.any_of:
         found.add(Code.PLAN_INVALID, joined(place, "any_of"), "only a call of a tool has others", "Remove it.")
         return []
-    given = {name: getattr(task, name, None) for name in NOT_BESIDE}
-    if given["repeatability"] in REPEATABLE:
+    fields = {name: getattr(task, name, None) for name in NOT_BESIDE}
+    if fields["repeatability"] in REPEATABLE:
         # The author says it of each call, so that another one may follow a failed one.
-        del given["repeatability"]
-    for name in sorted(name for name, value in given.items() if value is not None):
+        del fields["repeatability"]
+    for name in sorted(name for name, value in fields.items() if value is not None):
         reason = f"`{name}` does not go with `any_of`: {NOT_BESIDE[name]}"
         found.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Remove one of them.")
     if task.device is not None and task.device.source is not None:
         reason = "a device by a result does not go with `any_of`"
         found.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Name the devices that may run each call.")
-    own = (task.tool, canonical(task.args), None if task.device is None else task.device.model_dump_json())
-    seen: set[Any] = {own} if task.tool is not None else set()
+    own_call = (task.tool, canonical(task.args), None if task.device is None else task.device.model_dump_json())
+    seen: set[Any] = {own_call} if task.tool is not None else set()
     calls = []
     for at, doc in enumerate(task.any_of):
         where = joined(place, "any_of", at)

@@ -49,11 +49,11 @@ def repeated(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Fo
     _limits(parts, doc, place)
     _carried(parts, task, doc, place)
     condition = None
-    asked = doc.until or doc.during
-    if asked is not None:
+    condition_doc = doc.until or doc.during
+    if condition_doc is not None:
         where = joined(place, "until" if doc.until is not None else "while")
-        given = "value" in asked.model_fields_set
-        condition = parts.condition(asked.output, asked.op, asked.value, where, given=given)
+        has_value = "value" in condition_doc.model_fields_set
+        condition = parts.condition(condition_doc.output, condition_doc.op, condition_doc.value, where, given=has_value)
     turns = record(
         Repeat,
         carry=dict(sorted(doc.carry.items())),
@@ -128,5 +128,5 @@ def _condition_words(condition: Condition) -> str:
     output = condition.output or "the result"
     if condition.op is Op.EXISTS:
         return f"{output} is {'not there' if value is False else 'there'}"
-    said = f"{output} {_OP_WORDS[condition.op]}"
-    return said if condition.value is None else f"{said} {value_words(value)}"
+    words = f"{output} {_OP_WORDS[condition.op]}"
+    return words if condition.value is None else f"{words} {value_words(value)}"

@@ -42,8 +42,8 @@ def reuse_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Re
         if getattr(task, name):
             reason = f"`{name}` does not go with `reuse`"
             found.add(Code.PLAN_INVALID, joined(place, name), reason, "Remove one of them.")
-    for name, given in task.inputs.items():
-        if given.off or given.who:
+    for name, doc_input in task.inputs.items():
+        if doc_input.off or doc_input.who:
             reason = f"`{name}` tells of devices, which are others in each run"
             found.add(Code.PLAN_INVALID, joined(place, name), reason, "Remove `reuse`, or the input.")
     key = None
@@ -60,15 +60,15 @@ def reuse_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Re
 def _may_be_reused(parts: Parts, task: TaskDoc, *, keyed: bool, place: str) -> None:
     """Note a fault if the work does more than read, or if its result may change while its key stays."""
     found, tool = parts.found, task.tool or ""
-    own = (parts.known.tools or {}).get(tool, Repeatability.PURE)
+    repeatability = (parts.known.tools or {}).get(tool, Repeatability.PURE)
     if tool in PROGRAMS:
         if task.repeatability is not Repeatability.PURE:
             reason = f"a program of `{tool}` may do anything"
             hint = "Say `repeatability: pure` if its result depends on its arguments and inputs alone."
             found.add(Code.NOT_REPEATABLE, place, reason, hint)
         return
-    if own is not Repeatability.PURE:
-        reason = f"`{tool}` does more than read, and work that is left out has no effect: it is {own}"
+    if repeatability is not Repeatability.PURE:
+        reason = f"`{tool}` does more than read, and work that is left out has no effect: it is {repeatability}"
         found.add(Code.NOT_REPEATABLE, place, reason, "Reuse the tasks that compute, and let this one run.")
         return
     effects = parts.known.signatures[tool].effects if tool in parts.known.signatures else frozenset()

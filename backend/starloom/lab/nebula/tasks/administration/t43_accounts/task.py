@@ -10,10 +10,10 @@ from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    held = {server: _names(w.had(server, "etc/accounts").decode()) for server in SERVERS}
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    held = {server: _names(world.had(server, "etc/accounts").decode()) for server in SERVERS}
     alone = held["srv-a"] ^ held["srv-b"]
-    rows = [row for table in w.answer.tables for row in table]
+    rows = [row for table in world.answer.tables for row in table]
     said = {value for row in rows for value in row.values() if value in held["srv-a"] | held["srv-b"]}
     yield "all of them", alone <= said, 2
     yield "no other", bool(said) and said <= alone, 1

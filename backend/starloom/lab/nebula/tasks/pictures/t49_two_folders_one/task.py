@@ -11,20 +11,20 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    wanted = merged(w)
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    wanted = merged(world)
     for device in ("desk", "srv-a"):
-        files = w.below(device, "Shared/*")
+        files = world.below(device, "Shared/*")
         there = {path.rpartition("/")[2]: data for path, data in files.items() if ".last" not in path}
         yield f"every file on {device}", sorted(there) == sorted(wanted), 1
         yield f"as it should be on {device}", there == wanted, 2
-    yield "two conflicts", all(len(w.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
+    yield "two conflicts", all(len(world.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
 
 
-def merged(w: CheckedWorld) -> dict[str, bytes]:
-    last = json.loads(w.had("desk", "Shared/.last.json"))
+def merged(world: CheckedWorld) -> dict[str, bytes]:
+    last = json.loads(world.had("desk", "Shared/.last.json"))
     mine, theirs = (
-        {path.rpartition("/")[2]: data for path, data in w.below(device, "Shared/*.txt", before=True).items()}
+        {path.rpartition("/")[2]: data for path, data in world.below(device, "Shared/*.txt", before=True).items()}
         for device in ("desk", "srv-a")
     )
     found: dict[str, bytes] = {}
