@@ -45,7 +45,7 @@ class Run:
     ended_at: str | None = None
     lines: list[StoryRow] = field(default_factory=list)
     said: deque[str] = field(default_factory=lambda: deque(maxlen=SAID_MOST))
-    told: dict[str, Any] | None = None
+    report: dict[str, Any] | None = None
     why: str = ""
     process: asyncio.subprocess.Process | None = None
     stopping: bool = False
@@ -53,7 +53,7 @@ class Run:
 
     def document(self) -> RunRow:
         """Return the run as a JSON value; after the final report, its story is in the order of its times."""
-        report = self.told or {}
+        report = self.report or {}
         return {
             "id": self.id,
             "scenario": self.scenario,
@@ -84,7 +84,7 @@ class ScenarioRuns:
         self._read: dict[str, Scenario] | None = None
         self._runs: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.heard: list[Callable[[], None]] = []
+        self.listeners: list[Callable[[], None]] = []
         """Called whenever a run has changed."""
 
     async def scenarios(self) -> list[ScenarioRow]:
@@ -191,8 +191,8 @@ class ScenarioRuns:
 
     def _judge(self, run: Run, code: int) -> None:
         run.ended_at = self._now()
-        if run.told is not None and not run.why:
-            run.state = "met" if run.told["met"] else "not_met"
+        if run.report is not None and not run.why:
+            run.state = "met" if run.report["met"] else "not_met"
         elif run.stopping and not run.why:
             run.state = "stopped"
         else:
@@ -203,7 +203,7 @@ class ScenarioRuns:
         self._say()
 
     def _say(self) -> None:
-        for hear in self.heard:
+        for hear in self.listeners:
             hear()
 
 
@@ -220,8 +220,8 @@ async def _read_story(run: Run, stream: asyncio.StreamReader, say: Callable[[], 
             run.said.append(raw.decode(errors="replace").rstrip())
             continue
         match line:
-            case {"told": dict(told)}:
-                run.told = told
+            case {"told": dict(report)}:
+                run.report = report
             case {"line": {"at_s": float(at_s), "kind": str(kind), "text": str(text)}} if len(run.lines) < LINES_MOST:
                 run.state = "running"
                 run.lines.append({"at_s": at_s, "kind": kind, "text": text})

@@ -257,7 +257,7 @@ class Runner:
         try:
             replay = self._replay_of(task, seed, words)
             if self._server is not None and (transcript := script or replay) is not None:
-                self._server.begin(transcript, course.striker.asked)
+                self._server.begin(transcript, course.striker.note_stage)
         except RecordingInvalid as invalid:
             return Ran(task, seed, "", not_run(task, untouched), fault=str(invalid))
         try:

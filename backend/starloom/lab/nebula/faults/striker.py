@@ -29,7 +29,7 @@ STRUCK_WITHIN_S: Final = 10.0
 @dataclass
 class _Due:
     strike: Strike
-    asked: bool = False
+    may_strike: bool = False
     broken: Broken | None = None
     over_at: float = 0.0
     done: bool = False
@@ -67,11 +67,11 @@ class Striker:
         self.lost = ""
         """The id of the device that is lost for good."""
 
-    def asked(self, stage: str) -> None:
+    def note_stage(self, stage: str) -> None:
         """Let a fault of this stage strike before the model answers. Called by the thread of the call."""
         for due in self._dues:
-            if due.strike.stage == stage and not due.asked:
-                due.asked = True
+            if due.strike.stage == stage and not due.may_strike:
+                due.may_strike = True
                 self._struck.wait(STRUCK_WITHIN_S)
 
     def turn(self, view: View) -> None:
@@ -106,7 +106,7 @@ class Striker:
         if due.strike.after_s:
             self._strike_later(due, ended + len(at_work), now)
             return
-        if not (due.asked if stage else due.strike.due(ended, len(tasks), len(at_work))):
+        if not (due.may_strike if stage else due.strike.due(ended, len(tasks), len(at_work))):
             return
         of_all = f"while the model is asked ({stage})" if stage else f"at {ended} of {len(tasks)} tasks"
         fault = due.strike.fault

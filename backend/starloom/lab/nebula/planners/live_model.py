@@ -77,7 +77,7 @@ def use_of(calls: Iterable[ModelCall]) -> ModelUse:
 class LiveModel:
     """The owner's model, and the tokens that a run and each task of it may use."""
 
-    told: Mapping[str, str]
+    variables_in_force: Mapping[str, str]
     endpoints: tuple[Endpoint, ...]
     tokens_most: int = TOKENS_OF_A_RUN
     tokens_a_task: int = TOKENS_OF_A_TASK
@@ -95,7 +95,7 @@ class LiveModel:
         """Return the settings of a private hub of the run, when so many tokens are used already."""
         left = max(0, self.tokens_most - used)
         limits = {"TOKENS_PER_DAY": left, "TOKENS_PER_CONSTELLATION": min(self.tokens_a_task, left)}
-        return {**self.told, **{f"STARLOOM_LLM_{name}": str(most) for name, most in limits.items()}}
+        return {**self.variables_in_force, **{f"STARLOOM_LLM_{name}": str(most) for name, most in limits.items()}}
 
     def announced(self, tasks: int) -> list[str]:
         """Return whom a run asks and what it will cost, before its first call."""

@@ -97,7 +97,7 @@ class ScriptServer:
         self._lock = threading.Lock()
         self._speaker: Speaker | None = None
         self._faults: list[str] = []
-        self._asked: Callable[[str], None] | None = None
+        self._on_stage: Callable[[str], None] | None = None
         self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self, f"Bearer {key}"))
         self._thread = threading.Thread(target=self._server.serve_forever, name="scripted model", daemon=True)
         self._thread.start()
@@ -115,11 +115,11 @@ class ScriptServer:
             "STARLOOM_LLM_TOKENS_PER_DAY": str(TOKENS_PER_DAY),
         }
 
-    def begin(self, transcript: Script | Speaker, asked: Callable[[str], None] | None = None) -> None:
-        """Say a transcript from now on; `asked` is called with the stage of each call before its reply."""
+    def begin(self, transcript: Script | Speaker, on_stage: Callable[[str], None] | None = None) -> None:
+        """Say a transcript from now on; `on_stage` is called with the stage of each call before its reply."""
         speaker = ScriptPlayer(transcript) if isinstance(transcript, Script) else transcript
         with self._lock:
-            self._speaker, self._faults, self._asked = speaker, [], asked
+            self._speaker, self._faults, self._on_stage = speaker, [], on_stage
 
     def end(self) -> list[str]:
         """Return the faults of the transcript that ran, calls that did not come among them."""
@@ -135,8 +135,8 @@ class ScriptServer:
         """Return the reply to a call, None where there is none."""
         stage = stage_of(call)
         turns = [_text_of(message) for message in call.messages]
-        if self._asked is not None:
-            self._asked(stage)
+        if self._on_stage is not None:
+            self._on_stage(stage)
         with self._lock:
             if self._speaker is None:
                 return None
