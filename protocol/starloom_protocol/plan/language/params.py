@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.fault_list import FaultList, joined
 from starloom_protocol.vocabulary import Code
 
 
@@ -26,9 +26,9 @@ class Params:
     `named` False promises that no part of the document has the key `param`: then there is nothing to put in.
     """
 
-    def __init__(self, values: Mapping[str, Any] | None, found: Found, *, named: bool = True) -> None:
+    def __init__(self, values: Mapping[str, Any] | None, faults: FaultList, *, named: bool = True) -> None:
         self._values = values
-        self._found = found
+        self._faults = faults
         self.named = named
 
     def put_in(self, value: Any, place: str, *, selector: bool = False) -> Any:
@@ -55,7 +55,7 @@ class Params:
                 fields[name] = self.put_in(value, joined(place, name), selector=name == "device")
         return fields
 
-    def chosen(self, raw: dict[str, Any], place: str) -> bool:
+    def is_included(self, raw: dict[str, Any], place: str) -> bool:
         """Decide `only_if`: false leaves the task out. Empty, false and not given all leave out."""
         if "only_if" not in raw:
             return True
@@ -63,7 +63,7 @@ class Params:
         if isinstance(condition, bool):
             return condition
         if not (isinstance(condition, dict) and set(condition) == {"param"} and isinstance(condition["param"], str)):
-            self._found.add(Code.PLAN_INVALID, where, "`only_if` is {param: name}, true or false")
+            self._faults.add(Code.PLAN_INVALID, where, "`only_if` is {param: name}, true or false")
             return True
         value = self._lookup(condition["param"], where)
         return value is not _DROPPED and bool(value)
@@ -72,7 +72,7 @@ class Params:
         if self._values is None or name not in self._values:
             names = list(self._values or ())
             reason = f"there is no parameter `{name}`" if names else f"this plan has no parameters, so no `{name}`"
-            self._found.add(Code.UNKNOWN_PARAM, place, reason, self._found.near(name, names))
+            self._faults.add(Code.UNKNOWN_PARAM, place, reason, self._faults.near(name, names))
             return _DROPPED
         return self._values[name]
 
@@ -92,7 +92,7 @@ class Params:
             ]
             items = [item for item in walked if item is not _DROPPED]
             if selector and value and not items:
-                self._found.add(Code.MISSING_PARAM, place, "none of the parameters here has a value")
+                self._faults.add(Code.MISSING_PARAM, place, "none of the parameters here has a value")
             return items
         return value
 
@@ -100,7 +100,7 @@ class Params:
         value = self._lookup(name, place)
         if value is None:
             if not choice:
-                self._found.add(Code.MISSING_PARAM, place, f"the parameter `{name}` has no value")
+                self._faults.add(Code.MISSING_PARAM, place, f"the parameter `{name}` has no value")
             return _DROPPED
         if selector and isinstance(value, str):
             return {"name": value}

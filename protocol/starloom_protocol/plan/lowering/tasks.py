@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import (
     NAME,
     NODE_ID,
@@ -202,21 +202,21 @@ class Lowering(Parts):
 
     def _alone(self, doc: PlaceDoc | None, place: str) -> None:
         for name in sorted({"output", "within"} & (doc.model_fields_set if doc is not None else set())):
-            self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `from`", "Add it.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `from`", "Add it.")
 
     def _by_result(self, task: TaskDoc, doc: PlaceDoc, place: str) -> ForEach:
         """Return the group of one call on the device that a result names; only those of `within` are approved."""
         for name in sorted(doc.model_fields_set - {"source", "output", "within"}):
             reason = f"`{name}` does not go with `from`"
-            self.found.add(Code.PLAN_INVALID, joined(place, name), reason, "Write it into `within`.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, name), reason, "Write it into `within`.")
         if task.for_each is not None:
             reason = "a group has one device for each child, and this names one device"
-            self.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Remove `for_each`, or `from`.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Remove `for_each`, or `from`.")
         repeatability = (self.known.tools or {}).get(task.tool or "", Repeatability.PURE)
         if doc.within is None and repeatability is not Repeatability.PURE:
             reason = f"`{task.tool}` does more than read, and a result may not choose among all devices for it"
             hint = "Add `within`: the devices that may be chosen, which are approved together."
-            self.found.add(Code.PLAN_INVALID, place, reason, hint)
+            self.faults.add(Code.PLAN_INVALID, place, reason, hint)
         within = self.selector(doc.within or SelectorDoc(), joined(place, "within"))
         return record(ForEach, devices=within, output=doc.output, source=doc.source)
 
@@ -226,7 +226,7 @@ class Lowering(Parts):
         self.takes_call(doc.tool, doc.args, doc.outputs, place, source="outputs")
         for name in sorted(set(doc.args) & set(doc.outputs)):
             where = joined(place, "outputs", name)
-            self.found.add(Code.PLAN_INVALID, where, f"`{name}` is an argument and an output", "Rename or remove one.")
+            self.faults.add(Code.PLAN_INVALID, where, f"`{name}` is an argument and an output", "Rename or remove one.")
         args = self.arguments(doc.args, joined(place, "args"), in_group=False)
         return UndoCall(args=args, outputs=dict(sorted(doc.outputs.items())), tool=doc.tool)
 
@@ -237,12 +237,12 @@ class Lowering(Parts):
         self.takes_call(doc.tool, doc.args, {}, place, source=None)
         if task.repeatability not in (None, Repeatability.VERIFIABLE, Repeatability.COMPENSABLE):
             reason = f"work that is {task.repeatability} is not verified"
-            self.found.add(Code.PLAN_INVALID, place, reason, "Say `repeatability: verifiable`, or remove it.")
+            self.faults.add(Code.PLAN_INVALID, place, reason, "Say `repeatability: verifiable`, or remove it.")
         repeatability = (self.known.tools or {}).get(doc.tool, Repeatability.PURE)
         if repeatability is not Repeatability.PURE:
-            self.found.add(Code.NOT_REPEATABLE, where, f"`{doc.tool}` does more than look: it is {repeatability}")
+            self.faults.add(Code.NOT_REPEATABLE, where, f"`{doc.tool}` does more than look: it is {repeatability}")
         if secrets_of(doc.args):
-            self.found.add(Code.PLAN_INVALID, joined(place, "args"), "a call that only looks is given no secret")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "args"), "a call that only looks is given no secret")
         return VerifyCall(
             args=self.arguments(doc.args, joined(place, "args"), in_group=False),
             expect=[self.check(item, joined(place, "expect", at)) for at, item in enumerate(doc.expect)],
@@ -251,7 +251,7 @@ class Lowering(Parts):
 
     def _inputs(self, doc: TaskDoc, place: str) -> list[Input]:
         for name in sorted(set(doc.args) & set(doc.inputs)):
-            self.found.add(
+            self.faults.add(
                 Code.PLAN_INVALID,
                 joined(place, "inputs", name),
                 f"`{name}` is an argument and an input",
@@ -263,69 +263,69 @@ class Lowering(Parts):
     def _choices(self, doc: TaskDoc, place: str) -> list[Choice]:
         choices = [Choice(fails=item.fails, label=item.label, value=item.value) for item in doc.choices]
         if len({choice.value for choice in choices}) < len(choices):
-            self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "two choices have the same value")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "choices"), "two choices have the same value")
         return choices or (DEFAULT_CHOICES if doc.person is not None else [])
 
     def _one_kind(self, doc: TaskDoc, place: str) -> None:
         possible = (("tool", doc.tool), ("goal", doc.goal), ("person", doc.person), ("plan", doc.plan))
         kinds = [name for name, value in possible if value is not None]
         if not kinds:
-            self.found.add(Code.PLAN_INVALID, place, f"the task `{doc.id}` does nothing", "Give it a `tool`.")
+            self.faults.add(Code.PLAN_INVALID, place, f"the task `{doc.id}` does nothing", "Give it a `tool`.")
         elif len(kinds) > 1:
-            self.found.add(
+            self.faults.add(
                 Code.PLAN_INVALID, place, f"the task `{doc.id}` has {' and '.join(kinds)}; it takes one of them"
             )
         elif doc.goal is not None:
             reason = "a goal belongs to the plan that a person approves, so no edit and no rule adds one"
-            self.found.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Write it into the plan, or add a tool.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Write it into the plan, or add a tool.")
         elif doc.plan is not None:
             others = doc.model_fields_set - {"id", "plan", "optional"}
             for name in sorted(field for field in others if getattr(doc, field) is not None):
                 reason = f"`{name}` belongs to the tasks of a plan, not to the plan"
                 hint = "Give it to each task in it." if name != "for_each" else "Make a family of the tasks in it."
-                self.found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+                self.faults.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
         of_goals = {"budget", "gives", "may", "milestones", "until"} if doc.goal is None else set()
         for name in sorted(doc.model_fields_set & of_goals):
-            self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `goal`", "Remove it.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `goal`", "Remove it.")
         if doc.repeat is not None and doc.tool is None:
-            self.found.add(
+            self.faults.add(
                 Code.PLAN_INVALID, joined(place, "repeat"), "only a call of a tool is repeated", "Remove it."
             )
         if doc.stop_when is not None and doc.tool is None:
             reason = "only a call of a tool is stopped by its progress"
-            self.found.add(Code.PLAN_INVALID, joined(place, "stop_when"), reason, "Remove it.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "stop_when"), reason, "Remove it.")
         if doc.not_before is not None and doc.tool is None:
             hint = "Let a task that waits for the time come before it."
             where = joined(place, "not_before")
-            self.found.add(Code.PLAN_INVALID, where, "only a call of a tool begins at a time", hint)
+            self.faults.add(Code.PLAN_INVALID, where, "only a call of a tool begins at a time", hint)
         if doc.shows is not None and doc.person is None:
             where = joined(place, "shows")
-            self.found.add(Code.PLAN_INVALID, where, "only a question to a person shows a result", "Remove it.")
+            self.faults.add(Code.PLAN_INVALID, where, "only a question to a person shows a result", "Remove it.")
         if doc.reuse is not None and doc.tool is None:
-            self.found.add(Code.PLAN_INVALID, joined(place, "reuse"), "only a call of a tool is reused", "Remove it.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "reuse"), "only a call of a tool is reused", "Remove it.")
         if doc.verify is not None and doc.tool is None:
-            self.found.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "verify"), "only work of a tool is verified", "Remove it.")
         if doc.judge is not None:
             self._judged(doc, joined(place, "judge"))
         if doc.person is not None:
             if doc.device is not None:
                 reason = "a question to a person has no device"
-                self.found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Leave `device` out.")
+                self.faults.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Leave `device` out.")
             return
         if doc.choices:
-            self.found.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "choices"), "only a question to a person has choices")
         if doc.ask and not isinstance(doc, TaskPatchDoc):
             reason = "only a question to a person names who answers it"
-            self.found.add(Code.PLAN_INVALID, joined(place, "ask"), reason, "Add `person`, or remove `ask`.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "ask"), reason, "Add `person`, or remove `ask`.")
 
     def _judged(self, doc: TaskDoc, place: str) -> None:
         if doc.tool is None:
-            self.found.add(Code.PLAN_INVALID, place, "only work of a tool is judged", "Remove it.")
+            self.faults.add(Code.PLAN_INVALID, place, "only work of a tool is judged", "Remove it.")
         listed = doc.for_each is not None or (doc.device is not None and doc.device.source is not None)
         if listed or doc.verify is not None:
             reason = "a judge would be asked for each item" if listed else "a look may end it without a result"
             hint = "Judge the task that takes the results together, or the whole: `judge` at the top of the plan."
-            self.found.add(Code.PLAN_INVALID, place, f"{reason}, so this task takes no `judge`", hint)
+            self.faults.add(Code.PLAN_INVALID, place, f"{reason}, so this task takes no `judge`", hint)
 
     def absence(self, doc: TaskDoc, place: str) -> None:
         """Add a fault if work that must not run twice is to be reassigned automatically."""
@@ -335,7 +335,7 @@ class Lowering(Parts):
         if repeatability is None and doc.tool is not None and self.known.tools is not None:
             repeatability = self.known.tools.get(doc.tool)
         if repeatability is not None and repeatability not in REPEATABLE:
-            self.found.add(
+            self.faults.add(
                 Code.NOT_REPEATABLE,
                 joined(place, "on_absence", "then"),
                 f"`reassign` may run `{doc.id}` twice, and its work is {repeatability}",
@@ -348,28 +348,28 @@ class Lowering(Parts):
             if value is not None
         ]
         if len(ways) != 1 and not (doc.times is not None and not ways):
-            self.found.add(
+            self.faults.add(
                 Code.PLAN_INVALID, place, "`for_each` takes exactly one of from, devices, same, times", "Keep one."
             )
         if doc.times is not None and (doc.source is not None or doc.same is not None):
             reason = f"`times` does not go with {ways[0]}"
-            self.found.add(Code.PLAN_INVALID, joined(place, "times"), reason, "Keep one of them.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "times"), reason, "Keep one of them.")
         if doc.times is not None and doc.when_off == "report":
             reason = "a group on some of the devices has none that it reports as off"
-            self.found.add(Code.PLAN_INVALID, joined(place, "when_off"), reason, "Remove it, or `times`.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "when_off"), reason, "Remove it, or `times`.")
         if doc.source is None and doc.output:
-            self.found.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "output"), "`output` belongs to `from`")
         if doc.source is None and doc.flatten:
-            self.found.add(Code.PLAN_INVALID, joined(place, "flatten"), "`flatten` belongs to `from`")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "flatten"), "`flatten` belongs to `from`")
         if doc.in_turn and doc.same is not None:
             reason = "the family goes in turn or not as a whole"
-            self.found.add(Code.PLAN_INVALID, joined(place, "in_turn"), reason, f"Say it at `{doc.same}`.")
+            self.faults.add(Code.PLAN_INVALID, joined(place, "in_turn"), reason, f"Say it at `{doc.same}`.")
         for name in ("when_off", "after_s"):
             if getattr(doc, name) is not None and doc.devices is None:
                 hint = f"Say it at `{doc.same}`." if doc.same is not None else "Remove it."
-                self.found.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `devices`", hint)
+                self.faults.add(Code.PLAN_INVALID, joined(place, name), f"`{name}` belongs to `devices`", hint)
         if doc.after_s is not None and doc.when_off != "report":
-            self.found.add(
+            self.faults.add(
                 Code.PLAN_INVALID, joined(place, "after_s"), "`after_s` belongs to `when_off: report`", "Add it."
             )
         return record(
@@ -394,7 +394,7 @@ class Lowering(Parts):
         if doc.when.condition is not None:
             when = doc.when.condition
             has_value = "value" in when.model_fields_set
-            condition = self.condition(when.output, when.op, when.value, joined(place, "when"), given=has_value)
+            condition = self.condition(when.output, when.op, when.value, joined(place, "when"), has_value=has_value)
         # Made directly: each of these fields, equal to its default, is the default itself (see `records`).
         return Dependency(
             all=doc.all,
@@ -416,7 +416,7 @@ class Lowering(Parts):
         if doc.when is not None:
             when = doc.when
             has_value = "value" in when.model_fields_set
-            condition = self.condition(when.output, when.op, when.value, joined(place, "when"), given=has_value)
+            condition = self.condition(when.output, when.op, when.value, joined(place, "when"), has_value=has_value)
         values = {
             name: record(SentenceValue, noun=one.noun, output=one.output, show=one.show, source=one.source)
             for name, one in doc.values.items()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.language.found import Found, joined, number_instead
+from starloom_protocol.plan.language.fault_list import FaultList, joined, number_instead
 from starloom_protocol.plan.types.gives import gives_shape
 from starloom_protocol.plan.types.schemas import (
     AS_A_LIST,
@@ -71,12 +71,12 @@ class Flow:
         self,
         specs: Mapping[str, TaskSpec],
         signatures: Mapping[str, Signature],
-        found: Found,
+        faults: FaultList,
         trigger: TaskSpec | None = None,
     ) -> None:
         self._specs = specs
         self._signatures = signatures
-        self._found = found
+        self._faults = faults
         self._trigger = trigger
         self._topics: dict[str, Shape] | None = None
 
@@ -127,7 +127,7 @@ class Flow:
     def _names_device(self, shape: Shape, output: str, place: str) -> None:
         if not shape.may_be(TEXT):
             reason = f"`{output}` is {shape.words()}, which names no device"
-            self._found.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
+            self._faults.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
 
     def _beside(self, spec: TaskSpec, item: Input) -> bool:
         """Whether an input comes from the child with the same key of a group of the family."""
@@ -164,7 +164,7 @@ class Flow:
             where = joined(place, "files_out", at, "output")
             shape = self._resolved(self.gives(spec.id), file.output, where, spec.tool)
             if not shape.may_be(_FILE):
-                self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {shape.words()}, which names no file")
+                self._faults.add(Code.WRONG_TYPE, where, f"`{file.output}` is {shape.words()}, which names no file")
         self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
         self._further_calls(spec, place)
         for at, call in enumerate(spec.any_of):
@@ -179,7 +179,7 @@ class Flow:
         shape = self._pointed(moment.source, moment.output, place)
         if not shape.may_be(_TIME):
             reason = f"`{moment.output}` is {shape.words()}, which names no time"
-            self._found.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
+            self._faults.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
 
     def _turns(self, spec: TaskSpec, turns: Repeat, place: str) -> None:
         """Note the pointers of a repeat into the result of a turn that find nothing, or a value of another type."""
@@ -213,7 +213,7 @@ class Flow:
         """Note a pointer that the result of a tool does not have."""
         self._resolved(self._of(tool).gives, output, place, tool)
 
-    def given(self, tool: str, args: Any, place: str) -> None:
+    def arguments(self, tool: str, args: Any, place: str) -> None:
         """Note each new argument of a running task of a type that its tool does not take; items are not judged."""
 
         def holes(where: str) -> Hole:
@@ -238,18 +238,18 @@ class Flow:
             if many and (value.output or value.show not in ("count", "device")):
                 reason = f"`{value.source}` is a group, so there are many values"
                 hint = "Show its `count` or its `device`, or add a task that takes the results together."
-                self._found.add(Code.PLAN_INVALID, where, reason, hint)
+                self._faults.add(Code.PLAN_INVALID, where, reason, hint)
             elif not many and value.show != "device":
                 shape = self._pointed(value.source, value.output, where)
                 if value.show in ("bytes", "percent", "duration") and not shape.may_be(_NUMBER):
-                    self._found.add(Code.WRONG_TYPE, where, f"`{value.output}` is {shape.words()}, and no number")
+                    self._faults.add(Code.WRONG_TYPE, where, f"`{value.output}` is {shape.words()}, and no number")
                 elif value.show == "count":
                     self._entries(shape, value.output, where)
         if sentence.condition is not None and sentence.source is not None:
             where = joined(place, "when", "output")
             if self._has_many(sentence.source):
                 reason = f"`{sentence.source}` is a group, so there are many values"
-                self._found.add(Code.PLAN_INVALID, where, reason, "Add a task that takes the results together.")
+                self._faults.add(Code.PLAN_INVALID, where, reason, "Add a task that takes the results together.")
             else:
                 self._pointed(sentence.source, sentence.condition.output, where)
 
@@ -265,7 +265,7 @@ class Flow:
             self._pointed(task, condition.output, joined(place, "when", "output"))
         operations = list(placed)
         added = {item.spec.id: item.spec for item, _ in operations if isinstance(item, AddTask)}
-        inside = Flow({**self._specs, **added}, self._signatures, self._found, self._specs.get(task))
+        inside = Flow({**self._specs, **added}, self._signatures, self._faults, self._specs.get(task))
         for operation, where in operations:
             inside.operation(operation, where)
             for at, pointer in _output_nodes(operation, where):
@@ -346,7 +346,7 @@ class Flow:
         if entries.forms:
             return entries
         reason = f"`{output}` is {shape.words()}, and a list is needed here" if output else "the result is no list"
-        self._found.add(Code.NOT_A_LIST, place, reason, _lists_in(shape))
+        self._faults.add(Code.NOT_A_LIST, place, reason, _lists_in(shape))
         return OPEN
 
     def _resolved(self, shape: Shape, output: str, place: str, giver: str | None) -> Shape:
@@ -359,11 +359,11 @@ class Flow:
         names = holder.names()
         hint = f"`{way}` is {holder.words()}; nothing is below it."
         if names:
-            hint = self._found.near(step, names, f"There is: {', '.join(names)}.")
+            hint = self._faults.near(step, names, f"There is: {', '.join(names)}.")
             hint = hint if not way else f"{hint} (in `{way}`)"
         elif holder.entries().forms:
             hint = f"{f'`{way}`' if way else 'The result'} is a list: name a position, such as `{way}/0`."
-        self._found.add(Code.UNKNOWN_OUTPUT, place, f"{whose} gives no `{output}`", hint)
+        self._faults.add(Code.UNKNOWN_OUTPUT, place, f"{whose} gives no `{output}`", hint)
         return OPEN
 
     def _holes(self, spec: TaskSpec) -> Callable[[str], Hole]:
@@ -395,11 +395,11 @@ class Flow:
         if missing is None:
             return item.at(output)
         names = missing[2].names()
-        hint = self._found.near(missing[1], names, f"There is: {', '.join(names)}.") if names else ""
+        hint = self._faults.near(missing[1], names, f"There is: {', '.join(names)}.") if names else ""
         if same:
             way = f"`inputs: {{ARGUMENT: {{from: {same}, output: {output}}}}}`"
             hint = f"{hint} The items are those of {same}; its results are read by {way}.".strip()
-        self._found.add(Code.UNKNOWN_OUTPUT, place, f"the items have no `{output}`", hint)
+        self._faults.add(Code.UNKNOWN_OUTPUT, place, f"the items have no `{output}`", hint)
         return OPEN
 
     def _call(
@@ -432,7 +432,7 @@ class Flow:
         choices = other.choices()
         if choices:
             takes = _either([quoted(choice) for choice in choices])
-            hint = self._found.near(
+            hint = self._faults.near(
                 one.value().strip("'"), choices, f"For example `{where.rpartition('.')[2]}: {choices[0]}`."
             )
         else:
@@ -451,7 +451,7 @@ class Flow:
         else:
             reason = f"`{tool}` takes {takes} here, not {given_as}"
         code = Code.BAD_ARGUMENTS if strays else Code.WRONG_TYPE
-        self._found.add(code, where, reason, hint or f"See `starloom tools show {tool}`.")
+        self._faults.add(code, where, reason, hint or f"See `starloom tools show {tool}`.")
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:

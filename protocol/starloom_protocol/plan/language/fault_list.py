@@ -118,20 +118,20 @@ def number_instead(name: str, value: object) -> str:
     return f"Write a number{unit} without quotes: `{name}: {text if text.isdigit() else 10}`."
 
 
-class Found:
+class FaultList:
     """The faults of one check, in the order they were found."""
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self.all: list[Fault] = []
         self._suggested = 0
 
     def add(self, code: Code, place: str, reason: str, hint: str = "") -> None:
         hint, place, reason = bounded(hint or CODES[code].hint), bounded(place), bounded(reason)
-        self.faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
+        self.all.append(Fault(code=code, hint=hint, place=place, reason=reason))
 
     def in_order(self) -> list[Fault]:
         """Return the faults as their places stand in a plan: its head, its tasks one after the other, the rest."""
-        return sorted(self.faults, key=_position)
+        return sorted(self.all, key=_position)
 
     def may_suggest(self) -> bool:
         """Count one suggestion, and return whether it may still be looked for."""
