@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.lab.nebula.scoring.score import score
-from starloom.lab.nebula.suite import SuiteOptions, run_suite
+from starloom.lab.nebula.suite import Suite, run_suite
 from starloom.lab.nebula.task import TaskInvalid, chosen, own_tasks
 from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, take_snapshot
 from starloom.lab.nebula.world.files.ground import Facts, Ground
@@ -96,7 +96,7 @@ def test_the_task_of_the_documentation_is_met_beside_three_of_the_suite(mine: Pa
     """On one world, with their checks examined: files, own tools, an approval of a device's owner."""
     said: list[str] = []
     tasks = [*chosen(["1", "18", "51"]), *own_tasks(mine)]
-    wanted = SuiteOptions(tasks, "gold", ["P0"], [1], tmp_path, examine=True)
+    wanted = Suite(tasks, "gold", ["P0"], [1], tmp_path, examine=True)
     report = run_suite(wanted, said.append)
     assert report.misses == [], said
     assert not [line for line in said if "outlived" in line or "kept in" in line]

@@ -165,18 +165,16 @@ class Run:
 
 
 def carry_out(
-    scenario: Scenario, installation: Installation, on_line: Callable[[Line], None] | None = None
+    scenario: Scenario, installation: Installation, hear: Callable[[Line], None] | None = None
 ) -> ScenarioReport:
-    """Carry out a scenario on a started installation; `on_line` is called with each line of its story as it comes.
+    """Carry out a scenario on a started installation; `hear` is called with each line of its story as it comes.
 
     Raises:
         Problem: the hub took neither words nor plan.
     """
     client = installation.new_client()
     follower = Follower(client, _body(scenario, client))
-    run = Run(
-        scenario, Breaker(installation, scenario.seed), follower, installation.device_names(), story=Story(on_line)
-    )
+    run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names(), story=Story(hear))
     run.dues = [Due(fault) for fault in scenario.faults]
     try:
         run.before_asking()
@@ -274,11 +272,11 @@ def _now_ms() -> int:
 
 
 def run_apart(
-    scenario: Scenario, say: Callable[[str], None], on_line: Callable[[Line], None] | None = None
+    scenario: Scenario, say: Callable[[str], None], hear: Callable[[Line], None] | None = None
 ) -> ScenarioReport:
     """Run a scenario in a folder of its own, which is kept only if the expectation was not met or something failed.
 
-    `on_line` is called with each line of the story as it comes.
+    `hear` is called with each line of the story as it comes.
 
     Raises:
         Problem: the installation did not start, or the hub refused the request.
@@ -290,7 +288,7 @@ def run_apart(
     try:
         say(f"{scenario.name}: starting a hub, a worker, Redis and {len(scenario.devices)} devices of its own")
         installation.start()
-        report = carry_out(scenario, installation, on_line)
+        report = carry_out(scenario, installation, hear)
         keep = not report.met
     except KeyboardInterrupt:
         keep = False

@@ -82,13 +82,7 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> list[T
     """
     _may_be_voted_on(lowering, doc, vote, place)
     each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
-    fields: dict[str, Any] = {
-        "finds": None,
-        "for_each": each,
-        "id": calls_of(doc.id),
-        "optional": False,
-        "vote": None,
-    }
+    fields: dict[str, Any] = {"finds": None, "for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
     voters = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
     if vote.apart:
         fields["device"] = None

@@ -86,13 +86,11 @@ class Conversation:
     def begin(self, within_s: float) -> None:
         """Say hello, as the protocol wants it before anything else."""
         us = {"name": "starloom-agent", "version": "1"}
-        answer = self.request(
-            "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s
-        )
-        capabilities = answer.get("capabilities")
+        info = self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s)
+        capabilities = info.get("capabilities")
         self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         assert self._carrier is not None  # noqa: S101 - the request used it
-        self._carrier.agreed(str(answer.get("protocolVersion") or PROTOCOL)[:20])
+        self._carrier.agreed(str(info.get("protocolVersion") or PROTOCOL)[:20])
         self._notify("notifications/initialized", {}, within_s)
 
     def tools(self, within_s: float) -> list[dict[str, Any]]:
