@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.lab.installation import left_over
-from starloom.lab.nebula.suite import Suite, run_suite
+from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import chosen
 from tests.programs import command_line
 from tests.waiting import SLOWER
@@ -26,7 +26,7 @@ def test_a_scripted_model_mends_its_plan_and_a_hostile_one_does_nothing(
     tmp_path: Path, kind: str, number: str, last: str
 ) -> None:
     said: list[str] = []
-    report = run_suite(Suite(chosen([number]), "script", ["P0"], [1], tmp_path, kind=kind), said.append)
+    report = run_suite(Wanted(chosen([number]), "script", ["P0"], [1], tmp_path, kind=kind), said.append)
     assert report.misses == [], said
     assert [run.state for run in report.runs] == [last]
     events = [json.loads(line) for line in (tmp_path / report.id / "log.jsonl").read_text().splitlines()]
@@ -36,7 +36,7 @@ def test_a_scripted_model_mends_its_plan_and_a_hostile_one_does_nothing(
 @pytest.mark.chaos
 def test_a_task_survives_a_killed_agent_and_a_killed_hub(tmp_path: Path) -> None:
     said: list[str] = []
-    report = run_suite(Suite(chosen(["1"]), "gold", ["P1", "P4"], [1], tmp_path), said.append)
+    report = run_suite(Wanted(chosen(["1"]), "gold", ["P1", "P4"], [1], tmp_path), said.append)
     assert report.misses == [], said
     assert [(run.profile, run.end, len(run.struck)) for run in report.runs] == [("P1", "met", 1), ("P4", "met", 1)]
     assert all("not broken" not in run.struck[0] for run in report.runs)

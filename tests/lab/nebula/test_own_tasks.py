@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from starloom.lab.nebula.scoring.score import score
-from starloom.lab.nebula.suite import Suite, run_suite
+from starloom.lab.nebula.suite import Wanted, run_suite
 from starloom.lab.nebula.task import TaskInvalid, chosen, own_tasks
 from starloom.lab.nebula.world.checked_world import AnswerSeen, CheckedWorld, take_snapshot
 from starloom.lab.nebula.world.files.ground import Facts, Ground
@@ -63,7 +63,7 @@ def test_a_name_chooses_among_both_and_none_the_users_own(mine: Path) -> None:
         ("task.yaml", "category: C", "category: Z", "task.yaml: category Z is none of A, B"),
         ("task.yaml", "{desk:", "{tablet:", "task.yaml: tablet is no device and no own tool of one"),
         ("task.py", "import sqlite3", "import sqlite4", "task.py: ModuleNotFoundError: No module named 'sqlite4'"),
-        ("task.py", "def checks", "def check", "task.py: it has no function `checks(w)`"),
+        ("task.py", "def checks", "def check", "task.py: it has no function `checks(world)`"),
         ("task.py", "def lay(", "def lay((", "task.py: SyntaxError"),
         ("gold.yaml", "", "", "without gold.yaml, `needs` says what is missing"),
     ],
@@ -96,7 +96,7 @@ def test_the_task_of_the_documentation_is_met_beside_three_of_the_suite(mine: Pa
     """On one world, with their checks examined: files, own tools, an approval of a device's owner."""
     said: list[str] = []
     tasks = [*chosen(["1", "18", "51"]), *own_tasks(mine)]
-    wanted = Suite(tasks, "gold", ["P0"], [1], tmp_path, examine=True)
+    wanted = Wanted(tasks, "gold", ["P0"], [1], tmp_path, examine=True)
     report = run_suite(wanted, said.append)
     assert report.misses == [], said
     assert not [line for line in said if "outlived" in line or "kept in" in line]

@@ -116,7 +116,7 @@ class Desk:
         self.run = runs.run
         self.stop = runs.stop
         self.close = runs.close
-        self.listeners = runs.listeners
+        self.heard = runs.heard
 
     async def report(self, fault: LabFault, names: Mapping[str, str], now_ms: int) -> list[FaultMeeting]:
         """Return the report on the work that a fault affected."""

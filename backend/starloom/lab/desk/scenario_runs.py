@@ -84,7 +84,7 @@ class ScenarioRuns:
         self._read: dict[str, Scenario] | None = None
         self._runs: dict[str, Run] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self.listeners: list[Callable[[], None]] = []
+        self.heard: list[Callable[[], None]] = []
         """Called whenever a run has changed."""
 
     async def scenarios(self) -> list[ScenarioRow]:
@@ -203,7 +203,7 @@ class ScenarioRuns:
         self._say()
 
     def _say(self) -> None:
-        for hear in self.listeners:
+        for hear in self.heard:
             hear()
 
 

@@ -33,7 +33,7 @@ LINE_CHARS: Final = 600
 
 
 @dataclass(frozen=True)
-class Suite:
+class Wanted:
     """A choice of tasks and conditions: profiles of faults, and baselines beside the full product.
 
     `examine` damages each right end state to see whether its check notices; `kind` is that of the transcripts of a
@@ -65,7 +65,7 @@ class Suite:
         return KeyMask(self.model.keys if self.model is not None else ())
 
 
-def run_suite(suite: Suite, say: Callable[[str], None]) -> Report:
+def run_suite(suite: Wanted, say: Callable[[str], None]) -> Report:
     """Run the tasks on a world of their own for each profile, in a temporary folder, and write the report.
 
     The report of a suite that is interrupted says so and has the runs that ended.
@@ -109,7 +109,7 @@ def run_suite(suite: Suite, say: Callable[[str], None]) -> Report:
     return report
 
 
-def _count(suite: Suite) -> int:
+def _count(suite: Wanted) -> int:
     conditions = 1 + len(suite.baselines) + len(suite.ablations)
     return len(suite.tasks) * len(suite.seeds) * len(suite.faults) * conditions
 
@@ -120,7 +120,7 @@ def _used(runs: Sequence[Ran]) -> int:
 
 
 def _run_profile(
-    suite: Suite, profile: str, ablation: str, day: date, say: Callable[[str], None], done: list[Ran]
+    suite: Wanted, profile: str, ablation: str, day: date, say: Callable[[str], None], done: list[Ran]
 ) -> None:
     """Run the tasks in one world, and add to `done` those that ended, also where the suite is interrupted."""
     used = _used(done)
@@ -173,13 +173,13 @@ def _run_profile(
             say(f"the world with its logs is kept in {root}")
 
 
-def _has_goals(suite: Suite) -> bool:
+def _has_goals(suite: Wanted) -> bool:
     """Tell whether a gold plan has goals, which a scripted model pursues."""
     return suite.planner == GOLD and any(GOLD_TRANSCRIPT in task.transcripts for task in suite.tasks)
 
 
 def _run_all(
-    runner: Runner, suite: Suite, baselines: Sequence[str], used: int, say: Callable[[str], None], runs: list[Ran]
+    runner: Runner, suite: Wanted, baselines: Sequence[str], used: int, say: Callable[[str], None], runs: list[Ran]
 ) -> None:
     """Run the tasks and add each to `runs`, which has those that ended where the suite is interrupted."""
     try:

@@ -260,7 +260,7 @@ def _own_task(place: Path) -> Task:
     except Exception as error:
         raise TaskInvalid(f"{place}/task.py: {type(error).__name__}: {error}") from error
     if not callable(names.get("checks")):
-        raise TaskInvalid(f"{place}/task.py: it has no function `checks(w)`")
+        raise TaskInvalid(f"{place}/task.py: it has no function `checks(world)`")
     return _task_of(place, str(place), about, names)
 
 

@@ -20,7 +20,7 @@ from starloom.lab.nebula.reports.report import Report
 from starloom.lab.nebula.reports.report_page import page_of
 from starloom.lab.nebula.running import GOLD, MODEL
 from starloom.lab.nebula.scoring.honesty import End
-from starloom.lab.nebula.suite import Suite, run_suite, write_report
+from starloom.lab.nebula.suite import Wanted, run_suite, write_report
 from starloom.lab.nebula.task import Answers, chosen
 from starloom.planner.model.endpoints.endpoint import Endpoint
 from starloom.planner.model.port import ModelFault
@@ -219,7 +219,7 @@ def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypa
     with a_model(of_gold("18", answer)) as fake:
         monkeypatch.setenv("STARLOOM_LLM_URL", fake.url)
         model = live_model(load({}).settings, tokens_most=900, tokens_a_task=100_000)
-        wanted = Suite(tasks, MODEL, ["P0"], [*seeds, 5], tmp_path, model=model, record=kept)
+        wanted = Wanted(tasks, MODEL, ["P0"], [*seeds, 5], tmp_path, model=model, record=kept)
         first = run_suite(wanted, said.append)
     monkeypatch.delenv("STARLOOM_LLM_URL")
     assert said[0].startswith("This asks fake-1 at 127.0.0.1")
@@ -238,7 +238,7 @@ def test_a_recorded_run_is_said_again_without_the_model(tmp_path: Path, monkeypa
     # A recording of another task's plan, and one that is not there, are named.
     cut.write_bytes(cut.read_bytes().splitlines()[1] + b"\n")
     absent.unlink()
-    again = run_suite(Suite(tasks, MODEL, ["P0"], seeds, tmp_path, replay=kept), lambda _: None)
+    again = run_suite(Wanted(tasks, MODEL, ["P0"], seeds, tmp_path, replay=kept), lambda _: None)
     one, (same, differs, lost, none) = first.runs[0], again.runs
     assert (one.success, one.used.calls) == (same.success, same.used.calls) == (True, 2)
     assert (same.answer, same.differs, same.replayed) == (one.answer, (), 2)
