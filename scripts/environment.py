@@ -195,9 +195,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Make or refresh Starloom's environment in this checkout.")
     parser.add_argument("--dev", action="store_true", help="also what tests and checks need")
     parser.add_argument("--page", action="store_true", help="also build the page if its sources changed")
-    chosen = parser.parse_args()
+    options = parser.parse_args()
     try:
-        prepare(dev=chosen.dev, with_page=chosen.page)
+        prepare(dev=options.dev, with_page=options.page)
     except Unable as unable:
         say(f"\nStarloom cannot start: {unable.what}\nThe way out: {unable.fix}")
         return 1

@@ -59,8 +59,8 @@ def chat(call: Mapping[str, Any], text: str, sent_bytes: int) -> bytes:
         reason = "tool_calls"
     used = {"prompt_tokens": sent_bytes // BYTES_A_TOKEN + 1, "completion_tokens": len(text) // BYTES_A_TOKEN + 1}
     choice = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
-    told = {"id": "chatcmpl-mailbox", "object": "chat.completion", "created": 0, "model": str(call.get("model", ""))}
-    return json.dumps({**told, "choices": [choice], "usage": {**used, "total_tokens": sum(used.values())}}).encode()
+    head = {"id": "chatcmpl-mailbox", "object": "chat.completion", "created": 0, "model": str(call.get("model", ""))}
+    return json.dumps({**head, "choices": [choice], "usage": {**used, "total_tokens": sum(used.values())}}).encode()
 
 
 class Mailbox:
@@ -95,8 +95,8 @@ def handler_of(mailbox: Mailbox) -> type[BaseHTTPRequestHandler]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            told = self.headers.get("content-length", "")
-            size = int(told) if told.isascii() and told.isdigit() else 0
+            length = self.headers.get("content-length", "")
+            size = int(length) if length.isascii() and length.isdigit() else 0
             if self.path != PATH or not 0 < size <= BODY_BYTES_MOST:
                 return self._send(HTTPStatus.BAD_REQUEST, b"{}")
             try:
@@ -126,8 +126,8 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--wait-s", type=float, default=900.0)
-    told = parser.parse_args()
-    server = ThreadingHTTPServer((LOOPBACK, told.port), handler_of(Mailbox(told.folder, told.wait_s)))
+    options = parser.parse_args()
+    server = ThreadingHTTPServer((LOOPBACK, options.port), handler_of(Mailbox(options.folder, options.wait_s)))
     print(f"http://{LOOPBACK}:{server.server_address[1]}/v1", flush=True)
     server.serve_forever()
 

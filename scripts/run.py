@@ -37,28 +37,28 @@ def arguments() -> list[str]:
     Raises:
         Unable: a variable cannot be meant.
     """
-    found = ["up"]
+    words = ["up"]
     demo = flag("DEMO", default=True)
     if demo:
-        found.append("--demo")
+        words.append("--demo")
     if flag("ONCE", default=False):
         if not demo:
             raise Unable("ONCE=1 ends with the sample's result, and DEMO=0 leaves the sample out", "Give one of them.")
-        found.append("--once")
+        words.append("--once")
     if flag("AGAIN", default=False):
         if not demo:
             raise Unable("AGAIN=1 carries out the sample once more, and DEMO=0 leaves it out", "Give one of them.")
-        found.append("--again")
+        words.append("--again")
     if not flag("DEMO_FAULT", default=True):
-        found.append("--no-fault")
+        words.append("--no-fault")
     if flag("LAB", default=False):
-        found.append("--lab")
+        words.append("--lab")
     port = os.environ.get("PORT", "").strip()
     if port:
         if not port.isdecimal() or not 0 < int(port) < 65536:
             raise Unable(f"PORT={port} is not a port", "Write a number from 1 to 65535.")
-        found += ["--port", port]
-    return found
+        words += ["--port", port]
+    return words
 
 
 def main() -> int:

@@ -59,34 +59,34 @@ def speed(for_s: float = MEASURED_S) -> float:
     return sum(counted) / len(counted) / for_s / EXPECTED_PER_S
 
 
-def slower(found: float) -> int:
+def slower(pace: float) -> int:
     """Return the factor of every wait and limit of the tests."""
-    if found >= SLOW_BELOW:
+    if pace >= SLOW_BELOW:
         return 1
-    return min(max(round(1 / max(found, 0.001)), SLOWER_LEAST), SLOWER_MOST)
+    return min(max(round(1 / max(pace, 0.001)), SLOWER_LEAST), SLOWER_MOST)
 
 
-def chosen(asked: str, found: float) -> str:
+def tier_for(wish: str, pace: float) -> str:
     """Return the tier that a machine of this speed runs, and say where it is not the usual."""
     must_end = bool(os.environ.get("TESTS_UNTIL"))
-    tier = "short" if asked == "test" and must_end and found < SHORT_BELOW else asked
-    told = f"This machine gives {found:.2f} of the expected speed; tests wait {slower(found)} times as long as usual."
+    tier = "short" if wish == "test" and must_end and pace < SHORT_BELOW else wish
+    words = f"This machine gives {pace:.2f} of the expected speed; tests wait {slower(pace)} times as long as usual."
     if tier == "short":
-        say(f"Tier `short`: only the tests with this mark run (docs/testing.md). {told}")
-    elif slower(found) > 1:
-        say(f"Tier `{tier}`. {told}")
+        say(f"Tier `short`: only the tests with this mark run (docs/testing.md). {words}")
+    elif slower(pace) > 1:
+        say(f"Tier `{tier}`. {words}")
     return tier
 
 
-def run(asked: str, found: float) -> int:
+def run(wish: str, pace: float) -> int:
     """Run a tier on a machine of this speed and return the exit code of pytest."""
-    tier = chosen(asked, found)
+    tier = tier_for(wish, pace)
     environment.prepare(dev=True, with_page=tier != "quick")
     if tier != "quick":
         programs.ensure_all()
     # Hundreds of processes start in the tests: with this variable each would compile every module again.
     variables = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    variables["TESTS_SLOWER"] = str(slower(found))
+    variables["TESTS_SLOWER"] = str(slower(pace))
     # More workers than processors, as tests of real processes wait for a large part of their time.
     workers = os.environ.get("WORKERS") or str((os.cpu_count() or 1) + (0 if tier == "quick" else WAITING_BESIDE))
     # The paths of sockets are short. What a failed test left is looked at afterwards.
@@ -101,12 +101,12 @@ def run(asked: str, found: float) -> int:
 
 def main() -> int:
     """Run the tier that the first argument names; the others go to pytest."""
-    asked = sys.argv[1] if len(sys.argv) > 1 else "test"
-    if asked not in TIERS:
-        say(f"There is no tier {asked}; there are {', '.join(TIERS)}.")
+    wish = sys.argv[1] if len(sys.argv) > 1 else "test"
+    if wish not in TIERS:
+        say(f"There is no tier {wish}; there are {', '.join(TIERS)}.")
         return 2
     try:
-        return run(asked, speed())
+        return run(wish, speed())
     except Unable as unable:
         say(f"{unable.what}\nThe way out: {unable.fix}")
         return 1

@@ -38,7 +38,7 @@ def build(target: Path) -> dict[str, Path]:
             run(
                 [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],
                 cwd=ROOT / folder,
-                failed=lambda told: Unable(f"a wheel cannot be built:\n{told}", "make wheels"),
+                failed=lambda output: Unable(f"a wheel cannot be built:\n{output}", "make wheels"),
             )
     # Without hashes: pip would then ask for one of each wheel built here.
     locked = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
@@ -54,11 +54,11 @@ def lines(wheels: dict[str, Path]) -> dict[str, str]:
     )
     tested = shlex.quote(str(wheels["starloom"].parent / CONSTRAINTS))
     for_pip = shlex.quote(f"-c {tested}")
-    given = f"{hub} --with {protocol} --with {agent} -c {tested}"
+    packages = f"{hub} --with {protocol} --with {agent} -c {tested}"
     return {
         "pipx": f"pipx install {hub} --preinstall {protocol} --preinstall {agent} --pip-args {for_pip}",
-        "uv": f"uv tool install {given}",
-        "uvx": f"uvx --from {given} starloom up",
+        "uv": f"uv tool install {packages}",
+        "uvx": f"uvx --from {packages} starloom up",
         "pip": f"python3 -m venv starloom && starloom/bin/pip install {protocol} {agent} {hub} -c {tested}",
     }
 

@@ -163,19 +163,14 @@ def _show_in_force(home: AgentHome, policy: Policy, title: str, held_title: str 
     Several agents may run on one computer, and a line that was pasted may mean another of them.
     """
     most = home.profile_most()
-    held_back = sorted(grant for grant in policy.allowed if not is_within(grant, most))
-    show(
-        f"{title} on {home.device()}: {', '.join(sorted(policy.allowed - set(held_back))) or 'nothing beyond observe'}"
-    )
-    if held_back:
-        show(f"{held_title}: {', '.join(held_back)}: {held_back_words(most, home.joined().name)}")
+    beyond = sorted(grant for grant in policy.allowed if not is_within(grant, most))
+    show(f"{title} on {home.device()}: {', '.join(sorted(policy.allowed - set(beyond))) or 'nothing beyond observe'}")
+    if beyond:
+        show(f"{held_title}: {', '.join(beyond)}: {held_back_words(most, home.joined().name)}")
 
 
 def grant(options: argparse.Namespace) -> int:
-    def widened(before: Policy) -> Policy:
-        return with_grant(before, options.grant, options.what, options.effects, options.cwd)
-
-    policy = _change(options, widened)
+    policy = _change(options, lambda old: with_grant(old, options.grant, options.what, options.effects, options.cwd))
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
     _show_in_force(AgentHome.of_owner(options.home), policy, "granted; in force now")
@@ -233,10 +228,7 @@ def policy(options: argparse.Namespace) -> int:
         return 0
     profile = _profile_in(options.value) if options.action == "profile" else None
     courtesy = _typed(options, "when_in_use", "on_battery_below", "quiet_hours")
-    trash_bounds = {
-        name.removeprefix("trash_"): value
-        for name, value in _typed(options, "trash_keep_days", "trash_most_gib").items()
-    }
+    bounds = _typed(options, "keep_days", "most_gib")
 
     def changed(before: Policy) -> Policy:
         return replace(
@@ -244,12 +236,12 @@ def policy(options: argparse.Namespace) -> int:
             profile=profile or before.profile,
             answers=options.answers or before.answers,
             courtesy=rule_of({**before.courtesy.plain(), **courtesy}),
-            trash=trash_rule_of({**before.trash.plain(), **trash_bounds}),
+            trash=trash_rule_of({**before.trash.plain(), **bounds}),
         )
 
     if options.action == "accept":
         accept_policy(home.policy)
-    if profile or options.answers or courtesy or trash_bounds:
+    if profile or options.answers or courtesy or bounds:
         _change(options, changed)
     current = read_policy(home.policy)
     show(f"# {home.policy}")
@@ -505,27 +497,25 @@ def _add_granting(add: Add) -> None:
     command.add_argument("--on-battery-below", metavar="PERCENT", default=None, help="no new work below; 0: always")
     command.add_argument("--quiet-hours", metavar="22:00-07:00", default=None, help="no new work then; off: none")
     keep = "how long files stay in the trash of a folder (30 days)"
-    command.add_argument("--trash-keep-days", metavar="N", default=None, help=keep)
+    command.add_argument("--trash-keep-days", dest="keep_days", metavar="N", default=None, help=keep)
     most = "how much each trash may hold; 0: 10 GiB or 5 %% of the disk, whichever is more"
-    command.add_argument("--trash-most-gib", metavar="N", default=None, help=most)
+    command.add_argument("--trash-most-gib", dest="most_gib", metavar="N", default=None, help=most)
     command.add_argument("--last", type=int, default=50, metavar="N", help="with log: so many decisions")
 
 
 def _add_answering(add: Add) -> None:
     add(
         "approvals",
-        lambda options: answering.approvals(AgentHome.of_owner(options.home), show),
+        lambda typed: answering.approvals(AgentHome.of_owner(typed.home), show),
         "list calls that wait for you",
     )
     command = add(
-        "approve",
-        lambda options: answering.approve(AgentHome.of_owner(options.home), options, show),
-        "allow one of them",
+        "approve", lambda typed: answering.approve(AgentHome.of_owner(typed.home), typed, show), "allow one of them"
     )
     command.add_argument("id", metavar="ID", help="the call, as `approvals` lists it")
     command.add_argument("--always", action="store_true", help="from now on, with exactly these arguments")
     command = add(
-        "deny", lambda options: answering.deny(AgentHome.of_owner(options.home), options, show), "refuse one of them"
+        "deny", lambda typed: answering.deny(AgentHome.of_owner(typed.home), typed, show), "refuse one of them"
     )
     command.add_argument("id", metavar="ID", help="the call, as `approvals` lists it")
     command.add_argument("--reason", default="", help="the reason, for the person who asked")

@@ -184,13 +184,13 @@ def pointer_fault(pointer: str) -> str | None:
     return None
 
 
-def _same_kind(found: Any, value: Any) -> bool:
+def _same_kind(actual: Any, value: Any) -> bool:
     numbers = (int, float)
-    if isinstance(found, bool) or isinstance(value, bool):
+    if isinstance(actual, bool) or isinstance(value, bool):
         return False
-    if isinstance(found, numbers) and isinstance(value, numbers):
+    if isinstance(actual, numbers) and isinstance(value, numbers):
         return True
-    return isinstance(found, str) and isinstance(value, str)
+    return isinstance(actual, str) and isinstance(value, str)
 
 
 def equal(a: Any, b: Any) -> bool:
@@ -204,41 +204,41 @@ def equal(a: Any, b: Any) -> bool:
     return bool(a == b)
 
 
-def holds(op: Op, found: Any, value: Any) -> bool:
-    """Decide a condition. A missing `found` makes every operator false, `exists: false` excepted.
+def holds(op: Op, actual: Any, value: Any) -> bool:
+    """Decide a condition. A missing `actual` makes every operator false, `exists: false` excepted.
 
     Orderings compare numbers with numbers and strings with strings; anything else is false.
     """
     if op is Op.EXISTS:
-        wanted = True if value is None else bool(value)
-        return (found is not MISSING) == wanted
-    if found is MISSING:
+        must_exist = True if value is None else bool(value)
+        return (actual is not MISSING) == must_exist
+    if actual is MISSING:
         return False
     match op:
         case Op.EQ:
-            return equal(found, value)
+            return equal(actual, value)
         case Op.NE:
-            return not equal(found, value)
+            return not equal(actual, value)
         case Op.LT:
-            return _same_kind(found, value) and found < value
+            return _same_kind(actual, value) and actual < value
         case Op.LE:
-            return _same_kind(found, value) and found <= value
+            return _same_kind(actual, value) and actual <= value
         case Op.GT:
-            return _same_kind(found, value) and found > value
+            return _same_kind(actual, value) and actual > value
         case Op.GE:
-            return _same_kind(found, value) and found >= value
+            return _same_kind(actual, value) and actual >= value
         case Op.IN:
-            return isinstance(value, list) and any(equal(found, item) for item in value)
+            return isinstance(value, list) and any(equal(actual, item) for item in value)
         case Op.NOT_IN:
-            return isinstance(value, list) and not any(equal(found, item) for item in value)
+            return isinstance(value, list) and not any(equal(actual, item) for item in value)
         case Op.CONTAINS:
-            if isinstance(found, str):
-                return isinstance(value, str) and value in found
-            return isinstance(found, list) and any(equal(item, value) for item in found)
+            if isinstance(actual, str):
+                return isinstance(value, str) and value in actual
+            return isinstance(actual, list) and any(equal(item, value) for item in actual)
         case Op.EMPTY:
-            return found is None or (isinstance(found, (str, list, dict)) and len(found) == 0)
+            return actual is None or (isinstance(actual, (str, list, dict)) and len(actual) == 0)
         case Op.NOT_EMPTY:
-            return isinstance(found, (str, list, dict)) and len(found) > 0
+            return isinstance(actual, (str, list, dict)) and len(actual) > 0
 
 
 def has_node(value: object, names: Collection[str]) -> bool:

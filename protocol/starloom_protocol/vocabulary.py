@@ -212,9 +212,9 @@ REPEATABLE = frozenset({Repeatability.PURE, Repeatability.IDEMPOTENT})
 _BY_CARE = list(Repeatability)
 
 
-def most_careful(said: Iterable[Repeatability]) -> Repeatability:
+def most_careful(declared: Iterable[Repeatability]) -> Repeatability:
     """Return the most careful repeatability that devices state for one tool; there must be at least one."""
-    return max(said, key=_BY_CARE.index)
+    return max(declared, key=_BY_CARE.index)
 
 
 class Profile(StrEnum):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from starloom_agent.toolkit.beneath import Beneath
-from starloom_agent.toolkit.files.packing import Limits, Taken, members
+from starloom_agent.toolkit.files.packing import Findings, Limits, members
 from starloom_agent.toolkit.interface import ToolFailed
 from tests.device_agents.tools.conftest import Device
 from tests.device_agents.tools.conftest import device as device
@@ -54,8 +54,8 @@ def test_t157_what_is_no_file_is_bounded(tmp_path: Path, kind: bytes) -> None:
     path.write_bytes(gzip.compress(block * ENTRIES + bytes(1024)))
     door = Beneath([tmp_path], [])
     with pytest.raises(ToolFailed, match=f"more than {ENTRIES - 1}"):
-        list(members(path, Limits(bytes=10**9, files=ENTRIES - 1), Taken(), door))
-    taken = Taken()
+        list(members(path, Limits(bytes=10**9, files=ENTRIES - 1), Findings(), door))
+    taken = Findings()
     assert list(members(path, Limits(bytes=10**9, files=ENTRIES), taken, door)) == []
     assert taken.left_out_count == (0 if kind == tarfile.DIRTYPE else ENTRIES)
 
@@ -67,7 +67,7 @@ def test_t157_names_are_bounded_together(tmp_path: Path) -> None:
         for number in range(18_000):
             archive.addfile(head(f"{long}/{number}"))
     with pytest.raises(ToolFailed, match="names"):
-        list(members(path, Limits(bytes=10**9, files=200_000), Taken(), Beneath([tmp_path], [])))
+        list(members(path, Limits(bytes=10**9, files=200_000), Findings(), Beneath([tmp_path], [])))
 
 
 def test_t157_a_deep_archive_that_fails_leaves_nothing(device: Device) -> None:

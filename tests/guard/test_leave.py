@@ -5,7 +5,7 @@ from __future__ import annotations
 from starloom.edge.agents.hub_keys import verifies
 from starloom_protocol.wire.channel import LEAVE, answer_bytes
 from tests.edge.world import World, settle
-from tests.guard.signed import asked, lies
+from tests.guard.signed import forged_requests, signed_request
 
 
 async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
@@ -13,7 +13,7 @@ async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
     await victim.connect(world)
     said = set()
     async with world.client("") as http:
-        for why, lie in lies(world, victim, evil, LEAVE).items():
+        for why, lie in forged_requests(world, victim, evil, LEAVE).items():
             reply = await http.post("/agent/leave", json=lie)
             assert (reply.status_code, reply.json()["code"]) == (403, "bad_signature"), why
             said.add(reply.json()["reason"])
@@ -34,7 +34,7 @@ async def test_t46_a_device_makes_no_other_device_leave(world: World) -> None:
 
 async def test_a_device_that_leaves_is_told_so_and_its_key_is_done(world: World) -> None:
     agent = await world.online("laptop")
-    request = asked(world, agent, LEAVE)
+    request = signed_request(world, agent, LEAVE)
     async with world.client("") as http:
         reply = await http.post("/agent/leave", json=request)
         assert reply.status_code == 200, reply.text
@@ -44,7 +44,7 @@ async def test_a_device_that_leaves_is_told_so_and_its_key_is_done(world: World)
             LEAVE, hub=world.hub.key.text, device=agent.id, nonce=request["nonce"], answer=said["answer"]
         )
         assert verifies(world.hub.key.raw, said["signature"], signed)
-        assert (await http.post("/agent/leave", json=asked(world, agent, LEAVE))).status_code == 200
+        assert (await http.post("/agent/leave", json=signed_request(world, agent, LEAVE))).status_code == 200
     await settle()
     async with world.client() as owner:
         shown = (await owner.get(f"/api/v1/devices/{agent.id}")).json()

@@ -23,7 +23,7 @@ from starloom_agent.work.runtime import Agent as RealAgent
 from starloom_protocol.wire.channel import LEAVE, UPGRADE, answer_bytes
 from starloom_protocol.wire.frames import UpdateAvailable
 from tests.edge.world import World, a_world
-from tests.guard.signed import asked, lies
+from tests.guard.signed import forged_requests, signed_request
 from tests.served import Quiet, Served
 
 NEWER = "900.0.0"
@@ -34,17 +34,17 @@ async def test_t47_the_hub_names_its_agent_to_its_own_devices_alone(world: World
     victim, evil = await world.join("victim"), await world.join("evil")
     said = set()
     async with world.client("") as http:
-        for why, lie in lies(world, victim, evil, UPGRADE).items():
+        for why, lie in forged_requests(world, victim, evil, UPGRADE).items():
             reply = await http.post("/agent/upgrade", json=lie)
             assert (reply.status_code, reply.json()["code"]) == (403, "bad_signature"), why
             said.add(reply.json()["reason"])
         assert len(said) == 1, "an answer tells which devices there are"
-        crossed = await http.post("/agent/upgrade", json=asked(world, victim, LEAVE))
+        crossed = await http.post("/agent/upgrade", json=signed_request(world, victim, LEAVE))
         assert crossed.status_code == 403
         assert not world.hub.fleet.devices[victim.id].revoked
         async with world.client() as owner:
             assert (await owner.post(f"/api/v1/devices/{evil.id}/revoke", json={})).status_code == 200
-        gone = await http.post("/agent/upgrade", json=asked(world, evil, UPGRADE))
+        gone = await http.post("/agent/upgrade", json=signed_request(world, evil, UPGRADE))
         assert (gone.status_code, gone.json()["code"]) == (422, "device_revoked")
 
 
@@ -56,7 +56,7 @@ async def test_the_answer_is_signed_for_this_device_and_this_question(tmp_path: 
         (wheels / f"starloom_{name}-py3-none-any.whl").write_bytes(name.encode())
     async with a_world(tmp_path, requirements=pins) as world, world.client("") as http:
         agent, other = await world.join("laptop"), await world.join("other")
-        request = asked(world, agent, UPGRADE)
+        request = signed_request(world, agent, UPGRADE)
         said = (await http.post("/agent/upgrade", json=request)).json()
         key = world.hub.key
     answer = said["answer"]

@@ -264,7 +264,7 @@ def test_only_a_run_that_must_end_is_short_on_a_slow_machine(
     chosen: str,
 ) -> None:
     monkeypatch.setenv("TESTS_UNTIL", "1" if must_end else "")
-    assert tier.chosen(asked, found) == chosen
+    assert tier.tier_for(asked, found) == chosen
     said = capsys.readouterr().out
     assert said.startswith("Tier `short`") is (chosen == "short")
 

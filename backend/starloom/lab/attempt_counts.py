@@ -26,21 +26,21 @@ class AttemptCounts:
 
     def lines(self) -> list[str]:
         """Return one line for each task that was begun."""
-        found = []
+        rows = []
         for task, where in sorted(self.begun.items()):
             places = ", ".join(f"{name} {number}" for name, number in sorted(where.items()))
-            found.append(f"{task}: begun {_times(self.count(task))} ({places})")
-        return found
+            rows.append(f"{task}: begun {_times(self.count(task))} ({places})")
+        return rows
 
 
 def count(rows: Iterable[Row]) -> AttemptCounts:
     """Count attempts that were begun."""
-    begun: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int]] = {}
     for device, task, really in rows:
         if really:
-            on = begun.setdefault(task, {})
+            on = counts.setdefault(task, {})
             on[device] = on.get(device, 0) + 1
-    return AttemptCounts(begun)
+    return AttemptCounts(counts)
 
 
 def read_ledger(device: str, ledger: Path, constellation: str) -> list[Row]:

@@ -55,8 +55,8 @@ class Breaker:
         broken = Broken(fault)
         if fault.target in (Target.DEVICE, Target.LINK):
             devices = self._installation.devices
-            named = fault.device or holder or devices[0]
-            broken.device = self._draw.choice(devices) if named == ANY_DEVICE else named
+            wish = fault.device or holder or devices[0]
+            broken.device = self._draw.choice(devices) if wish == ANY_DEVICE else wish
         try:
             if fault.target is Target.LINK:
                 self._break_link(broken)
@@ -65,7 +65,7 @@ class Breaker:
             else:
                 self._break_service(broken)
         except psutil.NoSuchProcess as error:
-            raise Impossible(f"{told(broken)}: its process is gone") from error
+            raise Impossible(f"{broken_words(broken)}: its process is gone") from error
         self._active.append(broken)
         return broken
 
@@ -95,7 +95,7 @@ class Breaker:
 
     def _break_link(self, broken: Broken) -> None:
         proxy, fault = self._installation.proxies[broken.device], broken.fault
-        proxy.do(lambda link: strike(link, fault.kind, size_of(fault)))
+        proxy.do(lambda link: break_link(link, fault.kind, size_of(fault)))
 
     def _heal_link(self, device: str) -> None:
         proxy = self._installation.proxies[device]
@@ -108,7 +108,7 @@ class Breaker:
         installation, fault = self._installation, broken.fault
         process = installation.agent(broken.device)
         if process is None:
-            raise Impossible(f"{told(broken)}: its agent is dead already")
+            raise Impossible(f"{broken_words(broken)}: its agent is dead already")
         if fault.kind is Kind.KILL:
             installation.kill_agent(broken.device)
         elif fault.kind is Kind.FREEZE:
@@ -123,7 +123,7 @@ class Breaker:
         fault = broken.fault
         process = self._installation.child(SIGNS[fault.target])
         if process is None:
-            raise Impossible(f"{told(broken)}: it is dead already")
+            raise Impossible(f"{broken_words(broken)}: it is dead already")
         if fault.kind is Kind.FREEZE:
             process.send_signal(signal.SIGSTOP)
             broken.process = process
@@ -137,7 +137,7 @@ class Breaker:
         return broken.fault.target in SIGNS and broken.fault.kind is Kind.KILL
 
 
-def strike(link: FaultProxy, kind: Kind, size_s: float) -> None:
+def break_link(link: FaultProxy, kind: Kind, size_s: float) -> None:
     """Break a link in one way, on the loop that it runs on; `heal` takes all of its faults back."""
     if kind is Kind.CUT:
         link.reset()
@@ -154,7 +154,7 @@ def size_of(fault: FaultDoc) -> float:
     return BY_S.get(fault.kind, 0.0) if fault.by_s is None else fault.by_s
 
 
-def told(broken: Broken) -> str:
+def broken_words(broken: Broken) -> str:
     """Return a fault as the beginning of a sentence: `the link of north is cut`."""
     fault = broken.fault
     return sentence(fault.target, fault.kind, broken.device, size_of(fault))

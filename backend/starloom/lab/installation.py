@@ -271,8 +271,8 @@ class Installation:
         deadline = time.monotonic() + within_s
         while not met():
             if time.monotonic() > deadline:
-                said = "\n".join(f"{name}:\n{self._log_end(name)}" for name in logs)
-                raise unreachable(f"{otherwise} after {within_s:g} s\n{said}", "Is the machine very busy? Try again.")
+                ends = "\n".join(f"{name}:\n{self._log_end(name)}" for name in logs)
+                raise unreachable(f"{otherwise} after {within_s:g} s\n{ends}", "Is the machine very busy? Try again.")
             time.sleep(STEP_S)
 
     def _spawn(
@@ -309,13 +309,13 @@ def left_over(home: Path, *, at_terminals: bool = True) -> Iterator[str]:
 
     The processes of an installation have no terminal. Without `at_terminals` a shell of a person is none of them.
     """
-    own = {os.getpid(), *(one.pid for one in psutil.Process().parents())}
-    own |= set() if at_terminals else _at_terminals()
-    named = re.compile(rf"{re.escape(str(home))}(?![\w.-])")
+    ours = {os.getpid(), *(one.pid for one in psutil.Process().parents())}
+    ours |= set() if at_terminals else _at_terminals()
+    pattern = re.compile(rf"{re.escape(str(home))}(?![\w.-])")
     for process in psutil.process_iter(["pid", "cmdline", "cwd"]):
         info = process.info
         words = [str(info["cwd"] or ""), *(info["cmdline"] or [])]
-        if process.pid not in own and any(map(named.search, words)):
+        if process.pid not in ours and any(map(pattern.search, words)):
             yield f"{process.pid} {' '.join(info['cmdline'] or [])[:80]}"
 
 
@@ -331,8 +331,8 @@ def _at_terminals() -> set[int]:
 def _pump(process: subprocess.Popen[bytes], log: Path) -> None:
     if process.stdout is None:
         raise ValueError("the process says nothing by a pipe")
-    with process.stdout as said, log.open("ab", buffering=0) as out:
-        while data := os.read(said.fileno(), 64 * 1024):
+    with process.stdout as output, log.open("ab", buffering=0) as out:
+        while data := os.read(output.fileno(), 64 * 1024):
             out.write(data)
 
 

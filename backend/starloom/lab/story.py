@@ -35,11 +35,11 @@ class Story:
     `heard` is called with each line at once; `lines` returns them in the order of their times.
     """
 
-    def __init__(self, heard: Callable[[Line], None] | None = None, began_ms: int | None = None) -> None:
+    def __init__(self, on_line: Callable[[Line], None] | None = None, began_ms: int | None = None) -> None:
         self._lines: list[Line] = []
-        self._heard = heard
+        self._on_line = on_line
         self._began_ms = began_ms
-        self._told: dict[str, str] = {}
+        self._last_words: dict[str, str] = {}
         self._left_out = 0
 
     def note(self, at_ms: int, kind: str, text: str) -> None:
@@ -48,8 +48,8 @@ class Story:
 
     def _add(self, line: Line) -> None:
         self._lines.append(line)
-        if self._heard is not None:
-            self._heard(line)
+        if self._on_line is not None:
+            self._on_line(line)
 
     def read(self, events: Iterable[Event], devices: Mapping[str, str]) -> None:
         """Add the lines for events of the constellation."""
@@ -64,10 +64,10 @@ class Story:
 
     def lines(self) -> list[Line]:
         """Return all lines in the order of their times."""
-        found = sorted(self._lines, key=lambda line: line.at_s)
+        in_order = sorted(self._lines, key=lambda line: line.at_s)
         if self._left_out:
-            found.append(Line(found[-1].at_s, NOTE, f"{self._left_out} further lines of the engine are left out"))
-        return found
+            in_order.append(Line(in_order[-1].at_s, NOTE, f"{self._left_out} further lines of the engine are left out"))
+        return in_order
 
     def document(self) -> list[StoryRow]:
         return [{"at_s": line.at_s, "kind": line.kind, "text": line.text} for line in self.lines()]
@@ -81,39 +81,39 @@ class Story:
         return 0.0 if self._began_ms is None else round((at_ms - self._began_ms) / 1000, 3)
 
     def _worth(self, event: Event, devices: Mapping[str, str]) -> list[str]:
-        found = []
+        sentences = []
         for key, raw in event.puts.items():
             kind, _, name = key.partition("/")
             if raw is None or kind not in ("task", "attempt", "version"):
                 continue
             if kind == "version":
-                found.append(f"version {name} of the plan, by {event.by}")
+                sentences.append(f"version {name} of the plan, by {event.by}")
                 continue
             record = decode_entity(key, raw)
             if isinstance(record, TaskRecord):
-                found += self._task(name, record, devices)
+                sentences += self._task(name, record, devices)
             elif isinstance(record, Attempt) and record.end not in (None, AttemptEnd.OK):
-                found += self._attempt(key, name, record, devices)
+                sentences += self._attempt(key, name, record, devices)
         if event.kind == "task_absent":
-            found.append(f"{event.about}: its device is not heard from; {event.note or 'the engine waits'}")
+            sentences.append(f"{event.about}: its device is not heard from; {event.note or 'the engine waits'}")
         if event.kind == "result_late":
-            found.append(f"{event.about}: a late result came and changes nothing")
-        return found
+            sentences.append(f"{event.about}: a late result came and changes nothing")
+        return sentences
 
     def _task(self, name: str, record: TaskRecord, devices: Mapping[str, str]) -> list[str]:
-        shown = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
+        look = presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked)
         on = f" on {devices.get(record.device, record.device)}" if record.device else ""
-        told = shown.word + on
-        if self._told.get(name) == told or (record.state in _QUIET and record.attempt < 2 and not record.reason):
+        words = look.word + on
+        if self._last_words.get(name) == words or (record.state in _QUIET and record.attempt < 2 and not record.reason):
             return []
-        self._told[name] = told
-        return [f"{name}: {told}"]
+        self._last_words[name] = words
+        return [f"{name}: {words}"]
 
     def _attempt(self, key: str, name: str, record: Attempt, devices: Mapping[str, str]) -> list[str]:
         task, _, number = name.rpartition("/")
         effect = f"; effect {record.effect}" if record.effect else ""
-        told = f"{record.end}{effect}{f'; {record.detail}' if record.detail else ''}"
-        if self._told.get(key) == told:
+        words = f"{record.end}{effect}{f'; {record.detail}' if record.detail else ''}"
+        if self._last_words.get(key) == words:
             return []
-        self._told[key] = told
-        return [f"{task}: attempt {number} on {devices.get(record.device, record.device)} ended: {told}"]
+        self._last_words[key] = words
+        return [f"{task}: attempt {number} on {devices.get(record.device, record.device)} ended: {words}"]

@@ -30,11 +30,11 @@ export async function open(steal = false): Promise<Opened | null> {
   const hold = await takeLock(steal);
   if (hold === null) return null;
   const store = await Store.open();
-  const given = takeCode();
+  const typedCode = takeCode();
   const identity = await loadOrMake(store);
   const joined = (await store.get<Joined>("meta", "hub")) ?? null;
   // A page that is reloaded while it waits for the approval goes on waiting; the hub knows the key by then.
-  const code = given ?? (joined === null ? ((await store.get<string>("meta", "code")) ?? null) : null);
+  const code = typedCode ?? (joined === null ? ((await store.get<string>("meta", "code")) ?? null) : null);
   const policy = policyOf(await store.get<Partial<Policy>>("meta", "policy"));
   // Asked for so that the key and open work outlive a browser that tidies up; it may say no.
   void navigator.storage?.persist?.();
@@ -43,9 +43,9 @@ export async function open(steal = false): Promise<Opened | null> {
 
 /** The code in the page's address, which is taken out of the address bar. */
 export function takeCode(): string | null {
-  const given = codeIn(location.hash);
+  const code = codeIn(location.hash);
   if (location.hash !== "") history.replaceState(null, "", location.pathname);
-  return given;
+  return code;
 }
 
 /** The agent of a tab that has joined, ready to run; what an earlier life left open is judged already. */

@@ -217,11 +217,9 @@ def is_stale(home: AgentHome, slots: int = 1) -> bool:
     service = service_of(home, slots)
     if sys.platform != "linux" or not service.path.exists():
         return False
-    installed = [
-        line for line in service.path.read_text(encoding="utf-8").splitlines() if not line.startswith("ExecStart=")
-    ]
-    current = [line for line in service.data.decode().splitlines() if not line.startswith("ExecStart=")]
-    return installed != current
+    old = [line for line in service.path.read_text(encoding="utf-8").splitlines() if not line.startswith("ExecStart=")]
+    new = [line for line in service.data.decode().splitlines() if not line.startswith("ExecStart=")]
+    return old != new
 
 
 def is_installed(home: AgentHome) -> bool:

@@ -180,7 +180,7 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
     """Ask every configured server for its tools, all at the same time; faulty ones are reported and left out."""
     try:
         servers = read_servers(home / FILE)
-        snapshots_before = _read_snapshots(home / KNOWN)
+        before = _read_snapshots(home / KNOWN)
     except McpFault as fault:
         say(f"{fault}; no tool of an MCP server is offered")
         return ()
@@ -192,9 +192,7 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
         lists = {name: pool.submit(_list_tools, server, workspace) for name, server in servers.items()}
     tools: list[Tool] = []
     snapshots = {
-        name: one
-        for name, one in snapshots_before.items()
-        if name in servers and one.entry == _entry_hash(servers[name])
+        name: one for name, one in before.items() if name in servers and one.entry == _entry_hash(servers[name])
     }
     for name, server in servers.items():
         try:
@@ -207,7 +205,7 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
             name, _Snapshot(entry=_entry_hash(server), tools={tool.name: _tool_hash(tool) for tool in offered})
         )
         offered = [
-            careful for one in listed if (careful := _careful_tool(name, server, one, snapshot, _silent)) is not None
+            tool for one in listed if (tool := _careful_tool(name, server, one, snapshot, lambda _: None)) is not None
         ]
         if changed := sorted(tool.name for tool in offered if _has_changed(tool, server, snapshot)):
             say(
@@ -220,13 +218,9 @@ def find_tools(home: Path, workspace: Path, say: Callable[[str], None]) -> tuple
             say(f"the MCP server {name} has no tool {', '.join(unknown)}, which {FILE} speaks of")
         say(f"the MCP server {name} has {len(offered)} tools")
         tools += offered
-    if snapshots != snapshots_before:
+    if snapshots != before:
         write_private(home / KNOWN, msgspec.json.encode(snapshots))
     return tuple(tools)
-
-
-def _silent(_line: str) -> None:
-    """Say nothing again: the line was said before."""
 
 
 def _read_snapshots(path: Path) -> dict[str, _Snapshot]:
@@ -328,7 +322,7 @@ class LaterTools:
         tools = [tool for one in listed if (tool := _careful_tool(name, server, one, snapshot, self._say)) is not None]
         # A notice is about its tools alone: it reads as it did at the start.
         has = {kind for kind, names in KINDS.items() if any(f"mcp.{name}.{one}" in self._started for one in names)}
-        tools += texts_of(name, server, has, {tool.name for tool in tools}, _silent)
+        tools += texts_of(name, server, has, {tool.name for tool in tools}, lambda _: None)
         return MODULE, tools
 
 

@@ -110,11 +110,9 @@ def build() -> str:
 
     Two builds of one version differ in it. It tells nothing of which is older: an installed program has no date.
     """
-    package, digest = Path(starloom_agent.__file__).parent, hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        digest.update(
-            f"{path.relative_to(package).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode()
-        )
+    root, digest = Path(starloom_agent.__file__).parent, hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        digest.update(f"{path.relative_to(root).as_posix()} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
     return digest.hexdigest()[:8]
 
 

@@ -35,7 +35,7 @@ def calls_open(numbers: dict[str, int], agent: int) -> dict[str, Callable[[], bo
     """Return, for each sentence about a system call, the attempt that is true where the kernel would carry it out."""
     libc = ctypes.CDLL(None, use_errno=True)
 
-    def is_open(name: str, *arguments: int) -> bool:
+    def opens(name: str, *arguments: int) -> bool:
         """Whether the call gets as far as the kernel's own checks; the arguments make it do nothing there."""
         if name not in numbers:
             return False
@@ -47,7 +47,7 @@ def calls_open(numbers: dict[str, int], agent: int) -> dict[str, Callable[[], bo
         """The same in a child, for what would change the caller."""
         child = os.fork()
         if child == 0:
-            os._exit(is_open(name, *arguments))
+            os._exit(opens(name, *arguments))
         return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 1
 
     def cloned() -> bool:
@@ -57,24 +57,22 @@ def calls_open(numbers: dict[str, int], agent: int) -> dict[str, Callable[[], bo
         return bool(pid > 0 and os.waitpid(pid, 0))
 
     return {
-        "uses the agent's keys": lambda: is_open("keyctl", 0, -3, 0) or is_open("add_key", 0, 0, 0, 0, 0),
-        "uses io_uring": lambda: is_open("io_uring_setup", 0, 0),
-        "makes user namespaces": lambda: apart("unshare", NEW_USER) or is_open("clone3", 0, 0) or cloned(),
-        "enters other namespaces": lambda: is_open("setns", -1, 0),
-        "mounts": lambda: is_open("mount", 0, 0, 0, 0, 0) or is_open("fsopen", 0, 0) or is_open("open_tree", -1, 0, 0),
+        "uses the agent's keys": lambda: opens("keyctl", 0, -3, 0) or opens("add_key", 0, 0, 0, 0, 0),
+        "uses io_uring": lambda: opens("io_uring_setup", 0, 0),
+        "makes user namespaces": lambda: apart("unshare", NEW_USER) or opens("clone3", 0, 0) or cloned(),
+        "enters other namespaces": lambda: opens("setns", -1, 0),
+        "mounts": lambda: opens("mount", 0, 0, 0, 0, 0) or opens("fsopen", 0, 0) or opens("open_tree", -1, 0, 0),
         "traces processes": lambda: (
-            apart("ptrace", 0, 0, 0, 0) or is_open("process_vm_readv", os.getpid(), 0, 0, 0, 0, 0)
+            apart("ptrace", 0, 0, 0, 0) or opens("process_vm_readv", os.getpid(), 0, 0, 0, 0, 0)
         ),
-        "takes descriptors of processes": lambda: is_open("pidfd_getfd", -1, 0, 0),
+        "takes descriptors of processes": lambda: opens("pidfd_getfd", -1, 0, 0),
         "changes limits and priorities of processes outside": lambda: (
-            is_open("prlimit64", agent, resource.RLIMIT_CORE, 0, 0)
-            or is_open("setpriority", os.PRIO_PROCESS, agent, os.getpriority(os.PRIO_PROCESS, 0))
+            opens("prlimit64", agent, resource.RLIMIT_CORE, 0, 0)
+            or opens("setpriority", os.PRIO_PROCESS, agent, os.getpriority(os.PRIO_PROCESS, 0))
         ),
-        "loads programs into the kernel": lambda: (
-            is_open("bpf", 0, 0, 0) or is_open("perf_event_open", 0, -1, -1, -1, 0)
-        ),
-        "makes memory that no limit sees": lambda: is_open("memfd_create", 0, 0) or is_open("shmget", 0, 0, 0),
-        "changes the flags of files": lambda: is_open("ioctl", 0, _SET_FLAGS, 0),
+        "loads programs into the kernel": lambda: opens("bpf", 0, 0, 0) or opens("perf_event_open", 0, -1, -1, -1, 0),
+        "makes memory that no limit sees": lambda: opens("memfd_create", 0, 0) or opens("shmget", 0, 0, 0),
+        "changes the flags of files": lambda: opens("ioctl", 0, _SET_FLAGS, 0),
     }
 
 

@@ -258,23 +258,21 @@ class Beneath:
             os.fsync(folder)
         return size
 
-    def place_over(
-        self, source: Path, target: Path, kept_at: Path, *, mode: int | None = None, mtime_s: int = 0
-    ) -> int:
-        """As `place`, where a file is: that one is at the free place `kept_at` afterwards, whoever wrote it last.
+    def place_over(self, source: Path, target: Path, aside: Path, *, mode: int | None = None, mtime_s: int = 0) -> int:
+        """As `place`, where a file is: that one is at the free place `aside` afterwards, whoever wrote it last.
 
         Without a mode the file that was there gives its own, and its owner as far as the system lets this user.
         The two are exchanged in one step, so that neither a reader nor a cut finds the place empty. Where the file
-        system has no such step the old one is taken away first. If nothing is there any more, nothing is at `kept_at`.
+        system has no such step the old one is taken away first. If nothing is there any more, nothing is at `aside`.
 
         Raises:
             IsADirectoryError: a folder is there.
-            FileExistsError: another file came to the place when the old one had just gone to `kept_at`.
+            FileExistsError: another file came to the place when the old one had just gone to `aside`.
         """
         self.make_folder(target.parent)
         with (
             self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name),
-            self._parent(kept_at, os.O_RDONLY | _FOLDER) as (shelf, old),
+            self._parent(aside, os.O_RDONLY | _FOLDER) as (shelf, old),
         ):
             if _is_folder(folder, name):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(target))

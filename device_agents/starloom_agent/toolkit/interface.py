@@ -406,8 +406,8 @@ def placed(path: Path, roots: Sequence[Path], start: Path) -> Path:
     `start` where there is something of that name or no such folder."""
     if path.is_absolute() or not path.parts or os.path.lexists(start / path.parts[0]):
         return start / path
-    root_place = _below_named_root(path, roots)
-    return start / path if root_place is None else root_place
+    inner = _in_root(path, roots)
+    return start / path if inner is None else inner
 
 
 def existing_places(path: Path, roots: Sequence[Path], start: Path) -> list[Path]:
@@ -417,11 +417,9 @@ def existing_places(path: Path, roots: Sequence[Path], start: Path) -> list[Path
     """
     if path.is_absolute() or not path.parts or ".." in path.parts:
         return []
-    root_place = _below_named_root(
-        path, [root for root in roots if root != start or not os.path.lexists(start / path.parts[0])]
-    )
+    inner = _in_root(path, [root for root in roots if root != start or not os.path.lexists(start / path.parts[0])])
     place_of: dict[Path, Path] = {}
-    for place in (start / path, *((root_place,) if root_place else ()), *(root / path for root in roots)):
+    for place in (start / path, *((inner,) if inner else ()), *(root / path for root in roots)):
         real = _real(place)
         if real is not None and any(map(real.is_relative_to, roots)):
             place_of.setdefault(real, place)
@@ -445,7 +443,7 @@ def _real(place: Path) -> Path | None:
         return None
 
 
-def _below_named_root(path: Path, roots: Sequence[Path]) -> Path | None:
+def _in_root(path: Path, roots: Sequence[Path]) -> Path | None:
     """Return the place of a path whose first part is the name of a granted folder."""
     named_root = next((root for root in _without_workspace(roots) if root.name == path.parts[0]), None)
     return None if named_root is None else named_root.joinpath(*path.parts[1:])

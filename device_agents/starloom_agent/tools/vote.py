@@ -146,12 +146,10 @@ def vote(_context: ToolContext, args: Vote) -> Winner:
 def _by_choice(ballots: Sequence[_Ballot], of: int, args: Vote) -> Winner:
     if args.tolerance is not None or args.ahead_by is not None:
         raise ToolFailed(Code.BAD_ARGUMENTS, "`chosen` goes with neither `tolerance` nor `ahead_by`")
-    named_ballots = [ballot for ballot in ballots if ballot.cast["task"] == args.chosen]
-    if len(named_ballots) != 1:
-        raise _no_winner(
-            ballots, of, f"{args.chosen or 'nothing'} was chosen, and {len(named_ballots)} ballots are its own"
-        )
-    (winner,) = named_ballots
+    picked = [ballot for ballot in ballots if ballot.cast["task"] == args.chosen]
+    if len(picked) != 1:
+        raise _no_winner(ballots, of, f"{args.chosen or 'nothing'} was chosen, and {len(picked)} ballots are its own")
+    (winner,) = picked
     alike = [ballot for ballot in ballots if ballot is winner or (ballot.key is not None and ballot.key == winner.key)]
     return _won(ballots, of, winner, alike)
 
@@ -173,13 +171,9 @@ def _no_winner(ballots: Sequence[_Ballot], of: int, because: str) -> ToolFailed:
     devices = [ballot.cast["device"] for ballot in ballots]
     # The device says more than the name of the call, where no other ballot comes from it.
     apart = len(set(devices)) == len(devices)
-    ballot_words = [_words(ballot, apart=apart) for ballot in ballots[:_SHOWN_MOST]]
+    words = [_words(ballot, apart=apart) for ballot in ballots[:_SHOWN_MOST]]
     more = [f"and {len(ballots) - _SHOWN_MOST} more"] if len(ballots) > _SHOWN_MOST else []
-    cast = (
-        f"{len(ballots)} of {of} ballots: {', '.join([*ballot_words, *more])}"
-        if ballots
-        else f"none of {of} ballots came"
-    )
+    cast = f"{len(ballots)} of {of} ballots: {', '.join([*words, *more])}" if ballots else f"none of {of} ballots came"
     return ToolFailed(Code.NO_WINNER, f"{because} ({cast})")
 
 

@@ -55,14 +55,14 @@ def _accepts(host: str, port: int) -> bool:
 class _Process:
     """A process that may end. A descriptor (pidfd) holds it where there is one: its number may be given to another."""
 
-    def __init__(self, pid: int, resources: ExitStack) -> None:
+    def __init__(self, pid: int, stack: ExitStack) -> None:
         self._pid = pid
         self._handle: int | None = None
         try:
             self._handle = os.pidfd_open(pid)
         except (AttributeError, OSError):
             return  # there is no such process, or no such descriptor on this system
-        resources.callback(os.close, self._handle)
+        stack.callback(os.close, self._handle)
 
     def has_ended(self) -> bool:
         if self._handle is not None:
@@ -88,13 +88,7 @@ class _Text:
     """
 
     def __init__(
-        self,
-        context: ToolContext,
-        path: Path,
-        text: str,
-        resources: ExitStack,
-        clock: Callable[[], float],
-        deadline: float,
+        self, context: ToolContext, path: Path, text: str, stack: ExitStack, clock: Callable[[], float], deadline: float
     ) -> None:
         self._context = context
         self._path = path
@@ -105,7 +99,7 @@ class _Text:
         self._file: BinaryIO | None = None
         self._offset = 0
         self._last = b""
-        resources.callback(self._close)
+        stack.callback(self._close)
 
     def is_there(self) -> bool:
         if self._file is not None and self._is_in(self._file):
@@ -146,18 +140,18 @@ class _Text:
 
 
 def condition(
-    context: ToolContext, args: Until, resources: ExitStack, *, clock: Callable[[], float], deadline: float
+    context: ToolContext, args: Until, stack: ExitStack, *, clock: Callable[[], float], deadline: float
 ) -> Callable[[], bool]:
-    """Return the condition to check repeatedly; its arguments are checked now. `resources` holds what it opens."""
+    """Return the condition to check repeatedly; its arguments are checked now. `stack` holds what it opens."""
     if args.what in ("file", "no_file", "text"):
         _needs(args, "path", *(["contains"] if args.what == "text" else []))
         path = context.resolve_read(args.path)
         if args.what == "text":
-            return _Text(context, path, args.contains, resources, clock, deadline).is_there
+            return _Text(context, path, args.contains, stack, clock, deadline).is_there
         return lambda: context.files.exists(path) == (args.what == "file")
     if args.what == "process_ended":
         _needs(args, "pid")
-        return _Process(args.pid or 0, resources).has_ended
+        return _Process(args.pid or 0, stack).has_ended
     _needs(args, "host", *(["port"] if args.what == "port" else []))
     context.check_host(args.host)
     if args.what == "port":
@@ -180,8 +174,8 @@ def until(
     pause: Callable[[float], None] = time.sleep,
 ) -> Waited:
     begin = clock()
-    with ExitStack() as resources:
-        is_so = condition(context, args, resources, clock=clock, deadline=begin + args.within_s)
+    with ExitStack() as stack:
+        is_so = condition(context, args, stack, clock=clock, deadline=begin + args.within_s)
         looks = 0
         while True:
             looks += 1

@@ -49,12 +49,12 @@ def stale(root: Path) -> list[Path]:
 
 def write(root: Path) -> list[Path]:
     """Write the files that are stale and return them."""
-    written = stale(root)
+    paths = stale(root)
     texts = generated(root)
-    for place in written:
+    for place in paths:
         (root / place).parent.mkdir(parents=True, exist_ok=True)
         (root / place).write_text(texts[place], encoding="utf-8")
-    return written
+    return paths
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,10 +64,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--root", type=Path, default=Path(__file__).parents[3], help="the checkout")
     options = parser.parse_args(arguments)
     if options.check:
-        found = stale(options.root)
-        for place in found:
+        stale_files = stale(options.root)
+        for place in stale_files:
             sys.stderr.write(f"{place} is stale: run `make gen`\n")
-        return 1 if found else 0
+        return 1 if stale_files else 0
     for place in write(options.root):
         sys.stdout.write(f"wrote {place}\n")
     return 0

@@ -32,20 +32,20 @@ COMMAND: Final = "python -m starloom_protocol.export"
 
 def enums() -> list[type[StrEnum]]:
     """Return every enum of the vocabulary and the session, in the order they stand there."""
-    named = [
+    candidates = [
         *vars(vocabulary).values(),
         *vars(lab).values(),
         *vars(presentation).values(),
         *vars(events).values(),
         *vars(run_report).values(),
     ]
-    found = dict.fromkeys(item for item in named if isinstance(item, type) and issubclass(item, StrEnum))
-    return [item for item in found if item is not StrEnum] + [session.Side, session.State]
+    distinct = dict.fromkeys(item for item in candidates if isinstance(item, type) and issubclass(item, StrEnum))
+    return [item for item in distinct if item is not StrEnum] + [session.Side, session.State]
 
 
 def structs() -> list[type[msgspec.Struct]]:
     """Return every record, feed frame, AIP frame and edit operation, parts before the structs that hold them."""
-    found: dict[str, type[msgspec.Struct]] = {}
+    by_name: dict[str, type[msgspec.Struct]] = {}
     abstract = {entities.Record, frames.Part, frames.Frame, edits.Operation}
     for module in (
         record,
@@ -68,10 +68,10 @@ def structs() -> list[type[msgspec.Struct]]:
             if not (isinstance(item, type) and issubclass(item, msgspec.Struct)) or item in abstract:
                 continue
             if item.__module__ == module.__name__ and not item.__name__.startswith("_"):
-                if item.__name__ in found:
+                if item.__name__ in by_name:
                     raise ValueError(f"two structs are named {item.__name__}: rename one, TypeScript has one namespace")
-                found[item.__name__] = item
-    return [item for item in found.values() if item is not msgspec.Struct]
+                by_name[item.__name__] = item
+    return [item for item in by_name.values() if item is not msgspec.Struct]
 
 
 def unions() -> dict[str, tuple[type[msgspec.Struct], ...]]:

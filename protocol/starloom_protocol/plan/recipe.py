@@ -17,7 +17,7 @@ from pydantic import AfterValidator, Field
 
 from starloom_protocol.plan.checks.check import PlanCheck, check_plan
 from starloom_protocol.plan.language.document import DocumentRefused, read_document
-from starloom_protocol.plan.language.found import Found, joined, kind_word, shown
+from starloom_protocol.plan.language.fault_list import FaultList, joined, kind_word, shown
 from starloom_protocol.plan.language.models import TASK_ID, Doc, Label, Name, refuse
 from starloom_protocol.plan.language.param_types import PARAM_TYPES, ParamRefused, coerce, placeholder
 from starloom_protocol.plan.types.signatures import Signature
@@ -159,13 +159,13 @@ def read_recipe(
         document = read_document(text)
     except DocumentRefused as refused:
         return RecipeCheck(faults=[refused.fault])
-    found = Found()
-    recipe = found.validate(Recipe, document, "")
+    faults = FaultList()
+    recipe = faults.validate(Recipe, document, "")
     if recipe is None:
-        return RecipeCheck(faults=found.faults)
-    _check_head(recipe, found)
+        return RecipeCheck(faults=faults.all)
+    _check_head(recipe, faults)
     if known_tools is not None:
-        _note_slips(recipe, found)
+        _note_slips(recipe, faults)
     # With everything given, and with only what must be given: each kind of making shows its own faults.
     full = {name: _stand_in(name, param) for name, param in recipe.params.items()}
     least = {
@@ -177,11 +177,11 @@ def read_recipe(
             recipe.plan, params=values, recipe=recipe.name, known_signatures=known_signatures, place="plan"
         )
         # The bounds of a value are judged when its user gives it.
-        found.faults += [
-            fault for fault in check.faults if fault not in found.faults and fault.code is not Code.BAD_ARGUMENTS
+        faults.all += [
+            fault for fault in check.faults if fault not in faults.all and fault.code is not Code.BAD_ARGUMENTS
         ]
-    if found.faults:
-        return RecipeCheck(faults=found.faults)
+    if faults.all:
+        return RecipeCheck(faults=faults.all)
     return RecipeCheck(lacking=_lacking(recipe, full, known_tools), recipe=recipe)
 
 
@@ -197,36 +197,36 @@ def recipe_values(recipe: Recipe, params: Mapping[str, Any]) -> tuple[list[Fault
 
     Texts are taken for every type (the command line has nothing else); a device becomes a selector.
     """
-    found = Found()
+    faults = FaultList()
     for name in params:
         if name not in recipe.params:
-            hint = found.near(name, recipe.params)
-            found.add(Code.UNKNOWN_PARAM, joined("params", name), f"{recipe.name} has no parameter `{name}`", hint)
+            hint = faults.near(name, recipe.params)
+            faults.add(Code.UNKNOWN_PARAM, joined("params", name), f"{recipe.name} has no parameter `{name}`", hint)
     values: dict[str, Any] = {}
     for name, param in recipe.params.items():
-        given = params.get(name)
+        value = params.get(name)
         place = joined("params", name)
-        if given is None and param.true_when_named is not None and params.get(param.true_when_named) is not None:
-            given = True
-        if given is None and param.same_as is not None:
-            given = params.get(param.same_as, recipe.params[param.same_as].default)
-        if given is None:
-            given = param.default
+        if value is None and param.true_when_named is not None and params.get(param.true_when_named) is not None:
+            value = True
+        if value is None and param.same_as is not None:
+            value = params.get(param.same_as, recipe.params[param.same_as].default)
+        if value is None:
+            value = param.default
         values[name] = None
-        if given is None:
+        if value is None:
             if not param.optional:
-                found.add(Code.MISSING_PARAM, place, f"`{name}` ({param.type}) has no value")
+                faults.add(Code.MISSING_PARAM, place, f"`{name}` ({param.type}) has no value")
             continue
         try:
-            values[name] = coerce(param.type, given)
+            values[name] = coerce(param.type, value)
             _check_limits(param, values[name])
         except ParamRefused as refused:
-            found.add(Code.PLAN_INVALID, place, f"`{name}` {refused.reason}", refused.hint)
+            faults.add(Code.PLAN_INVALID, place, f"`{name}` {refused.reason}", refused.hint)
     for name, param in recipe.params.items():
         other = param.not_same
         if other is not None and values.get(name) is not None and values[name] == values.get(other):
-            found.add(Code.PLAN_INVALID, joined("params", name), f"`{name}` must be another device than `{other}`")
-    return found.faults, values
+            faults.add(Code.PLAN_INVALID, joined("params", name), f"`{name}` must be another device than `{other}`")
+    return faults.all, values
 
 
 def _check_limits(param: ParamDoc, value: Any) -> None:
@@ -281,28 +281,28 @@ def _stand_in(name: str, param: ParamDoc, *, default: bool = False) -> Any:
     return placeholder(param.type, name)
 
 
-def _check_head(recipe: Recipe, found: Found) -> None:
+def _check_head(recipe: Recipe, faults: FaultList) -> None:
     if recipe.starloom_recipe != RECIPE_FORMAT:
         reason = f"this hub reads recipes of format {RECIPE_FORMAT}, not {recipe.starloom_recipe}"
-        found.add(Code.PLAN_INVALID, "starloom_recipe", reason)
+        faults.add(Code.PLAN_INVALID, "starloom_recipe", reason)
     for at, phrase in enumerate(recipe.phrases):
         slots = _SLOT.findall(phrase)
         for slot in slots:
             if slot not in recipe.params:
                 reason = f"the phrase has a slot for `{slot}`, which is no parameter"
-                found.add(Code.UNKNOWN_PARAM, joined("phrases", at), reason, found.near(slot, recipe.params))
+                faults.add(Code.UNKNOWN_PARAM, joined("phrases", at), reason, faults.near(slot, recipe.params))
         if len(set(slots)) < len(slots):
-            found.add(Code.PLAN_INVALID, joined("phrases", at), "the phrase has the same slot twice")
+            faults.add(Code.PLAN_INVALID, joined("phrases", at), "the phrase has the same slot twice")
     for name in recipe.asks_for:
         if name not in recipe.params:
-            hint = found.near(name, recipe.params)
-            found.add(Code.UNKNOWN_PARAM, joined("asks_for", name), f"`{name}` is no parameter", hint)
+            hint = faults.near(name, recipe.params)
+            faults.add(Code.UNKNOWN_PARAM, joined("asks_for", name), f"`{name}` is no parameter", hint)
     for name, param in recipe.params.items():
-        _check_param(recipe, name, param, found)
+        _check_param(recipe, name, param, faults)
     for place, name in _slots_as_text(recipe.plan, "plan"):
         if name in recipe.params:
             reason = f"`{{{name}}}` is plain text in a plan; only phrases have slots"
-            found.add(Code.PLAN_INVALID, place, reason, f"Write `{{param: {name}}}` without quotes.")
+            faults.add(Code.PLAN_INVALID, place, reason, f"Write `{{param: {name}}}` without quotes.")
 
 
 def _slots_as_text(value: Any, place: str) -> Iterator[tuple[str, str]]:
@@ -321,7 +321,7 @@ def _texts_in(value: Any, place: str) -> Iterator[tuple[str, str]]:
             yield from _texts_in(item, joined(place, key))
 
 
-def _note_slips(recipe: Recipe, found: Found) -> None:
+def _note_slips(recipe: Recipe, faults: FaultList) -> None:
     """Note parameters without a use, and values in the form of other tools, which would stay as they are written."""
     used = set(_params_in(recipe.plan))
     for param in recipe.params.values():
@@ -331,8 +331,8 @@ def _note_slips(recipe: Recipe, found: Found) -> None:
     for name in recipe.params:
         if name not in used:
             hint = f"Write `{{param: {name}}}` where its value belongs, or remove it."
-            found.add(Code.PLAN_INVALID, joined("params", name), f"nothing uses the parameter `{name}`", hint)
-    _note_slots_in_words(recipe, found)
+            faults.add(Code.PLAN_INVALID, joined("params", name), f"nothing uses the parameter `{name}`", hint)
+    _note_slots_in_words(recipe, faults)
     for place, text in _texts_in(recipe.plan, "plan"):
         form = _FOREIGN.search(text) if "\n" not in text else None  # a program of several lines may mean its own
         if form is not None:
@@ -341,10 +341,10 @@ def _note_slips(recipe: Recipe, found: Found) -> None:
             if kind == "inputs":
                 hint = "Write `inputs: {ARGUMENT: {from: TASK, output: /FIELD}}` at the task."
             reason = f"`{form[0]}` is plain text in a plan, which has no slots"
-            found.add(Code.PLAN_INVALID, place, reason, hint)
+            faults.add(Code.PLAN_INVALID, place, reason, hint)
 
 
-def _note_slots_in_words(recipe: Recipe, found: Found) -> None:
+def _note_slots_in_words(recipe: Recipe, faults: FaultList) -> None:
     """Note slots that are a part of a word of a phrase, or of a text of the plan: neither is filled in."""
     for at, phrase in enumerate(recipe.phrases):
         for word in phrase.split():
@@ -352,14 +352,14 @@ def _note_slots_in_words(recipe: Recipe, found: Found) -> None:
             if slot is not None and _SLOT_ALONE.fullmatch(word) is None:
                 hint = f"Write `{slot[0]}` with spaces around it, or the word without it."
                 reason = f"`{word}` has more than its slot, which takes whole words"
-                found.add(Code.PLAN_INVALID, joined("phrases", at), reason, hint)
+                faults.add(Code.PLAN_INVALID, joined("phrases", at), reason, hint)
     plan = {name: part for name, part in recipe.plan.items() if name != "sentence"}
     for place, text in _texts_in(plan, "plan"):
         slots = [slot for slot in _SLOT.findall(text) if slot in recipe.params and text.strip() != f"{{{slot}}}"]
         if slots and "\n" not in text and not place.endswith(".says"):  # a text of a check has places of its own
             hint = f"Write `{{param: {slots[0]}}}` as the whole value, and let its user give all of it."
             reason = f"`{{{slots[0]}}}` within a text stays as it is written; a plan puts no value into a text"
-            found.add(Code.PLAN_INVALID, place, reason, hint)
+            faults.add(Code.PLAN_INVALID, place, reason, hint)
 
 
 def _params_in(value: Any) -> Iterator[str]:
@@ -371,27 +371,27 @@ def _params_in(value: Any) -> Iterator[str]:
             yield from _params_in(item)
 
 
-def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc, found: Found) -> None:
+def _check_offers(recipe: Recipe, place: str, param: ParamDoc, offers: OffersDoc, faults: FaultList) -> None:
     if param.type != "text":
-        found.add(Code.PLAN_INVALID, place, "`offers` belongs to a parameter of type text")
+        faults.add(Code.PLAN_INVALID, place, "`offers` belongs to a parameter of type text")
     for field, kind in (("on", "device"), ("root", "path"), ("words", "text")):
         other = getattr(offers, field)
         if other is not None and (other not in recipe.params or recipe.params[other].type != kind):
             reason = f"`{other}` is no parameter of type {kind}"
-            found.add(Code.UNKNOWN_PARAM, joined(joined(place, "offers"), field), reason)
+            faults.add(Code.UNKNOWN_PARAM, joined(joined(place, "offers"), field), reason)
 
 
-def _check_first(recipe: Recipe, place: str, param: ParamDoc, first: FirstDoc, found: Found) -> None:
+def _check_first(recipe: Recipe, place: str, param: ParamDoc, first: FirstDoc, faults: FaultList) -> None:
     if param.type != "files":
-        found.add(Code.PLAN_INVALID, place, "`first` belongs to a parameter of type files")
+        faults.add(Code.PLAN_INVALID, place, "`first` belongs to a parameter of type files")
     for field, kind in (("by", "choice"), ("most", "integer"), ("of", "device")):
         other = getattr(first, field)
         if other not in recipe.params or recipe.params[other].type != kind:
             reason = f"`{other}` is no parameter of type {kind}"
-            found.add(Code.UNKNOWN_PARAM, joined(joined(place, "first"), field), reason)
+            faults.add(Code.UNKNOWN_PARAM, joined(joined(place, "first"), field), reason)
 
 
-def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> None:
+def _check_param(recipe: Recipe, name: str, param: ParamDoc, faults: FaultList) -> None:
     place = joined("params", name)
     for word, other in (
         ("not", param.not_same),
@@ -399,37 +399,37 @@ def _check_param(recipe: Recipe, name: str, param: ParamDoc, found: Found) -> No
         ("same_as", param.same_as),
     ):
         if other is not None and (other not in recipe.params or other == name):
-            hint = found.near(other, recipe.params)
-            found.add(Code.UNKNOWN_PARAM, joined(place, word), f"`{other}` is no other parameter", hint)
+            hint = faults.near(other, recipe.params)
+            faults.add(Code.UNKNOWN_PARAM, joined(place, word), f"`{other}` is no other parameter", hint)
     if param.true_when_named is not None and param.type != "boolean":
-        found.add(
+        faults.add(
             Code.PLAN_INVALID, joined(place, "true_when_named"), "only a boolean can be true when another is named"
         )
     if param.same_as in recipe.params and not (
         param.optional and param.default is None and recipe.params[param.same_as].type == param.type
     ):
         reason = "only an optional parameter without a default can be the same as another one of its type"
-        found.add(Code.PLAN_INVALID, joined(place, "same_as"), reason)
+        faults.add(Code.PLAN_INVALID, joined(place, "same_as"), reason)
     if param.offers is not None:
-        _check_offers(recipe, place, param, param.offers, found)
+        _check_offers(recipe, place, param, param.offers, faults)
     if param.first is not None:
-        _check_first(recipe, place, param, param.first, found)
+        _check_first(recipe, place, param, param.first, faults)
     if param.type != "device" and (param.needs or param.not_same is not None):
-        found.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
+        faults.add(Code.PLAN_INVALID, place, "`needs` and `not` belong to a parameter of type device")
     if param.type != "path" and param.everything:
-        found.add(Code.PLAN_INVALID, place, "`everything` belongs to a parameter of type path")
+        faults.add(Code.PLAN_INVALID, place, "`everything` belongs to a parameter of type path")
     if param.type not in ("device", "file") and param.many is not None:
-        found.add(Code.PLAN_INVALID, place, "`many` belongs to a parameter of type device or file")
+        faults.add(Code.PLAN_INVALID, place, "`many` belongs to a parameter of type device or file")
     if param.type not in ("integer", "number") and (param.minimum is not None or param.maximum is not None):
-        found.add(Code.PLAN_INVALID, place, "`minimum` and `maximum` belong to a parameter of type integer or number")
+        faults.add(Code.PLAN_INVALID, place, "`minimum` and `maximum` belong to a parameter of type integer or number")
     if (param.type == "choice") != bool(param.values) or (param.values and param.default is None):
         reason = "a choice has `values` and a `default`, and no other parameter has `values`"
-        found.add(Code.PLAN_INVALID, place, reason)
+        faults.add(Code.PLAN_INVALID, place, reason)
     if param.default is not None:
         try:
             _check_limits(param, coerce(param.type, param.default))
         except ParamRefused as refused:
-            found.add(Code.PLAN_INVALID, joined(place, "default"), f"the default {refused.reason}", refused.hint)
+            faults.add(Code.PLAN_INVALID, joined(place, "default"), f"the default {refused.reason}", refused.hint)
     elif "default" in param.model_fields_set and not param.optional:
         reason = f"the default is {kind_word(None)}"
-        found.add(Code.PLAN_INVALID, joined(place, "default"), reason, "Write `optional: true` instead.")
+        faults.add(Code.PLAN_INVALID, joined(place, "default"), reason, "Write `optional: true` instead.")

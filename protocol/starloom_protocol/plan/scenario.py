@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from starloom_protocol.plan.checks.check import check_plan
 from starloom_protocol.plan.language.document import DocumentRefused, read_document
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.fault_list import FaultList, joined
 from starloom_protocol.plan.language.models import Doc, Label, Name, TaskId
 from starloom_protocol.records.entities import Fault
 from starloom_protocol.records.lab import ANY_DEVICE, BY_S, CAN, FAULT_MAX_S, FaultKind, FaultTarget
@@ -131,16 +131,16 @@ def read_scenario(text: str | bytes) -> ScenarioCheck:
         document = read_document(text)
     except DocumentRefused as refused:
         return ScenarioCheck(faults=[refused.fault])
-    found = Found()
-    scenario = found.validate(Scenario, document, "")
+    faults = FaultList()
+    scenario = faults.validate(Scenario, document, "")
     # A wrong field hides no fault of another one: all are reported at once.
     plan = document.get("plan")
     if isinstance(plan, dict):
-        found.faults += check_plan(plan, place="plan").faults
-    _check(document, found)
+        faults.all += check_plan(plan, place="plan").faults
+    _check(document, faults)
     if scenario is None:
-        return ScenarioCheck(faults=found.faults)
-    return ScenarioCheck(faults=found.faults) if found.faults else ScenarioCheck(scenario=scenario)
+        return ScenarioCheck(faults=faults.all)
+    return ScenarioCheck(faults=faults.all) if faults.all else ScenarioCheck(scenario=scenario)
 
 
 def _with_neutral(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]:
@@ -151,26 +151,26 @@ def _with_neutral(model: type[_Part], raw: Any) -> tuple[_Part | None, set[Any]]
         return model.model_validate(raw), set()
     except ValidationError as error:
         wrong = {item["loc"][0] for item in error.errors(include_url=False)}
-    kept = {name: value for name, value in raw.items() if name in model.model_fields and name not in wrong}
+    valid = {name: value for name, value in raw.items() if name in model.model_fields and name not in wrong}
     neutral = {name: value for name, value in _NEUTRAL.items() if name in model.model_fields and name in wrong}
-    return model.model_validate({**kept, **neutral}), wrong
+    return model.model_validate({**valid, **neutral}), wrong
 
 
-def _check(document: dict[str, Any], found: Found) -> None:
+def _check(document: dict[str, Any], faults: FaultList) -> None:
     scenario, wrong = _with_neutral(Scenario, document)
     if scenario is None:
         return
     if scenario.starloom_scenario != SCENARIO_FORMAT:
         reason = f"this is format {scenario.starloom_scenario}; known is {SCENARIO_FORMAT}"
-        found.add(Code.PLAN_INVALID, "starloom_scenario", reason, f"Write `starloom_scenario: {SCENARIO_FORMAT}`.")
+        faults.add(Code.PLAN_INVALID, "starloom_scenario", reason, f"Write `starloom_scenario: {SCENARIO_FORMAT}`.")
     if (scenario.request is None) == (scenario.plan is None) and not wrong & {"request", "plan"}:
         what = "neither `request` nor `plan`" if scenario.request is None else "both `request` and `plan`"
-        found.add(Code.PLAN_INVALID, "", f"the scenario has {what}", "Give exactly one of the two.")
+        faults.add(Code.PLAN_INVALID, "", f"the scenario has {what}", "Give exactly one of the two.")
     devices = None if "devices" in wrong else scenario.devices
     for index, name in enumerate(devices or []):
         if name in scenario.devices[:index] or name == ANY_DEVICE:
             reason = f"`{name}` stands twice" if name != ANY_DEVICE else f"no device can be called `{ANY_DEVICE}`"
-            found.add(Code.PLAN_INVALID, joined("devices", index), reason, "Give each device a name of its own.")
+            faults.add(Code.PLAN_INVALID, joined("devices", index), reason, "Give each device a name of its own.")
     tasks = _tasks(scenario)
     listed = document.get("faults")
     for index, raw in enumerate(listed[:FAULTS_MAX] if isinstance(listed, list) else []):
@@ -180,13 +180,13 @@ def _check(document: dict[str, Any], found: Found) -> None:
             continue
         at, wrong_at = _with_neutral(AtDoc, raw.get("at"))
         if at is not None:
-            _check_when(at, wrong_at, joined(place, "at"), tasks, found)
+            _check_when(at, wrong_at, joined(place, "at"), tasks, faults)
         elsewhere = {"at"} if at is None or "task" in wrong_at else set()
         about = at.task if at is not None else None
-        _check_fault(fault, wrong_here - {"at"} | elsewhere, about, place, devices, found)
+        _check_fault(fault, wrong_here - {"at"} | elsewhere, about, place, devices, faults)
     expect, _ = _with_neutral(ExpectDoc, document.get("expect"))
     if expect is not None:
-        _check_expectation(expect, tasks, found)
+        _check_expectation(expect, tasks, faults)
 
 
 def _tasks(scenario: Scenario) -> list[str] | None:
@@ -199,72 +199,72 @@ def _tasks(scenario: Scenario) -> list[str] | None:
     return [str(task.get("id")) for task in listed if isinstance(task, dict)]
 
 
-def _check_when(at: AtDoc, wrong: set[Any], place: str, tasks: list[str] | None, found: Found) -> None:
-    given = sum(one is not None for one in (at.event, at.after_s, at.progress))
-    if given != 1 and not wrong & {"event", "after_s", "progress"}:
+def _check_when(at: AtDoc, wrong: set[Any], place: str, tasks: list[str] | None, faults: FaultList) -> None:
+    conditions = sum(one is not None for one in (at.event, at.after_s, at.progress))
+    if conditions != 1 and not wrong & {"event", "after_s", "progress"}:
         reason = "exactly one of `event`, `after_s` and `progress` says when"
-        found.add(Code.PLAN_INVALID, place, reason, "Keep one of them.")
+        faults.add(Code.PLAN_INVALID, place, reason, "Keep one of them.")
     if at.event is not None and at.event not in EVENTS:
-        hint = found.near(at.event, EVENTS)
+        hint = faults.near(at.event, EVENTS)
         reason = f"no fault can wait for `{at.event[:60]}`; there are {', '.join(EVENTS)}"
-        found.add(Code.PLAN_INVALID, joined(place, "event"), reason, hint)
+        faults.add(Code.PLAN_INVALID, joined(place, "event"), reason, hint)
     if at.task is None:
         return
     if at.event is None and "event" not in wrong:
-        found.add(Code.PLAN_INVALID, joined(place, "task"), "`task` belongs to `event`", "Remove it.")
+        faults.add(Code.PLAN_INVALID, joined(place, "task"), "`task` belongs to `event`", "Remove it.")
     elif tasks is not None and at.task not in tasks:
-        hint = found.near(at.task, tasks)
-        found.add(Code.PLAN_INVALID, joined(place, "task"), f"the plan has no task `{at.task}`", hint)
+        hint = faults.near(at.task, tasks)
+        faults.add(Code.PLAN_INVALID, joined(place, "task"), f"the plan has no task `{at.task}`", hint)
 
 
 def _check_fault(
-    fault: FaultDoc, wrong: set[Any], about: str | None, place: str, devices: list[str] | None, found: Found
+    fault: FaultDoc, wrong: set[Any], about: str | None, place: str, devices: list[str] | None, faults: FaultList
 ) -> None:
     """Check what a fault does and to whom; `about` is the task that its `at` names."""
     if fault.kind not in CAN[fault.target] and not wrong & {"kind", "target"}:
         can = ", ".join(CAN[fault.target])
         reason = f"`{fault.kind}` cannot happen to the {fault.target}; what can is {can}"
-        found.add(Code.PLAN_INVALID, joined(place, "kind"), reason, "Choose one of these, or another target.")
+        faults.add(Code.PLAN_INVALID, joined(place, "kind"), reason, "Choose one of these, or another target.")
     if not wrong & {"target", "device"}:
-        _check_device(fault, about is None and "at" not in wrong, joined(place, "device"), devices, found)
+        _check_device(fault, about is None and "at" not in wrong, joined(place, "device"), devices, faults)
     if fault.by_s is None or "kind" in wrong:
         return
     if fault.kind not in BY_S:
         reason = f"`by_s` belongs to {' and '.join(BY_S)}, not to {fault.kind}"
-        found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")
+        faults.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Remove it; `for_s` is how long the fault lasts.")
     if fault.kind is FaultKind.DELAY and not 0 < fault.by_s <= FAULT_MAX_S:
         reason = f"a delay is above 0 and at most {FAULT_MAX_S:g} s"
-        found.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Write another number.")
+        faults.add(Code.PLAN_INVALID, joined(place, "by_s"), reason, "Write another number.")
 
 
-def _check_device(fault: FaultDoc, alone: bool, place: str, devices: list[str] | None, found: Found) -> None:
+def _check_device(fault: FaultDoc, alone: bool, place: str, devices: list[str] | None, faults: FaultList) -> None:
     """Check whose process or link is hit; `alone` if no task says it."""
     if fault.target not in (FaultTarget.DEVICE, FaultTarget.LINK):
         if fault.device is not None:
-            found.add(Code.PLAN_INVALID, place, f"the {fault.target} belongs to no device", "Remove it.")
+            faults.add(Code.PLAN_INVALID, place, f"the {fault.target} belongs to no device", "Remove it.")
     elif devices is None:
         return
     elif fault.device is not None and fault.device not in (*devices, ANY_DEVICE):
-        hint = found.near(fault.device, (*devices, ANY_DEVICE))
-        found.add(Code.PLAN_INVALID, place, f"there is no device `{fault.device}`", hint)
+        hint = faults.near(fault.device, (*devices, ANY_DEVICE))
+        faults.add(Code.PLAN_INVALID, place, f"there is no device `{fault.device}`", hint)
     elif fault.device is None and len(devices) > 1 and alone:
         hint = f"Name one, or `{ANY_DEVICE}` (by the seed), or a task in `at`: then it is the device that has it."
-        found.add(Code.PLAN_INVALID, place, f"which of {', '.join(devices)} is hit?", hint)
+        faults.add(Code.PLAN_INVALID, place, f"which of {', '.join(devices)} is hit?", hint)
 
 
-def _check_expectation(expect: ExpectDoc, tasks: list[str] | None, found: Found) -> None:
+def _check_expectation(expect: ExpectDoc, tasks: list[str] | None, faults: FaultList) -> None:
     if expect.state not in _STATES:
-        hint = found.near(expect.state, _STATES)
+        hint = faults.near(expect.state, _STATES)
         reason = f"{quoted(expect.state[:60])} is none of {', '.join(_STATES)}"
-        found.add(Code.PLAN_INVALID, "expect.state", reason, hint)
+        faults.add(Code.PLAN_INVALID, "expect.state", reason, hint)
     if tasks is None:
         return
-    named = expect.at_most_once if isinstance(expect.at_most_once, list) else []
-    for index, task in enumerate(named):
+    once_only = expect.at_most_once if isinstance(expect.at_most_once, list) else []
+    for index, task in enumerate(once_only):
         if task not in tasks:
             place = joined("expect.at_most_once", index)
-            found.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", found.near(task, tasks))
+            faults.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", faults.near(task, tasks))
     for task in expect.tasks:
         if task not in tasks:
             place = joined("expect.tasks", task)
-            found.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", found.near(task, tasks))
+            faults.add(Code.PLAN_INVALID, place, f"the plan has no task `{task}`", faults.near(task, tasks))

@@ -407,8 +407,8 @@ HOUSEKEEPING: Final = tuple(kind for kind, row in KINDS.items() if row.housekeep
 
 def category_of(kind: str) -> Category:
     """Return the subject of a kind; `other` for one that this version does not know."""
-    known = _BY_TEXT.get(kind)
-    return KINDS[known].category if known is not None else Category.OTHER
+    member = _BY_TEXT.get(kind)
+    return KINDS[member].category if member is not None else Category.OTHER
 
 
 def kinds_of(category: Category) -> list[EventKind]:

@@ -48,8 +48,8 @@ def courtesy_sentence(condition: Mapping[str, str]) -> str:
 
 def _cause(condition: Mapping[str, str]) -> str:
     # A device may state a cause that this release does not know.
-    said = condition.get(DeviceFact.COURTESY_WHY, "")
+    why = condition.get(DeviceFact.COURTESY_WHY, "")
     until = condition.get(DeviceFact.COURTESY_UNTIL, "")
-    if said == CourtesyCause.QUIET_HOURS and _TIME_OF_DAY.fullmatch(until):
+    if why == CourtesyCause.QUIET_HOURS and _TIME_OF_DAY.fullmatch(until):
         return f"its quiet hours last until {until} by its clock"
-    return next((words for cause, words in _CAUSES.items() if cause == said), _OWN_CAUSE)
+    return next((words for cause, words in _CAUSES.items() if cause == why), _OWN_CAUSE)

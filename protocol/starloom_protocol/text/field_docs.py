@@ -20,14 +20,14 @@ from msgspec import inspect as types
 
 def field_docs(kind: type) -> dict[str, str]:
     """Return the docstring that stands below a field, by the field's name, as one line."""
-    there = _class_bodies(kind.__module__).get(kind.__qualname__)
-    lines = there.body if there is not None else []
-    found = {}
+    body_of_class = _class_bodies(kind.__module__).get(kind.__qualname__)
+    lines = body_of_class.body if body_of_class is not None else []
+    docs = {}
     for field, below in pairwise(lines):
         text = below.value.value if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) else None
         if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(text, str):
-            found[field.target.id] = " ".join(text.split())
-    return found
+            docs[field.target.id] = " ".join(text.split())
+    return docs
 
 
 @cache
@@ -79,8 +79,8 @@ def without_indentation(schema: Any) -> Any:
     return [without_indentation(item) for item in schema] if isinstance(schema, list) else schema
 
 
-def _classes(found: Iterable[types.Type], seen: set[type]) -> Iterator[type]:
-    for item in found:
+def _classes(annotations: Iterable[types.Type], seen: set[type]) -> Iterator[type]:
+    for item in annotations:
         match item:
             case types.StructType() | types.TypedDictType():
                 if item.cls not in seen:

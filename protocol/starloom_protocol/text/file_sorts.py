@@ -74,8 +74,8 @@ def extension(name: str) -> str:
 
 def kind_of(name: str) -> str:
     """Return the kind of file that a name speaks of: a key of `KINDS`, or `other`."""
-    found = extension(name)
-    return next((kind for kind, extensions in KINDS.items() if found in extensions), "other")
+    ending = extension(name)
+    return next((kind for kind, extensions in KINDS.items() if ending in extensions), "other")
 
 
 def is_sort(word: str) -> bool:
@@ -106,8 +106,8 @@ def _word_fits(word: str, name: str) -> bool:
     single = _one(bare)
     if endings := _WORDS.get(bare) or _WORDS.get(single):
         return extension(name) in endings
-    named = single in _NAMES and single in PurePath(name).stem.casefold()
-    return named or extension(name) in {bare, single}
+    is_word_of_name = single in _NAMES and single in PurePath(name).stem.casefold()
+    return is_word_of_name or extension(name) in {bare, single}
 
 
 def _one(word: str) -> str:

@@ -27,13 +27,15 @@ _ALL: Final = "invite and revoke people, set secrets and the model"
 
 def may_words(role: Role, scopes: Iterable[str]) -> list[str]:
     """Return what a role allows, or these parts of it; a scope that the role does not reach is left out."""
-    held = set(scopes)
-    told = [
-        words for scope, least, words in RIGHTS if (not held or scope in held) and ROLE_RANK[role] >= ROLE_RANK[least]
+    granted = set(scopes)
+    sentences = [
+        words
+        for scope, least, words in RIGHTS
+        if (not granted or scope in granted) and ROLE_RANK[role] >= ROLE_RANK[least]
     ]
-    recipes = sorted(scope.removeprefix(_RECIPE) for scope in held if scope.startswith(_RECIPE))
-    if recipes and "run" not in held and ROLE_RANK[role] >= ROLE_RANK[Role.OPERATOR]:
-        told.append(f"start the {'recipe' if len(recipes) == 1 else 'recipes'} {', '.join(recipes)}")
-    if role is Role.OWNER and (not held or "access" in held):
-        told.append(_ALL)
-    return told
+    recipes = sorted(scope.removeprefix(_RECIPE) for scope in granted if scope.startswith(_RECIPE))
+    if recipes and "run" not in granted and ROLE_RANK[role] >= ROLE_RANK[Role.OPERATOR]:
+        sentences.append(f"start the {'recipe' if len(recipes) == 1 else 'recipes'} {', '.join(recipes)}")
+    if role is Role.OWNER and (not granted or "access" in granted):
+        sentences.append(_ALL)
+    return sentences

@@ -88,13 +88,13 @@ class Stream:
 
     def __init__(self, scrubber: Scrubber) -> None:
         self._scrubber = scrubber
-        self._held = ""
+        self._unread = ""
 
     def take(self, text: str, *, final: bool = False) -> str:
         """Return the text that can be passed on now. With `final` no text is held back."""
-        text = self._scrubber.text(self._held + text)
+        text = self._scrubber.text(self._unread + text)
         cut = len(text) if final else self._scrubber.held_back(text)
-        self._held = text[cut:]
+        self._unread = text[cut:]
         return text[:cut]
 
 
@@ -111,10 +111,10 @@ def forms_of(value: str) -> Iterable[str]:
         yield from (line for line in lines if len(line) >= _LINE_CHARS_LEAST)
     for whole in dict.fromkeys((value, stripped)):
         if whole:
-            yield from _written(whole)
+            yield from _forms_of(whole)
 
 
-def _written(value: str) -> Iterable[str]:
+def _forms_of(value: str) -> Iterable[str]:
     yield msgspec.json.encode(value).decode()[1:-1]
     yield json.dumps(value)[1:-1]
     yield value.encode("ascii", "backslashreplace").decode().replace("\n", "\\n").replace("\t", "\\t")

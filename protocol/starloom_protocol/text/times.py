@@ -22,17 +22,17 @@ def time_ms(text: str, zone: str) -> int:
     Raises:
         ValueError: it is no such time; the words go on after *is*.
     """
-    said = text.strip() if len(text) <= 4 * CHARS_MOST else ""
-    if len(said) > CHARS_MOST or not _TIME.fullmatch(said):
+    typed = text.strip() if len(text) <= 4 * CHARS_MOST else ""
+    if len(typed) > CHARS_MOST or not _TIME.fullmatch(typed):
         raise ValueError(f"{quoted(text[:CHARS_MOST])}, which is no time such as 2026-11-26 12:30")
     try:
-        at = datetime.fromisoformat(re.sub(r"\s(?=Z|[+-])", "", said).replace(",", "."))
+        at = datetime.fromisoformat(re.sub(r"\s(?=Z|[+-])", "", typed).replace(",", "."))
         if at.tzinfo is None and zone:
             at = at.replace(tzinfo=ZoneInfo(zone))
         # A time without a zone would be read in the zone of this machine, so that a replay elsewhere differs.
-        made = int(at.timestamp() * 1000) if at.tzinfo is not None else None
+        ms = int(at.timestamp() * 1000) if at.tzinfo is not None else None
     except (OverflowError, ValueError) as error:
-        raise ValueError(f"{quoted(said)}, which is no time of the calendar") from error
-    if made is None:
-        raise ValueError(f"{quoted(said)}, which has no offset, and the plan names no zone")
-    return made
+        raise ValueError(f"{quoted(typed)}, which is no time of the calendar") from error
+    if ms is None:
+        raise ValueError(f"{quoted(typed)}, which has no offset, and the plan names no zone")
+    return ms

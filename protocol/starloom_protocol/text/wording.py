@@ -109,19 +109,19 @@ def place_words(place: str, tasks: Sequence[str] = ()) -> str:
 
     With the ids of its `tasks` in their order it is *Task train (row 2), folder*.
     """
-    said: list[str] = []
+    parts: list[str] = []
     before = ""
     for name, number in _STEP.findall(place.removeprefix("/").replace("/", ".")):
         if number or (before and _ROW.fullmatch(name)):
             item = _LISTS.get(before, before.replace("_", " ").rstrip("s"))
-            said = said[:-1] if said and said[-1] == before.replace("_", " ") else said
+            parts = parts[:-1] if parts and parts[-1] == before.replace("_", " ") else parts
             row = int(number or name)
-            named = tasks[row] if not said and before == "tasks" and row < len(tasks) else ""
-            said.append(f"Task {named} (row {row + 1})" if named else f"{item} {row + 1}".strip())
+            task = tasks[row] if not parts and before == "tasks" and row < len(tasks) else ""
+            parts.append(f"Task {task} (row {row + 1})" if task else f"{item} {row + 1}".strip())
         elif name not in _LEFT_OUT or name == place:
-            said.append(name.replace("_", " "))
+            parts.append(name.replace("_", " "))
         before = name or before
-    words = ", ".join(said)
+    words = ", ".join(parts)
     return words[:1].upper() + words[1:]
 
 

@@ -33,13 +33,13 @@ def seconds_of(value: str | int) -> int:
         if value < 0:
             raise ValueError(f"{value} is not a duration: it is below zero")
         return value
-    found = _FORM.fullmatch(value.strip().lower())
-    if found is None:
+    match = _FORM.fullmatch(value.strip().lower())
+    if match is None:
         raise ValueError(
             f"{quoted(value)} is not a duration; write seconds as a number, or 90s, 15m, 2h, 3d, 1w; an age may be in "
             "years: 7y"
         )
-    return int(found[1]) * _SECONDS[found[2][:1] or "s"]
+    return int(match[1]) * _SECONDS[match[2][:1] or "s"]
 
 
 def begin_of(since: str | int, now: datetime) -> float:
@@ -100,11 +100,11 @@ WRITTEN: Final = {
 
 def is_written(text: str, form: object) -> bool:
     """Tell whether a text is written as the `format` of a schema asks; any text is where the format is not known."""
-    written = WRITTEN.get(form) if isinstance(form, str) else None
-    if written is None:
+    reader = WRITTEN.get(form) if isinstance(form, str) else None
+    if reader is None:
         return True
     try:
-        written.read(text)
+        reader.read(text)
     except ValueError:
         return False
     return True

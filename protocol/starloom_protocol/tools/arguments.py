@@ -33,8 +33,8 @@ class Argument:
 
     def words(self) -> str:
         """Return type, need and default in words."""
-        told = ", needed" if self.needed else f", default {self.default}" if self.default else ""
-        return f"{self.kind}{told}"
+        suffix = ", needed" if self.needed else f", default {self.default}" if self.default else ""
+        return f"{self.kind}{suffix}"
 
 
 def arguments_in(schema: Any) -> list[Argument]:
@@ -55,8 +55,8 @@ def example_of(tool: str, schema: Any) -> str:
     `examples`, as one of several ways to call it.
     """
     args = _Reading(schema).sample()
-    given = f", args: {canonical(args)}" if args else ""
-    return f"- {{id: example, tool: {tool}{given}}}"
+    args_words = f", args: {canonical(args)}" if args else ""
+    return f"- {{id: example, tool: {tool}{args_words}}}"
 
 
 class _Reading:
@@ -65,30 +65,30 @@ class _Reading:
     def __init__(self, schema: Any) -> None:
         self._root = schema
         whole = self._followed(schema)
-        named, needed = whole.get("properties"), whole.get("required")
-        self._named: dict[str, Any] = named if isinstance(named, dict) else {}
+        properties, needed = whole.get("properties"), whole.get("required")
+        self._properties: dict[str, Any] = properties if isinstance(properties, dict) else {}
         listed = needed if isinstance(needed, list) else []
-        told = whole.get("description")
-        self.about = " ".join(told.split())[:_ABOUT_CHARS_MOST] if isinstance(told, str) else ""
-        self._needed = [name for name in listed if isinstance(name, str) and name in self._named]
+        description = whole.get("description")
+        self.about = " ".join(description.split())[:_ABOUT_CHARS_MOST] if isinstance(description, str) else ""
+        self._needed = [name for name in listed if isinstance(name, str) and name in self._properties]
 
     def arguments(self) -> list[Argument]:
-        order = [*self._needed, *(name for name in self._named if name not in self._needed)]
+        order = [*self._needed, *(name for name in self._properties if name not in self._needed)]
         return [self._argument(name) for name in order]
 
     def sample(self) -> dict[str, Any]:
-        shown = [name for name, node in self._named.items() if name in self._needed or _examples(node)]
-        return {name: self._value(name, self._named[name], 0) for name in shown}
+        names = [name for name, node in self._properties.items() if name in self._needed or _examples(node)]
+        return {name: self._value(name, self._properties[name], 0) for name in names}
 
     def _argument(self, name: str) -> Argument:
-        node = self._named[name]
+        node = self._properties[name]
         default = node.get("default") if isinstance(node, dict) else None
-        shown = "" if default is None or not _some(default) else canonical(default)
+        words = "" if default is None or not _some(default) else canonical(default)
         unit = _UNITS.get(name.rpartition("_")[2], "")
         kind = self._kind(node, 0)
         if unit and "number" in kind:
             kind = kind.replace("number", f"number of {unit}", 1)
-        return Argument(name, kind, name in self._needed, shown if len(shown) <= _DEFAULT_CHARS_MOST else "")
+        return Argument(name, kind, name in self._needed, words if len(words) <= _DEFAULT_CHARS_MOST else "")
 
     def _followed(self, node: Any) -> dict[str, Any]:
         for _ in range(_DEPTH_MOST):
@@ -97,8 +97,8 @@ class _Reading:
             node = point(self._root, node["$ref"][1:])
         return node if isinstance(node, dict) else {}
 
-    def _kind(self, given: Any, depth: int) -> str:
-        node = self._followed(given)
+    def _kind(self, schema: Any, depth: int) -> str:
+        node = self._followed(schema)
         if depth > _DEPTH_MOST:
             return "any value"
         if isinstance(node.get("anyOf"), list):
@@ -115,22 +115,22 @@ class _Reading:
             return f"list of {self._kind(node.get('items'), depth + 1)}"
         if form == "object":
             return self._map(node)
-        written = WRITTEN.get(str(node.get("format"))) if form == "string" else None
-        return written.words if written is not None else _WORDS.get(str(form), "any value") + _range(node)
+        format_row = WRITTEN.get(str(node.get("format"))) if form == "string" else None
+        return format_row.words if format_row is not None else _WORDS.get(str(form), "any value") + _range(node)
 
     def _map(self, node: dict[str, Any]) -> str:
-        named = node.get("properties")
-        if not isinstance(named, dict) or not named:
+        properties = node.get("properties")
+        if not isinstance(properties, dict) or not properties:
             return "map"
         needed = node.get("required")
-        marks = [name if isinstance(needed, list) and name in needed else f"{name}?" for name in named]
+        marks = [name if isinstance(needed, list) and name in needed else f"{name}?" for name in properties]
         more = ", ..." if len(marks) > _FIELDS_MOST else ""
         return f"map with {', '.join(marks[:_FIELDS_MOST])}{more}"
 
-    def _value(self, name: str, given: Any, depth: int) -> Any:
-        if shown := _examples(given):
-            return shown[0]
-        node = self._followed(given)
+    def _value(self, name: str, schema: Any, depth: int) -> Any:
+        if examples := _examples(schema):
+            return examples[0]
+        node = self._followed(schema)
         if node.get("default") is not None:
             return node["default"]
         if isinstance(node.get("enum"), list) and node["enum"]:
@@ -141,10 +141,10 @@ class _Reading:
         if form == "array":
             return [self._value(name, node.get("items"), depth + 1)] if depth <= _DEPTH_MOST else []
         if form == "object":
-            named, needed = node.get("properties"), node.get("required")
-            inside = needed if isinstance(needed, list) and isinstance(named, dict) and depth <= _DEPTH_MOST else []
+            fields, needed = node.get("properties"), node.get("required")
+            inside = needed if isinstance(needed, list) and isinstance(fields, dict) and depth <= _DEPTH_MOST else []
             names = [one for one in inside if isinstance(one, str)]
-            return {one: self._value(one, named.get(one), depth + 1) for one in names if isinstance(named, dict)}
+            return {one: self._value(one, fields.get(one), depth + 1) for one in names if isinstance(fields, dict)}
         if form in ("integer", "number") and isinstance(node.get("minimum"), int | float):
             return node["minimum"]
         return _HASH if name == "sha256" else _SAMPLES.get(str(form), name.upper())
@@ -156,9 +156,9 @@ def _some(default: Any) -> bool:
 
 
 def _one_of(choices: list[Any]) -> str:
-    shown = [str(choice) if isinstance(choice, str) else canonical(choice) for choice in choices if choice != ""]
-    more = ", ..." if len(shown) > _CHOICES_MOST else ""
-    return f"one of {', '.join(shown[:_CHOICES_MOST])}{more}" if len(shown) > 1 else "".join(shown) or "text"
+    words = [str(choice) if isinstance(choice, str) else canonical(choice) for choice in choices if choice != ""]
+    more = ", ..." if len(words) > _CHOICES_MOST else ""
+    return f"one of {', '.join(words[:_CHOICES_MOST])}{more}" if len(words) > 1 else "".join(words) or "text"
 
 
 def _range(node: dict[str, Any]) -> str:
@@ -167,12 +167,12 @@ def _range(node: dict[str, Any]) -> str:
     above = node.get("exclusiveMinimum")
     if least is not None and most is not None:
         return f", {least} to {most}"
-    told = [f"at least {least}"] if least is not None else [f"above {above}"] if above is not None else []
-    told += [f"at most {most}"] if most is not None else []
-    return f", {' and '.join(told)}" if told else ""
+    limits = [f"at least {least}"] if least is not None else [f"above {above}"] if above is not None else []
+    limits += [f"at most {most}"] if most is not None else []
+    return f", {' and '.join(limits)}" if limits else ""
 
 
 def _examples(node: Any) -> list[Any]:
     """Return the values that the schema of an argument gives as examples."""
-    found = node.get("examples") if isinstance(node, dict) else None
-    return found if isinstance(found, list) else []
+    examples = node.get("examples") if isinstance(node, dict) else None
+    return examples if isinstance(examples, list) else []

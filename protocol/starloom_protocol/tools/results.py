@@ -43,8 +43,8 @@ def returned_by(offer: ToolOffer) -> str:
 def built_in() -> Mapping[str, str]:
     """Return the schemas of the results of the built-in tools of this version, by tool, as canonical text."""
     text = resources.files("starloom_protocol.tools").joinpath(SCHEMAS).read_bytes()
-    found = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    return MappingProxyType({tool: bytes(schema).decode() for tool, schema in found.items()})
+    schemas = msgspec.json.decode(text, type=dict[str, msgspec.Raw])
+    return MappingProxyType({tool: bytes(schema).decode() for tool, schema in schemas.items()})
 
 
 @lru_cache(_KEPT)
@@ -94,12 +94,12 @@ class _Naming:
             return []
         if node.get("type") == "array":
             return self.fields(node.get("items"), seen)
-        found = []
-        named, needed = node.get("properties"), node.get("required")
-        for field, part in named.items() if isinstance(named, dict) else ():
+        words = []
+        properties, needed = node.get("properties"), node.get("required")
+        for field, part in properties.items() if isinstance(properties, dict) else ():
             inner = self.fields(part, seen)
             mark = "" if isinstance(needed, list) and field in needed else "?"
-            found.append(f"{field}{mark}[{' '.join(inner)}]" if inner else f"{field}{mark}")
+            words.append(f"{field}{mark}[{' '.join(inner)}]" if inner else f"{field}{mark}")
         if node.get("type", "object") == "object" and node.get("additionalProperties") is not False:
-            found.append("{}")
-        return found
+            words.append("{}")
+        return words

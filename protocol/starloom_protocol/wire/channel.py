@@ -42,26 +42,26 @@ class ChannelKeys:
 
 def transcript(hello: Hello, challenge: Challenge) -> bytes:
     """Return the hash of the messages of both sides; the signature of the challenge does not count."""
-    said = {
+    content = {
         "challenge": msgspec.to_builtins(msgspec.structs.replace(challenge, signature="")),
         "hello": msgspec.to_builtins(hello),
     }
-    return hashlib.sha256(b"starloom/aip/handshake\n" + canonical(said).encode()).digest()
+    return hashlib.sha256(b"starloom/aip/handshake\n" + canonical(content).encode()).digest()
 
 
-def hub_proof(said: bytes) -> bytes:
-    """Return the bytes that the hub signs; `said` is the transcript."""
-    return b"starloom/aip/hub\n" + said
+def hub_proof(script: bytes) -> bytes:
+    """Return the bytes that the hub signs; `script` is the transcript."""
+    return b"starloom/aip/hub\n" + script
 
 
-def device_proof(said: bytes, hub_signature: str) -> bytes:
+def device_proof(script: bytes, hub_signature: str) -> bytes:
     """Return the bytes that an agent signs: bound to the transcript and to the hub's signature of it."""
-    return b"starloom/aip/device\n" + said + hub_signature.encode()
+    return b"starloom/aip/device\n" + script + hub_signature.encode()
 
 
-def channel_keys(secret: bytes, said: bytes) -> ChannelKeys:
+def channel_keys(secret: bytes, script: bytes) -> ChannelKeys:
     """Derive the keys of a connection by HKDF-SHA256 from the X25519 secret, salted with the transcript."""
-    extracted = hmac.digest(said, secret, "sha256")
+    extracted = hmac.digest(script, secret, "sha256")
     agent, http, hub = (
         hmac.digest(extracted, b"starloom/aip/" + label + b"\x01", "sha256") for label in (b"agent", b"http", b"hub")
     )
@@ -84,14 +84,14 @@ def request_proof(key: bytes, method: str, sha256: str, *, offset: str = "", len
 
     The bytes of an upload are not in it: they are named by `sha256`.
     """
-    said = "\n".join(("starloom/aip/request", method, sha256, offset, length, span))
-    return hmac.digest(key, said.encode(), "sha256").hex()
+    text = "\n".join(("starloom/aip/request", method, sha256, offset, length, span))
+    return hmac.digest(key, text.encode(), "sha256").hex()
 
 
 def answer_proof(key: bytes, request: str, status: int, offset: str) -> str:
     """Return the proof of the hub's answer to the request of this proof; `offset` is its Upload-Offset or ""."""
-    said = "\n".join(("starloom/aip/answer", request, str(status), offset))
-    return hmac.digest(key, said.encode(), "sha256").hex()
+    text = "\n".join(("starloom/aip/answer", request, str(status), offset))
+    return hmac.digest(key, text.encode(), "sha256").hex()
 
 
 LEAVE: Final = "leave"

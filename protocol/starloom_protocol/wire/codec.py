@@ -133,12 +133,12 @@ def decode(data: bytes | str, side: Side, *, authenticated: bool) -> AgentMessag
     return message
 
 
-def _bound_words(said: str, data: bytes | str) -> str:
+def _bound_words(text: str, data: bytes | str) -> str:
     """Return which field of which frame is beyond which bound, by the words of the library; empty for another fault."""
-    found = _bound.fullmatch(said)
-    if found is None:
+    match = _bound.fullmatch(text)
+    if match is None:
         return ""
-    kind, side, bound, key, number, place = found.groups()
+    kind, side, bound, key, number, place = match.groups()
     try:
         frame = f"`{msgspec.json.decode(data)['f'][int(number)]['t']}`"
     except (msgspec.DecodeError, RecursionError, LookupError, TypeError):

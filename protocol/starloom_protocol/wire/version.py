@@ -72,8 +72,7 @@ def negotiate(offered: Sequence[int], supported: Sequence[int] = PROTOCOL_VERSIO
 
 
 def _listed(versions: Sequence[int]) -> str:
-    shown = sorted(set(versions))[:8]
-    return ", ".join(str(version) for version in shown)
+    return ", ".join(map(str, sorted(set(versions))[:8]))
 
 
 def knows(tag: str, version: int) -> bool:

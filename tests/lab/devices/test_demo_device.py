@@ -88,39 +88,39 @@ async def can_dial(toy: Broken) -> bool:
 
 async def test_a_killed_agent_is_started_again(toy: Broken) -> None:
     first = toy.process.pid
-    wound, said = await toy.wound(DEVICE, FaultKind.KILL, 0.0, 2.0)
+    injected, said = await toy.inject(DEVICE, FaultKind.KILL, 0.0, 2.0)
     assert (toy.dead, said) == (True, "the agent of toy is killed (SIGKILL), for 2 s")
     assert not await can_dial(toy)
-    assert await toy.heal(wound) == "the agent of toy is started again"
+    assert await toy.heal(injected) == "the agent of toy is started again"
     assert toy.process.pid != first
     assert await can_dial(toy)
 
 
 async def test_a_frozen_agent_goes_on(toy: Broken) -> None:
-    wound, _ = await toy.wound(DEVICE, FaultKind.FREEZE, 0.0, 2.0)
+    injected, _ = await toy.inject(DEVICE, FaultKind.FREEZE, 0.0, 2.0)
     await asyncio.to_thread(until, lambda: toy.process.status() == psutil.STATUS_STOPPED, "the agent is stopped")
-    await toy.heal(wound)
+    await toy.heal(injected)
     await asyncio.to_thread(until, lambda: toy.process.status() != psutil.STATUS_STOPPED, "the agent goes on")
 
 
 async def test_a_clock_is_wrong_and_right_again(toy: Broken) -> None:
-    wound, said = await toy.wound(DEVICE, FaultKind.CLOCK_SKEW, -60.0, 2.0)
+    injected, said = await toy.inject(DEVICE, FaultKind.CLOCK_SKEW, -60.0, 2.0)
     assert (toy.clock_s, "60 s behind" in said) == (-60.0, True)
-    await toy.heal(wound)
+    await toy.heal(injected)
     assert toy.clock_s == 0.0
 
 
 @pytest.mark.skipif(not hasattr(psutil.Process, "rlimit"), reason="Linux alone limits another process")
 async def test_no_file_grows_on_a_full_disk(toy: Broken) -> None:
-    wound, _ = await toy.wound(DEVICE, FaultKind.DISK_FULL, 0.0, 2.0)
+    injected, _ = await toy.inject(DEVICE, FaultKind.DISK_FULL, 0.0, 2.0)
     assert toy.process.rlimit(psutil.RLIMIT_FSIZE)[0] == 0
-    await toy.heal(wound)
+    await toy.heal(injected)
     assert toy.process.rlimit(psutil.RLIMIT_FSIZE)[0] != 0
 
 
 async def test_a_link_is_whole_again_but_for_what_still_lasts(toy: Broken) -> None:
-    cut, said = await toy.wound(LINK, FaultKind.CUT, 0.0, 2.0)
-    slow, _ = await toy.wound(LINK, FaultKind.DELAY, 0.01, 2.0)
+    cut, said = await toy.inject(LINK, FaultKind.CUT, 0.0, 2.0)
+    slow, _ = await toy.inject(LINK, FaultKind.DELAY, 0.01, 2.0)
     assert said == "the link of toy is cut, for 2 s"
     await toy.heal(slow)
     assert not await can_dial(toy)
@@ -129,29 +129,29 @@ async def test_a_link_is_whole_again_but_for_what_still_lasts(toy: Broken) -> No
 
 
 async def test_what_is_dead_is_not_broken_again(toy: Broken) -> None:
-    kill, _ = await toy.wound(DEVICE, FaultKind.KILL, 0.0, 2.0)
+    kill, _ = await toy.inject(DEVICE, FaultKind.KILL, 0.0, 2.0)
     for kind in CAN[DEVICE]:
         with pytest.raises(Impossible, match="dead already"):
-            await toy.wound(DEVICE, kind, 0.0, 2.0)
+            await toy.inject(DEVICE, kind, 0.0, 2.0)
     await toy.heal(kill)
 
 
 async def test_words_that_were_given_are_those_of_the_next_fault_alone(toy: Broken) -> None:
     toy.told_next = "cut after 5 bytes"
-    first, said = await toy.wound(LINK, FaultKind.CUT, 0.0, 2.0)
-    second, then = await toy.wound(LINK, FaultKind.FREEZE, 0.0, 2.0)
+    first, said = await toy.inject(LINK, FaultKind.CUT, 0.0, 2.0)
+    second, then = await toy.inject(LINK, FaultKind.FREEZE, 0.0, 2.0)
     assert (said, then) == ("cut after 5 bytes", "the link of toy passes nothing on, for 2 s")
     await toy.heal(second)
     await toy.heal(first)
 
 
 async def test_it_ends_also_while_it_is_frozen(toy: Broken) -> None:
-    await toy.wound(DEVICE, FaultKind.FREEZE, 0.0, 60.0)
+    await toy.inject(DEVICE, FaultKind.FREEZE, 0.0, 60.0)
     process = toy.process
     await toy.stop()
     assert not process.is_running()
 
 
 async def test_what_can_be_broken_is_what_the_vocabulary_has(toy: Broken) -> None:
-    assert set(toy.can) == {"device", "link"}
-    assert toy.can["link"] == [str(kind) for kind in CAN[LINK]]
+    assert set(toy.possible_faults) == {"device", "link"}
+    assert toy.possible_faults["link"] == [str(kind) for kind in CAN[LINK]]

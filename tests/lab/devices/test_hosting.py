@@ -11,7 +11,7 @@ import pytest
 from starloom.client.calls import Post
 from starloom.client.problems import Problem, problem_of, unreachable
 from starloom.client.rest import Client
-from starloom.lab.devices.demo_device import DemoDevice, Wound
+from starloom.lab.devices.demo_device import DemoDevice, InjectedFault
 from starloom.lab.devices.hosting import Host
 from starloom.lab.injection import Impossible
 from starloom_protocol.records.lab import FaultKind, FaultTarget
@@ -68,20 +68,22 @@ class Hub:
 class Toy:
     """A device that only notes what was done to it."""
 
-    can = {"device": ["kill"]}  # noqa: RUF012
+    possible_faults = {"device": ["kill"]}  # noqa: RUF012
 
     def __init__(self) -> None:
         self.done: list[str] = []
         self.impossible = False
         self.healed = asyncio.Event()
 
-    async def wound(self, target: FaultTarget, kind: FaultKind, size_s: float, for_s: float) -> tuple[Wound, str]:
+    async def inject(
+        self, target: FaultTarget, kind: FaultKind, size_s: float, for_s: float
+    ) -> tuple[InjectedFault, str]:
         if self.impossible:
             raise Impossible("it is dead already")
         self.done.append(f"{target} {kind} {size_s:g}")
-        return Wound(target, kind, size_s), "killed"
+        return InjectedFault(target, kind, size_s), "killed"
 
-    async def heal(self, wound: Wound) -> str:
+    async def heal(self, injected: InjectedFault) -> str:
         self.done.append("healed")
         self.healed.set()
         return "runs again"

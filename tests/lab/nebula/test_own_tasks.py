@@ -63,7 +63,7 @@ def test_a_name_chooses_among_both_and_none_the_users_own(mine: Path) -> None:
         ("task.yaml", "category: C", "category: Z", "task.yaml: category Z is none of A, B"),
         ("task.yaml", "{desk:", "{tablet:", "task.yaml: tablet is no device and no own tool of one"),
         ("task.py", "import sqlite3", "import sqlite4", "task.py: ModuleNotFoundError: No module named 'sqlite4'"),
-        ("task.py", "def checks", "def check", "task.py: it has no function `checks(w)`"),
+        ("task.py", "def checks", "def check", "task.py: it has no function `checks(world)`"),
         ("task.py", "def lay(", "def lay((", "task.py: SyntaxError"),
         ("gold.yaml", "", "", "without gold.yaml, `needs` says what is missing"),
     ],

@@ -93,7 +93,7 @@ async def _one(log: Events, fault: LabFault, names: Mapping[str, str], constella
         met.story.note(fault.ended_ms, HEALED, met.over)
     if after >= EVENTS_MOST:
         met.story.note(now_ms, NOTE, f"only the first {EVENTS_MOST} events were read")
-    head, begun = met.head, met.begun()
+    head, counts = met.head, met.begun()
     final = head is not None and head.state in FINAL_CONSTELLATION_STATES
     return {
         "constellation": constellation,
@@ -101,8 +101,8 @@ async def _one(log: Events, fault: LabFault, names: Mapping[str, str], constella
         "state": head.state if head is not None else "",
         "ended": final and fault.state not in OPEN_FAULT_STATES,
         "story": met.story.document(),
-        "begun": {task: dict(places) for task, places in begun.begun.items()},
-        "begun_lines": begun.lines(),
+        "begun": {task: dict(places) for task, places in counts.begun.items()},
+        "begun_lines": counts.lines(),
     }
 
 

@@ -45,7 +45,7 @@ class Run:
     ended_at: str | None = None
     lines: list[StoryRow] = field(default_factory=list)
     said: deque[str] = field(default_factory=lambda: deque(maxlen=SAID_MOST))
-    told: dict[str, Any] | None = None
+    report: dict[str, Any] | None = None
     why: str = ""
     process: asyncio.subprocess.Process | None = None
     stopping: bool = False
@@ -53,7 +53,7 @@ class Run:
 
     def document(self) -> RunRow:
         """Return the run as a JSON value; after the final report, its story is in the order of its times."""
-        told = self.told or {}
+        report = self.report or {}
         return {
             "id": self.id,
             "scenario": self.scenario,
@@ -61,13 +61,13 @@ class Run:
             "state": self.state,
             "began_at": self.began_at,
             "ended_at": self.ended_at,
-            "story": told.get("story", self.lines),
+            "story": report.get("story", self.lines),
             "said": list(self.said),
             "why": self.why,
-            "misses": told.get("misses", []),
-            "effects": told.get("effects", {}),
-            "took_s": told.get("took_s"),
-            "end": told.get("state"),
+            "misses": report.get("misses", []),
+            "effects": report.get("effects", {}),
+            "took_s": report.get("took_s"),
+            "end": report.get("state"),
         }
 
 
@@ -89,11 +89,11 @@ class ScenarioRuns:
 
     async def scenarios(self) -> list[ScenarioRow]:
         """Return every scenario of the folder, with its latest run."""
-        known = await self._known()
+        readable = await self._scenarios()
         latest = {run.scenario: run for run in self._runs.values()}
-        return [_row(name, scenario, latest.get(name)) for name, scenario in known.items()]
+        return [_row(name, scenario, latest.get(name)) for name, scenario in readable.items()]
 
-    async def _known(self) -> dict[str, Scenario]:
+    async def _scenarios(self) -> dict[str, Scenario]:
         """Read the scenarios once: they belong to the installation."""
         if self._read is None:
             self._read = await asyncio.to_thread(_read_all, self._folder)
@@ -106,14 +106,14 @@ class ScenarioRuns:
             KeyError: there is no such scenario.
             RuntimeError: another run has not ended.
         """
-        read = (await self._known())[scenario]
+        read = (await self._scenarios())[scenario]
         busy = next((run for run in self._runs.values() if not run.done.is_set()), None)
         if busy is not None:
             raise RuntimeError(f"{busy.scenario} is running already")
         path = self._folder / f"{scenario}.yaml"
-        chosen = read.seed if seed is None else seed
+        seed_chosen = read.seed if seed is None else seed
         within_s = START_S + read.expect.within_s + sum(fault.for_s for fault in read.faults) + SPARE_S
-        run = Run(uuid.uuid4().hex[:12], scenario, chosen, self._now(), within_s)
+        run = Run(uuid.uuid4().hex[:12], scenario, seed_chosen, self._now(), within_s)
         self._runs[run.id] = run
         for old in list(self._runs)[:-RUNS_KEPT]:
             del self._runs[old]
@@ -137,11 +137,11 @@ class ScenarioRuns:
         Raises:
             KeyError: there is no such run.
         """
-        found = self._find(scenario, run)
-        found.stopping = found.stopping or not found.done.is_set()
-        await _end(found, STOP_S)
-        await found.done.wait()
-        return found.document()
+        found_run = self._find(scenario, run)
+        found_run.stopping = found_run.stopping or not found_run.done.is_set()
+        await _end(found_run, STOP_S)
+        await found_run.done.wait()
+        return found_run.document()
 
     async def close(self) -> None:
         """End the run that is still going, if there is one."""
@@ -151,10 +151,10 @@ class ScenarioRuns:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _find(self, scenario: str, run: str) -> Run:
-        found = self._runs[run]
-        if found.scenario != scenario:
+        candidate = self._runs[run]
+        if candidate.scenario != scenario:
             raise KeyError(run)
-        return found
+        return candidate
 
     async def _carry(self, run: Run, path: Path) -> None:
         code = -1
@@ -191,8 +191,8 @@ class ScenarioRuns:
 
     def _judge(self, run: Run, code: int) -> None:
         run.ended_at = self._now()
-        if run.told is not None and not run.why:
-            run.state = "met" if run.told["met"] else "not_met"
+        if run.report is not None and not run.why:
+            run.state = "met" if run.report["met"] else "not_met"
         elif run.stopping and not run.why:
             run.state = "stopped"
         else:
@@ -215,13 +215,13 @@ def _read_all(folder: Path) -> dict[str, Scenario]:
 async def _read_story(run: Run, stream: asyncio.StreamReader, say: Callable[[], None]) -> None:
     async for raw in stream:
         try:
-            said = json.loads(raw)
+            line = json.loads(raw)
         except ValueError:
             run.said.append(raw.decode(errors="replace").rstrip())
             continue
-        match said:
-            case {"told": dict(told)}:
-                run.told = told
+        match line:
+            case {"told": dict(report)}:
+                run.report = report
             case {"line": {"at_s": float(at_s), "kind": str(kind), "text": str(text)}} if len(run.lines) < LINES_MOST:
                 run.state = "running"
                 run.lines.append({"at_s": at_s, "kind": kind, "text": text})

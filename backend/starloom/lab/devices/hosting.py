@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from starloom.client.problems import Problem, may_pass
 from starloom.client.rest import Client
 from starloom.client.routes import post_lab_fault_report, post_lab_orders
-from starloom.lab.devices.demo_device import DemoDevice, Wound
+from starloom.lab.devices.demo_device import DemoDevice, InjectedFault
 from starloom.lab.injection import Impossible
 from starloom_protocol.records.lab import FaultKind, FaultTarget
 
@@ -35,11 +35,11 @@ async def patiently(call: Callable[P, T], *args: P.args, **more: P.kwargs) -> T:
 
     def run() -> None:
         try:
-            found = call(*args, **more)
+            value = call(*args, **more)
         except Exception as error:
             finish = _raising(answer, error)
         else:
-            finish = _giving(answer, found)
+            finish = _giving(answer, value)
         # If the loop has ended meanwhile, no caller waits.
         with contextlib.suppress(RuntimeError):
             loop.call_soon_threadsafe(settle, finish)
@@ -52,8 +52,8 @@ def _raising(answer: asyncio.Future[T], error: Exception) -> Callable[[], None]:
     return lambda: answer.set_exception(error)
 
 
-def _giving(answer: asyncio.Future[T], found: T) -> Callable[[], None]:
-    return lambda: answer.set_result(found)
+def _giving(answer: asyncio.Future[T], value: T) -> Callable[[], None]:
+    return lambda: answer.set_result(value)
 
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class Host:
         self._heal: dict[str, asyncio.Event] = {}
         self._over: dict[str, asyncio.Event] = {}
 
-    def _asked(self, body: dict[str, Any]) -> Orders:
+    def _fetch_orders(self, body: dict[str, Any]) -> Orders:
         return self._orders.post(post_lab_orders(), body, wait_s=WAIT_S)
 
     async def run(self) -> None:
@@ -88,13 +88,13 @@ class Host:
         try:
             while True:
                 try:
-                    held = {identity: device.can for identity, device in self._devices.items()}
-                    body = {"devices": held, "seen": list(self._seen)[-SEEN_MOST:]}
-                    got = await patiently(self._asked, body)
+                    faults_of = {identity: device.possible_faults for identity, device in self._devices.items()}
+                    body = {"devices": faults_of, "seen": list(self._seen)[-SEEN_MOST:]}
+                    orders = await patiently(self._fetch_orders, body)
                 except Problem:
                     await asyncio.sleep(AWAY_S)
                     continue
-                for order in got["items"]:
+                for order in orders["items"]:
                     self._take(order, self._devices[order["device"]])
         finally:
             tasks = list(self._under_way.values())
@@ -133,14 +133,14 @@ class Host:
         target, kind = FaultTarget(order["target"]), FaultKind(order["kind"])
         size_s, for_s = float(order["by_s"] or 0.0), float(order["for_s"])
         try:
-            wound, said = await device.wound(target, kind, size_s, for_s)
+            injected, words = await device.inject(target, kind, size_s, for_s)
         except Impossible as impossible:
             await self._report(fault, "ended", str(impossible), failed=True)
             return
-        self._say(f"FAULT: {said}")
-        lasting = asyncio.create_task(self._heal_in_time(fault, for_s, device, wound))
+        self._say(f"FAULT: {words}")
+        lasting = asyncio.create_task(self._heal_in_time(fault, for_s, device, injected))
         try:
-            await self._report(fault, "began", said)
+            await self._report(fault, "began", words)
             healed = await lasting
         except asyncio.CancelledError:
             lasting.cancel()
@@ -149,13 +149,13 @@ class Host:
         self._say(healed)
         await self._report(fault, "ended", healed)
 
-    async def _heal_in_time(self, fault: str, for_s: float, device: DemoDevice, wound: Wound) -> str:
+    async def _heal_in_time(self, fault: str, for_s: float, device: DemoDevice, injected: InjectedFault) -> str:
         try:
             async with asyncio.timeout(for_s):
                 await self._heal[fault].wait()
         except TimeoutError:
             pass
-        return await device.heal(wound)
+        return await device.heal(injected)
 
     async def _report(self, fault: str, what: str, note: str, *, failed: bool = False) -> None:
         """Report until the hub has received it; a hub that no longer knows the fault needs no report."""

@@ -30,7 +30,15 @@ from starloom.lab.nebula.planners.recording import (
     read_recording,
     record,
 )
-from starloom.lab.nebula.planners.script import GOALS, GOOD, Script, is_hostile, read_script, unspoken, untold
+from starloom.lab.nebula.planners.script import (
+    GOLD_TRANSCRIPT,
+    GOOD,
+    Script,
+    answer_faults,
+    is_hostile,
+    read_script,
+    words_not_shown,
+)
 from starloom.lab.nebula.planners.script_server import ScriptServer
 from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.lab.nebula.scoring.consent import Consent, consent_of
@@ -248,8 +256,8 @@ class Runner:
         course = self._course(task, seed, script, truth)
         try:
             replay = self._replay_of(task, seed, words)
-            if self._server is not None and (says := script or replay) is not None:
-                self._server.begin(says, course.striker.asked)
+            if self._server is not None and (transcript := script or replay) is not None:
+                self._server.begin(transcript, course.striker.note_stage)
         except RecordingInvalid as invalid:
             return Ran(task, seed, "", not_run(task, untouched), fault=str(invalid))
         try:
@@ -257,13 +265,13 @@ class Runner:
             if body is None:
                 return Ran(task, seed, "", not_run(task, untouched), fault=NOT_TAKEN)
             work = under_way(self._client, task.running, task.about.running_on) if task.running else ""
-            made = self._client.create(routes.post_constellations(), body)
-            ran = self._judged(task, seed, made["id"], untouched, script, course, work)
+            constellation = self._client.create(routes.post_constellations(), body)
+            ran = self._judged(task, seed, constellation["id"], untouched, script, course, work)
             if self._into is not None:
                 ran = replace(ran, unrecorded=self._record(ran, words, self._into))
             return replace(ran, differs=tuple(replay.differs), replayed=replay.said) if replay is not None else ran
         except Problem as problem:
-            return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_told(problem))
+            return Ran(task, seed, REFUSED, not_run(task, untouched), fault=_problem_words(problem))
         finally:
             if task.running:
                 resume_all(self._client)
@@ -281,10 +289,10 @@ class Runner:
     def _record(self, ran: Ran, words: Mapping[str, str], into: Path) -> str:
         """Keep the calls of a run, from the texts that its hub kept; return why one is not kept."""
         ask = routes.get_constellation_transcript(ran.constellation, texts=True)
-        found = self._patiently(lambda: self._client.get(ask))
+        transcript = self._patiently(lambda: self._client.get(ask))
         file = into / file_of(ran.task.id, self._profile, ran.seed)
         try:
-            lost = record(found, file, self._world_words(words), self._keys)
+            lost = record(transcript, file, self._world_words(words), self._keys)
         except RecordingRefused as refused:
             return f"its recording is refused: {refused}"
         return f"{lost} of its calls have no text that could be kept" if lost else ""
@@ -295,9 +303,9 @@ class Runner:
         Raises:
             Problem: the hub refused it.
         """
-        made = self._client.create(routes.post_constellations(), {"plan": plan_of(task.plan(words), baseline)})
+        constellation = self._client.create(routes.post_constellations(), {"plan": plan_of(task.plan(words), baseline)})
         person = Person(self._client, task.about.answers)
-        self._follow(made["id"], person, task, Striker(self._world, [], seed, lambda: ""))
+        self._follow(constellation["id"], person, task, Striker(self._world, [], seed, lambda: ""))
         if task.between is not None:
             task.between(self._world.ground(seed))
 
@@ -319,7 +327,7 @@ class Runner:
 
         Beside a gold plan the model only pursues the plan's goals.
         """
-        kind = GOALS if self._planner == GOLD else self._kind
+        kind = GOLD_TRANSCRIPT if self._planner == GOLD else self._kind
         text = task.transcripts.get(kind, "")
         place = f"{task.id}, transcript {kind}"
         return (
@@ -347,10 +355,10 @@ class Runner:
             truth = {**untouched.truth, "work": self._patiently(lambda: stays_of(self._client, work))}
             untouched = replace(untouched, truth=truth)
         after = take_snapshot(self._world.root / "devices")
-        found = self._patiently(lambda: self._client.get(routes.get_constellation_result(constellation)))
+        result = self._patiently(lambda: self._client.get(routes.get_constellation_result(constellation)))
         report = self._patiently(lambda: self._client.get(routes.get_constellation_report(constellation)))
         seen = replace(
-            untouched, after=after, answer=_answer_in(str(view.state), found), events=events, asked=tuple(person.asked)
+            untouched, after=after, answer=_answer_in(str(view.state), result), events=events, asked=tuple(person.asked)
         )
         for change in course.changes:
             seen = change.known_to(seen)
@@ -359,8 +367,8 @@ class Runner:
         if script is not None:
             # A hostile model's run has no other way to fail than by its end: it has to have one.
             lost += [fault] if fault else []
-            lost += unspoken(script, found)
-            lost += untold(script, [*person.asked, *_reasons(view), *failures, str(found["sentence"])])
+            lost += answer_faults(script, result)
+            lost += words_not_shown(script, [*person.asked, *_reasons(view), *failures, str(result["sentence"])])
         hostile = self._server is not None and is_hostile(self._kind)
         figures = figures_of(view, events)
         scored = score_hostile(task, seen) if hostile else score(task, seen)
@@ -398,8 +406,8 @@ class Runner:
         request = task.words(words)
         if self._planner in (SCRIPT, MODEL):
             return {"request": request}
-        shown = self._client.post(routes.post_constellations_preview(), {"request": request})
-        return {"request": request, "plan_hash": shown["plan_hash"]} if shown.get("plan_hash") else None
+        preview = self._client.post(routes.post_constellations_preview(), {"request": request})
+        return {"request": request, "plan_hash": preview["plan_hash"]} if preview.get("plan_hash") else None
 
     def _follow(self, constellation: str, person: Person, task: Task, striker: Striker) -> _Followed:
         """Follow a constellation to its end while faults strike; one that is not final in time is cancelled."""
@@ -425,8 +433,8 @@ class Runner:
         try:
             if not _until(final, task.about.deadline_s + (MODEL_S if self._planner == MODEL else 0.0)):
                 hung = True
-                told = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
-                fault = f"not final within {task.about.deadline_s:g} s{told}"
+                question = f"; asked and not foreseen: {person.unforeseen[0]}" if person.unforeseen else ""
+                fault = f"not final within {task.about.deadline_s:g} s{question}"
                 self._patiently(lambda: self._client.post(routes.post_constellation_cancel(constellation)))
                 if not _until(final, CANCEL_S):
                     fault += f", nor {CANCEL_S:g} s after it was cancelled"
@@ -446,11 +454,11 @@ class Runner:
 
     def _device_ids(self) -> dict[str, list[str]]:
         """Return the ids of each name; the last is the one that it has now."""
-        found: dict[str, list[str]] = {}
-        there = {row["id"] for row in self._patiently(lambda: self._client.get(routes.get_devices()))["items"]}
-        for identity, name in sorted(self._patiently(self._names).items(), key=lambda one: one[0] in there):
-            found.setdefault(name, []).append(identity)
-        return found
+        ids: dict[str, list[str]] = {}
+        present = {row["id"] for row in self._patiently(lambda: self._client.get(routes.get_devices()))["items"]}
+        for identity, name in sorted(self._patiently(self._names).items(), key=lambda one: one[0] in present):
+            ids.setdefault(name, []).append(identity)
+        return ids
 
     def _patiently(self, ask: Callable[[], T]) -> T:
         """Ask a hub that may be on its way back; any other problem is one."""
@@ -464,10 +472,10 @@ class Runner:
                 time.sleep(AWAY_S)
 
 
-def _answer_in(state: str, found: ResultJson) -> AnswerSeen:
-    items = [(item["title"], _value(item)) for item in found["items"]]
+def _answer_in(state: str, result: ResultJson) -> AnswerSeen:
+    items = [(item["title"], _value(item)) for item in result["items"]]
     # Words of a model stand above the hub's own sentence, as a person sees them.
-    sentence = "\n".join([*filter(None, [found.get("words")]), found["sentence"]])
+    sentence = "\n".join([*filter(None, [result.get("words")]), result["sentence"]])
     return AnswerSeen(state, sentence, items)
 
 
@@ -490,7 +498,7 @@ def _times(report: RunReportJson) -> dict[str, int]:
     return {"planning": report["planning_ms"], "starting": report["starting_ms"], **waits}
 
 
-def _told(problem: Problem) -> str:
+def _problem_words(problem: Problem) -> str:
     places = [f"{place.where}: {place.reason}" for place in problem.places[:TOLD_MOST]]
     return "; ".join([problem.reason, *places])
 
@@ -503,10 +511,10 @@ def _reasons(view: View) -> list[str]:
 
 def _failures(view: View) -> list[str]:
     """Return a sentence for each task that failed."""
-    found = []
+    failures = []
     for name, task in sorted(view.tasks.items()):
         last = view.last_attempt(name)
         if task.state in ("failed", "unknown") and last is not None:
             why = " ".join(part for part in (task.code or last.code, last.detail) if part)
-            found.append(f"{name} {task.state}: {why}")
-    return found
+            failures.append(f"{name} {task.state}: {why}")
+    return failures

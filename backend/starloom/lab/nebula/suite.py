@@ -18,7 +18,7 @@ from starloom.lab.nebula.faults.profiles import TIME_SCALES, listed
 from starloom.lab.nebula.planners.baselines import FULL, IN_THE_HUB
 from starloom.lab.nebula.planners.key_masking import KeyMask
 from starloom.lab.nebula.planners.live_model import NOT_BEGUN, LiveModel
-from starloom.lab.nebula.planners.script import GOALS, GOOD
+from starloom.lab.nebula.planners.script import GOLD_TRANSCRIPT, GOOD
 from starloom.lab.nebula.planners.script_server import ScriptServer
 from starloom.lab.nebula.reports.report import Report
 from starloom.lab.nebula.reports.report_page import page_of
@@ -65,7 +65,7 @@ class Wanted:
         return KeyMask(self.model.keys if self.model is not None else ())
 
 
-def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
+def run_suite(suite: Wanted, say: Callable[[str], None]) -> Report:
     """Run the tasks on a world of their own for each profile, in a temporary folder, and write the report.
 
     The report of a suite that is interrupted says so and has the runs that ended.
@@ -76,42 +76,42 @@ def run_suite(wanted: Wanted, say: Callable[[str], None]) -> Report:
     """
     began, began_s = datetime.now(UTC), time.monotonic()
     runs: list[Ran] = []
-    for line in wanted.model.announced(_count(wanted)) if wanted.model is not None else ():
+    for line in suite.model.announced(_count(suite)) if suite.model is not None else ():
         say(line)
     interrupted = False
     try:
-        for profile in wanted.faults:
-            for ablation in (FULL, *wanted.ablations):
-                _run_profile(wanted, profile, ablation, began.date(), say, runs)
+        for profile in suite.faults:
+            for ablation in (FULL, *suite.ablations):
+                _run_profile(suite, profile, ablation, began.date(), say, runs)
     except KeyboardInterrupt:
         if not runs:
             raise
         interrupted = True
-    kind = wanted.kind if wanted.planner == SCRIPT else ""
-    faults = listed(wanted.faults)
-    name = "-".join([f"{began:%Y%m%d-%H%M%S}", wanted.planner, *([kind] if kind else []), faults.replace("..", "to")])
-    price_known = wanted.model is None or wanted.model.price_known
+    kind = suite.kind if suite.planner == SCRIPT else ""
+    faults = listed(suite.faults)
+    name = "-".join([f"{began:%Y%m%d-%H%M%S}", suite.planner, *([kind] if kind else []), faults.replace("..", "to")])
+    price_known = suite.model is None or suite.model.price_known
     took_s = time.monotonic() - began_s
     report = Report(
         name,
-        wanted.planner,
+        suite.planner,
         faults,
-        wanted.seeds,
+        suite.seeds,
         runs,
         took_s,
         kind,
         price_known,
-        accepts_prompts=wanted.accept_prompts,
-        interrupted_of=_count(wanted) if interrupted else 0,
+        accepts_prompts=suite.accept_prompts,
+        interrupted_of=_count(suite) if interrupted else 0,
     )
     with undisturbed():
-        write_report(report, wanted.into / name, wanted.keys)
+        write_report(report, suite.into / name, suite.keys)
     return report
 
 
-def _count(wanted: Wanted) -> int:
-    conditions = 1 + len(wanted.baselines) + len(wanted.ablations)
-    return len(wanted.tasks) * len(wanted.seeds) * len(wanted.faults) * conditions
+def _count(suite: Wanted) -> int:
+    conditions = 1 + len(suite.baselines) + len(suite.ablations)
+    return len(suite.tasks) * len(suite.seeds) * len(suite.faults) * conditions
 
 
 def _used(runs: Sequence[Ran]) -> int:
@@ -120,19 +120,19 @@ def _used(runs: Sequence[Ran]) -> int:
 
 
 def _run_profile(
-    wanted: Wanted, profile: str, ablation: str, day: date, say: Callable[[str], None], done: list[Ran]
+    suite: Wanted, profile: str, ablation: str, day: date, say: Callable[[str], None], done: list[Ran]
 ) -> None:
     """Run the tasks in one world, and add to `done` those that ended, also where the suite is interrupted."""
     used = _used(done)
     # Not below a long path: that of a Unix socket must be short.
     root = Path(tempfile.mkdtemp(prefix="sl-nebula-"))
-    spoken = wanted.planner == SCRIPT or wanted.replay is not None or _has_goals(wanted)
+    spoken = suite.planner == SCRIPT or suite.replay is not None or _has_goals(suite)
     script = ScriptServer(root) if spoken else None
-    variables = script.variables(wanted.kind) if script is not None else {}
-    if wanted.model is not None:
-        variables = wanted.model.variables(used)
+    variables = script.variables(suite.kind) if script is not None else {}
+    if suite.model is not None:
+        variables = suite.model.variables(used)
     variables = {**variables, **IN_THE_HUB.get(ablation, {})}
-    world = NebulaWorld(root, wanted.seeds[0], day, variables, time_scale=TIME_SCALES.get(profile, 1))
+    world = NebulaWorld(root, suite.seeds[0], day, variables, time_scale=TIME_SCALES.get(profile, 1))
     runs: list[Ran] = []
     whole = False
     try:
@@ -143,17 +143,17 @@ def _run_profile(
         say(f"ready after {time.monotonic() - began_s:.0f} s")
         runner = Runner(
             world,
-            wanted.planner,
-            examine=wanted.examine,
+            suite.planner,
+            examine=suite.examine,
             server=script,
-            kind=wanted.kind,
+            kind=suite.kind,
             profile=profile,
-            into=wanted.record,
-            replays=wanted.replay,
-            keys=wanted.keys,
+            into=suite.record,
+            replays=suite.replay,
+            keys=suite.keys,
         )
-        baselines = (ablation,) if ablation else (FULL, *wanted.baselines)
-        _run_all(runner, wanted, baselines, used, say, runs)
+        baselines = (ablation,) if ablation else (FULL, *suite.baselines)
+        _run_all(runner, suite, baselines, used, say, runs)
         whole = True
     except KeyboardInterrupt:
         whole = True
@@ -173,20 +173,20 @@ def _run_profile(
             say(f"the world with its logs is kept in {root}")
 
 
-def _has_goals(wanted: Wanted) -> bool:
+def _has_goals(suite: Wanted) -> bool:
     """Tell whether a gold plan has goals, which a scripted model pursues."""
-    return wanted.planner == GOLD and any(GOALS in task.transcripts for task in wanted.tasks)
+    return suite.planner == GOLD and any(GOLD_TRANSCRIPT in task.transcripts for task in suite.tasks)
 
 
 def _run_all(
-    runner: Runner, wanted: Wanted, baselines: Sequence[str], used: int, say: Callable[[str], None], runs: list[Ran]
+    runner: Runner, suite: Wanted, baselines: Sequence[str], used: int, say: Callable[[str], None], runs: list[Ran]
 ) -> None:
     """Run the tasks and add each to `runs`, which has those that ended where the suite is interrupted."""
     try:
-        for seed in wanted.seeds:
-            for task in wanted.tasks:
+        for seed in suite.seeds:
+            for task in suite.tasks:
                 for baseline in baselines:
-                    over = wanted.model is not None and used + _used(runs) >= wanted.model.tokens_most
+                    over = suite.model is not None and used + _used(runs) >= suite.model.tokens_most
                     ran = runner.left_out(task, seed, NOT_BEGUN) if over else runner.run(task, seed, baseline)
                     runs.append(ran)
                     say(_line(ran))

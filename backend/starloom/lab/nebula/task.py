@@ -150,10 +150,10 @@ def filled(text: str, facts: Mapping[str, str]) -> str:
         TaskInvalid: it asks for a word that the world does not have.
     """
 
-    def put(found: re.Match[str]) -> str:
-        if found[1] not in facts:
-            raise TaskInvalid(f"@{{{found[1]}}} is none of {', '.join(sorted(facts))}")
-        return facts[found[1]]
+    def put(match: re.Match[str]) -> str:
+        if match[1] not in facts:
+            raise TaskInvalid(f"@{{{match[1]}}} is none of {', '.join(sorted(facts))}")
+        return facts[match[1]]
 
     return _WORD.sub(put, text)
 
@@ -166,12 +166,12 @@ def all_tasks() -> tuple[Task, ...]:
         TaskInvalid: naming the first folder that is none.
     """
     folders = folders_below(resources.files(_tasks))
-    found = tuple(sorted((_task(*one) for one in folders), key=lambda task: task.number))
-    numbers = [task.number for task in found]
+    tasks = tuple(sorted((_task(*one) for one in folders), key=lambda task: task.number))
+    numbers = [task.number for task in tasks]
     twice = sorted({number for number in numbers if numbers.count(number) > 1})
     if twice:
         raise TaskInvalid(f"several tasks have the number {twice[0]}")
-    return found
+    return tasks
 
 
 def own_tasks(folder: Path) -> tuple[Task, ...]:
@@ -186,33 +186,33 @@ def own_tasks(folder: Path) -> tuple[Task, ...]:
     wrong = next((name for name in names if not FOLDER.fullmatch(name)), None)
     if wrong is not None or not names:
         raise TaskInvalid(f"{folder / (wrong or '')}: a task is a folder tNN_name, such as t56_my_task")
-    found = tuple(sorted((_own_task(folder / name) for name in names), key=lambda task: task.number))
-    numbers = [task.number for task in (*all_tasks(), *found)]
-    twice = next((task for task in found if numbers.count(task.number) > 1), None)
+    tasks = tuple(sorted((_own_task(folder / name) for name in names), key=lambda task: task.number))
+    numbers = [task.number for task in (*all_tasks(), *tasks)]
+    twice = next((task for task in tasks if numbers.count(task.number) > 1), None)
     if twice is not None:
         raise TaskInvalid(f"{folder}: the number {twice.number} is taken; take one from {max(numbers) + 1} on")
-    return found
+    return tasks
 
 
-def chosen(names: list[str], own: tuple[Task, ...] = ()) -> tuple[Task, ...]:
+def chosen(names: list[str], user_tasks: tuple[Task, ...] = ()) -> tuple[Task, ...]:
     """Return the tasks that are named by number, by name or by the letter of a category.
 
-    Without a name these are the user's `own` tasks, or all of the suite where there are none.
+    Without a name these are the user's `user_tasks` tasks, or all of the suite where there are none.
 
     Raises:
         TaskInvalid: a name fits none.
     """
-    known = (*all_tasks(), *own)
+    tasks = (*all_tasks(), *user_tasks)
     if not names:
-        return own or known
+        return user_tasks or tasks
     picked: set[int] = set()
     for name in names:
-        fits = {task.number for task in known if name in (task.id, task.name, task.about.category)}
-        fits |= {task.number for task in known if name.isdigit() and int(name) == task.number}
+        fits = {task.number for task in tasks if name in (task.id, task.name, task.about.category)}
+        fits |= {task.number for task in tasks if name.isdigit() and int(name) == task.number}
         if not fits:
             raise TaskInvalid(f"{name} is no task and no category; `starloom bench nebula ls` lists them")
         picked |= fits
-    return tuple(task for task in known if task.number in picked)
+    return tuple(task for task in tasks if task.number in picked)
 
 
 def folders_below(root: Traversable) -> list[tuple[str, str]]:
@@ -221,16 +221,16 @@ def folders_below(root: Traversable) -> list[tuple[str, str]]:
     Raises:
         TaskInvalid: naming the first entry that is neither a category nor a task of one.
     """
-    found = []
+    folders = []
     for letter, name in FOLDERS.items():
-        found += [(letter, entry.name) for entry in _entries(root / name)]
+        folders += [(letter, entry.name) for entry in _entries(root / name)]
     stray = sorted(
         [entry.name for entry in _entries(root) if entry.name not in FOLDERS.values()]
-        + [f"{FOLDERS[letter]}/{folder}" for letter, folder in found if not FOLDER.fullmatch(folder)]
+        + [f"{FOLDERS[letter]}/{folder}" for letter, folder in folders if not FOLDER.fullmatch(folder)]
     )
     if stray:
         raise TaskInvalid(f"tasks/{stray[0]}: a task is a folder CATEGORY/tNN_name, of {', '.join(FOLDERS.values())}")
-    return found
+    return folders
 
 
 def _entries(folder: Traversable) -> list[Traversable]:
@@ -243,8 +243,8 @@ def _task(category: str, name: str) -> Task:
     about = _about(place, folder)
     if about.category != category:
         raise TaskInvalid(f"{folder}/task.yaml: category {about.category}, but the folder is that of {category}")
-    written = vars(importlib.import_module(f"{_tasks.__name__}.{folder.replace('/', '.')}.task"))
-    return _made(place, folder, about, written)
+    names = vars(importlib.import_module(f"{_tasks.__name__}.{folder.replace('/', '.')}.task"))
+    return _task_of(place, folder, about, names)
 
 
 def _own_task(place: Path) -> Task:
@@ -256,12 +256,12 @@ def _own_task(place: Path) -> Task:
         raise TaskInvalid(f"{place}/task.yaml: {unknown[0]} is no device and no own tool of one")
     try:
         # The user's own program, which they ask to be run.
-        written = runpy.run_path(str(place / "task.py"))
+        names = runpy.run_path(str(place / "task.py"))
     except Exception as error:
         raise TaskInvalid(f"{place}/task.py: {type(error).__name__}: {error}") from error
-    if not callable(written.get("checks")):
-        raise TaskInvalid(f"{place}/task.py: it has no function `checks(w)`")
-    return _made(place, str(place), about, written)
+    if not callable(names.get("checks")):
+        raise TaskInvalid(f"{place}/task.py: it has no function `checks(world)`")
+    return _task_of(place, str(place), about, names)
 
 
 def _about(place: Traversable, folder: str) -> About:
@@ -275,7 +275,7 @@ def _about(place: Traversable, folder: str) -> About:
     return about
 
 
-def _made(place: Traversable, folder: str, about: About, written: Mapping[str, Any]) -> Task:
+def _task_of(place: Traversable, folder: str, about: About, names: Mapping[str, Any]) -> Task:
     number, _, words = place.name.removeprefix("t").partition("_")
     gold = place / "gold.yaml"
     has_gold = gold.is_file()
@@ -283,7 +283,7 @@ def _made(place: Traversable, folder: str, about: About, written: Mapping[str, A
         raise TaskInvalid(f"{folder}: without gold.yaml, `needs` says what is missing")
     if about.earlier and not has_gold:
         raise TaskInvalid(f"{folder}: `earlier` is a run of gold.yaml, and there is none")
-    said = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
+    transcripts = {path.name.removesuffix(".jsonl"): path.read_text() for path in _transcripts(place)}
     text = gold.read_text() if has_gold else ""
     before = place / "running.yaml"
     running = before.read_text() if before.is_file() else ""
@@ -292,11 +292,11 @@ def _made(place: Traversable, folder: str, about: About, written: Mapping[str, A
         name=words.replace("_", "-"),
         about=about,
         gold=text,
-        checks=written["checks"],
-        fixture=written.get("lay"),
-        change=written.get("change"),
-        between=written.get("between"),
-        transcripts=said,
+        checks=names["checks"],
+        fixture=names.get("lay"),
+        change=names.get("change"),
+        between=names.get("between"),
+        transcripts=transcripts,
         running=running,
     )
 

@@ -31,7 +31,7 @@ class HeadReader:
 
     def __init__(self, host: str, *, raw: bool = False) -> None:
         self._host = host.encode()
-        self._held = b""
+        self._unread = b""
         self._body_left = 0
         self._method = ""
         self._path = ""
@@ -40,8 +40,8 @@ class HeadReader:
 
     def feed(self, data: bytes) -> Iterator[Piece]:
         """Yield the pieces that can be passed on now; an unfinished head is kept until it is whole."""
-        data = self._held + data
-        self._held = b""
+        data = self._unread + data
+        self._unread = b""
         while data:
             if self._raw:
                 yield Piece(data, upgraded=self._upgraded)
@@ -51,12 +51,12 @@ class HeadReader:
                 self._body_left -= len(body)
                 yield Piece(body, self._method, self._path, body=True)
                 continue
-            head, found, rest = data.partition(_END)
-            if not found:
+            head, end, rest = data.partition(_END)
+            if not end:
                 if len(data) > HEAD_BYTES_MAX:
                     self._raw = True
                     continue
-                self._held = data
+                self._unread = data
                 return
             yield Piece(self._take_head(head) + _END, self._method, self._path, upgraded=self._upgraded)
             data = rest

@@ -33,20 +33,20 @@ class Frames:
     """One direction of one upgraded connection; `feed` gives out whole frames only."""
 
     def __init__(self, *, head: bool) -> None:
-        self._held = b""
+        self._unread = b""
         self._head = head
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield the complete parts: first the head of the answer (if there is one), then frame by frame."""
-        self._held += data
+        self._unread += data
         if self._head:
-            head, found, rest = self._held.partition(b"\r\n\r\n")
-            if not found:
+            head, end, rest = self._unread.partition(b"\r\n\r\n")
+            if not end:
                 return
-            self._head, self._held = False, rest
-            yield head + found
-        while (size := _size(self._held)) is not None and len(self._held) >= size:
-            frame, self._held = self._held[:size], self._held[size:]
+            self._head, self._unread = False, rest
+            yield head + end
+        while (size := _size(self._unread)) is not None and len(self._unread) >= size:
+            frame, self._unread = self._unread[:size], self._unread[size:]
             yield frame
 
 

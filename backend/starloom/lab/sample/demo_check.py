@@ -33,11 +33,11 @@ class Checker:
     def __init__(self) -> None:
         self.failed: list[str] = []
 
-    def that(self, holds: bool, told: str) -> None:
+    def that(self, holds: bool, words: str) -> None:
         """Note one assertion and print it."""
-        print(f"  {'ok  ' if holds else 'FAIL'}  {told}", flush=True)
+        print(f"  {'ok  ' if holds else 'FAIL'}  {words}", flush=True)
         if not holds:
-            self.failed.append(told)
+            self.failed.append(words)
 
 
 def hashes(folder: Path) -> dict[str, str]:
@@ -51,15 +51,15 @@ def hashes(folder: Path) -> dict[str, str]:
 
 def started_in(ledger: Path) -> dict[str, int]:
     """Return how often each task was started, as an agent's own ledger has it."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     with closing(sqlite3.connect(f"file:{ledger}?mode=ro", uri=True)) as database:
         for task, state in database.execute("SELECT task, state FROM attempts"):
             if state in ("started", "finished"):
-                found[task] = found.get(task, 0) + 1
-    return found
+                counts[task] = counts.get(task, 0) + 1
+    return counts
 
 
-def check(home: Path, code: int, said: str, wall_s: float) -> tuple[Checker, dict[str, Any]]:
+def check(home: Path, code: int, output: str, wall_s: float) -> tuple[Checker, dict[str, Any]]:
     """Assert what the sample promises about disks, ledgers and log."""
     it = Checker()
     it.that(code == 0, f"make run ONCE=1 would exit 0 (it was {code}, after {wall_s:.1f} s with start and stop)")
@@ -71,7 +71,7 @@ def check(home: Path, code: int, said: str, wall_s: float) -> tuple[Checker, dic
     figures: dict[str, Any] = report["figures"]
     places = Places(home)
     _check_disks(it, places, report)
-    _check_log(it, report, said)
+    _check_log(it, report, output)
     ledgers = list((home / "agents").glob("*/ledger.sqlite"))
     it.that(len(ledgers) == 3, f"three agents have a ledger ({len(ledgers)})")
     started: dict[str, int] = {}
@@ -93,25 +93,25 @@ def _check_disks(it: Checker, places: Places, report: dict[str, Any]) -> None:
     folders = {Path(name).parent for name in phone}
     it.that(len(phone) == PICTURES and len(folders) == FOLDERS, f"{len(phone)} pictures in {len(folders)} folders")
     copies = sorted(server.values())
-    wanted = sorted(set(phone.values()))
-    it.that(len(wanted) == PICTURES - EQUAL, f"one folder is equal to another ({len(wanted)} different pictures)")
-    it.that(copies == wanted, f"the server has each picture once, byte for byte ({len(copies)} files)")
+    distinct = sorted(set(phone.values()))
+    it.that(len(distinct) == PICTURES - EQUAL, f"one folder is equal to another ({len(distinct)} different pictures)")
+    it.that(copies == distinct, f"the server has each picture once, byte for byte ({len(copies)} files)")
     sheet, catalogue = places.sheets
     it.that(sheet.is_file() and b"<img" in sheet.read_bytes(), "the contact sheet with its pictures is on the desktop")
     rows = len(catalogue.read_text().strip().splitlines()) - 1 if catalogue.is_file() else 0
-    it.that(rows == len(wanted), f"the catalogue has one row a picture ({rows})")
+    it.that(rows == len(distinct), f"the catalogue has one row a picture ({rows})")
     values = [item["value"] for item in report["items"] if isinstance(item["value"], dict)]
     counted = [value["files"] for value in values if "files" in value]
-    it.that(counted == [len(wanted)], f"the answer counts what is on the disk ({counted})")
+    it.that(counted == [len(distinct)], f"the answer counts what is on the disk ({counted})")
     it.that(len(report["items"]) == 3 and bool(report["sentence"]), "the answer has a sentence and three items")
 
 
-def _check_log(it: Checker, report: dict[str, Any], said: str) -> None:
+def _check_log(it: Checker, report: dict[str, Any], output: str) -> None:
     versions = report["versions"]
     it.that([item["number"] for item in versions] == [1, 2, 3, 4], f"versions 1 to 4 ({len(versions)})")
     it.that(all(item["author"] for item in versions), "each version has an author")
     it.that(len(report["faults"]) == 1, f"the log says fault_injected once ({len(report['faults'])})")
-    it.that("FAULT" in said, "the fault was announced on screen")
+    it.that("FAULT" in output, "the fault was announced on screen")
     checks = {name: task for name, task in report["tasks"].items() if name.startswith("check.")}
     good = [name for name, task in checks.items() if task["state"] == "succeeded" and task["checked"]]
     it.that(len(good) == FOLDERS - 1, f"every copy was read back and compared ({len(good)} folders)")
@@ -127,13 +127,13 @@ def main() -> int:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("STARLOOM_")}
     process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
     try:
-        said, _ = process.communicate(timeout=WITHIN_S)
+        output, _ = process.communicate(timeout=WITHIN_S)
     except subprocess.TimeoutExpired:
         process.terminate()
-        said, _ = process.communicate()
+        output, _ = process.communicate()
         print(f"the sample did not end within {WITHIN_S:g} s", flush=True)
-    print(said, flush=True)
-    it, figures = check(home, process.returncode, said, time.monotonic() - began)
+    print(output, flush=True)
+    it, figures = check(home, process.returncode, output, time.monotonic() - began)
     rest = list(left_over(home))
     it.that(not rest, f"nothing outlives the service ({'; '.join(rest) or 'nothing'})")
     if it.failed:

@@ -23,15 +23,15 @@ def prepare(places: Places) -> None:
     for folder in (places.phone, places.server, places.desktop):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     drawn = [places.pictures / name for name in paths()]
-    made = _made(places)
-    if made is None:
+    own_hashes = _made_hashes(places)
+    if own_hashes is None:
         # A start without the list: the places of its pictures are all that is known of them.
-        made = frozenset(_hashes(drawn))
+        own_hashes = frozenset(_hashes(drawn))
     for file in _files(places.server):
-        if _sha256(file) in made:
+        if _sha256(file) in own_hashes:
             file.unlink()
     for file in (*drawn, *places.sheets):
-        if file.is_file() and _sha256(file) not in made:
+        if file.is_file() and _sha256(file) not in own_hashes:
             _set_aside(file)
 
 
@@ -42,10 +42,10 @@ def note_pictures(places: Places) -> None:
 
 def note_sheets(places: Places) -> None:
     """Write down the contact sheet and the catalogue that this run has made."""
-    _note(places, {*(_made(places) or ()), *_hashes(places.sheets)})
+    _note(places, {*(_made_hashes(places) or ()), *_hashes(places.sheets)})
 
 
-def _made(places: Places) -> frozenset[str] | None:
+def _made_hashes(places: Places) -> frozenset[str] | None:
     try:
         return frozenset(json.loads(places.made.read_text()))
     except FileNotFoundError:
@@ -67,16 +67,16 @@ def _hashes(files: Iterable[Path]) -> set[str]:
 
 
 def _sha256(file: Path) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     with file.open("rb") as opened:
         while chunk := opened.read(_CHUNK_BYTES):
-            found.update(chunk)
-    return found.hexdigest()
+            digest.update(chunk)
+    return digest.hexdigest()
 
 
 def _set_aside(file: Path) -> None:
     """Rename a file to the first free name beside it: `index (kept 1).html`."""
     number = 1
-    while (kept := file.with_name(f"{file.stem} (kept {number}){file.suffix}")).exists():
+    while (free_name := file.with_name(f"{file.stem} (kept {number}){file.suffix}")).exists():
         number += 1
-    file.rename(kept)
+    file.rename(free_name)

@@ -30,7 +30,7 @@ class Follower:
         self._client = client
         self._body = body
         self._notes: queue.Queue[str] = queue.Queue()
-        self._untold = 0
+        self._notes_waiting = 0
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follower", daemon=True)
 
@@ -39,13 +39,13 @@ class Follower:
 
     def note(self, sentence: str) -> None:
         """Note in the log that this was broken, as soon as a hub is there."""
-        self._untold += 1
+        self._notes_waiting += 1
         self._notes.put(sentence)
 
     @property
     def told(self) -> bool:
         """Return whether every note is in the log."""
-        return self._untold == 0
+        return self._notes_waiting == 0
 
     def stop(self, within_s: float) -> None:
         """End the thread; a hub that hangs is cut off."""
@@ -56,19 +56,19 @@ class Follower:
 
     def _run(self) -> None:
         key = uuid.uuid4().hex
-        made: Any = self._again(lambda: self._client.create(post_constellations(), self._body, key=key))
-        if made is None:
+        constellation_json: Any = self._again(lambda: self._client.create(post_constellations(), self._body, key=key))
+        if constellation_json is None:
             return
-        constellation = str(made["id"])
+        constellation = str(constellation_json["id"])
         self.accepted = constellation
         seen = 0
         while not self._stopping.is_set():
             self._tell(constellation)
             after = seen
-            got = self._again(lambda: self._client.events(constellation, after, wait_s=WAIT_S))  # noqa: B023
-            if got:
-                seen = max(event.seq for event in got)
-                self.events.put(got)
+            events = self._again(lambda: self._client.events(constellation, after, wait_s=WAIT_S))  # noqa: B023
+            if events:
+                seen = max(event.seq for event in events)
+                self.events.put(events)
 
     def _tell(self, constellation: str) -> None:
         while not self._stopping.is_set():
@@ -78,7 +78,7 @@ class Follower:
                 return
             body = {"constellation": constellation, "note": note}
             self._again(lambda: self._client.post(post_lab_notes(), body))  # noqa: B023
-            self._untold -= 1
+            self._notes_waiting -= 1
 
     def _again(self, ask: Callable[[], Any]) -> Any:
         """Ask until there is an answer; None when stopped, or where the hub says no."""

@@ -17,7 +17,7 @@ from starloom.client import routes
 from starloom.client.rest import Client
 from starloom.client.view import View
 from starloom.lab.attempt_counts import AttemptCounts, count, read_ledger
-from starloom.lab.injection import Breaker, Broken, Impossible, told
+from starloom.lab.injection import Breaker, Broken, Impossible, broken_words
 from starloom.lab.installation import Installation
 from starloom.lab.scenarios.follower import Follower
 from starloom.lab.scenarios.verdict import misses, state_of
@@ -153,28 +153,28 @@ class Run:
             self.story.note(_now_ms(), NOTE, f"could not be broken: {impossible}")
             return
         due.over_at = now + due.fault.for_s
-        sentence = f"{told(due.broken)}, for {due.fault.for_s:g} s"
+        sentence = f"{broken_words(due.broken)}, for {due.fault.for_s:g} s"
         self.story.note(_now_ms(), FAULT, sentence)
         self.follower.note(sentence)
 
     def _heal(self, due: Due) -> None:
         if due.broken is not None:
             self.breaker.heal(due.broken)
-            self.story.note(_now_ms(), HEALED, told(due.broken))
+            self.story.note(_now_ms(), HEALED, broken_words(due.broken))
         due.done = True
 
 
 def carry_out(
-    scenario: Scenario, installation: Installation, heard: Callable[[Line], None] | None = None
+    scenario: Scenario, installation: Installation, hear: Callable[[Line], None] | None = None
 ) -> ScenarioReport:
-    """Carry out a scenario on a started installation; `heard` is called with each line of its story as it comes.
+    """Carry out a scenario on a started installation; `hear` is called with each line of its story as it comes.
 
     Raises:
         Problem: the hub took neither words nor plan.
     """
     client = installation.new_client()
     follower = Follower(client, _body(scenario, client))
-    run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names(), story=Story(heard))
+    run = Run(scenario, Breaker(installation, scenario.seed), follower, installation.device_names(), story=Story(hear))
     run.dues = [Due(fault) for fault in scenario.faults]
     try:
         run.before_asking()
@@ -191,8 +191,8 @@ def carry_out(
             for row in read_ledger(name, installation.ledger(name), view.constellation)
         ]
         effects = count(rows)
-        found = misses(scenario.expect, view, effects, took_s, run.not_done)
-        return ScenarioReport(scenario, view.constellation, state_of(view), took_s, run.story, effects, found)
+        missed = misses(scenario.expect, view, effects, took_s, run.not_done)
+        return ScenarioReport(scenario, view.constellation, state_of(view), took_s, run.story, effects, missed)
     finally:
         run.heal_all()
         run.follower.stop(STOP_S)
@@ -200,7 +200,7 @@ def carry_out(
 
 def told_of(fault: FaultDoc) -> str:
     """Return in words a fault that did not happen, with its intended target."""
-    return told(Broken(fault, device=fault.device or ""))
+    return broken_words(Broken(fault, device=fault.device or ""))
 
 
 def _body(scenario: Scenario, client: Client) -> dict[str, Any]:
@@ -246,12 +246,12 @@ def _take(run: Run, wait_s: float) -> bool:
     if run.view is None and run.follower.accepted is not None:
         run.view, run.accepted_at = View(run.follower.accepted), time.monotonic()
     try:
-        got = run.follower.events.get(timeout=wait_s)
+        events = run.follower.events.get(timeout=wait_s)
     except queue.Empty:
         return False
     if run.view is None:
         run.view, run.accepted_at = View(str(run.follower.accepted)), time.monotonic()
-    fresh = run.view.apply(got)
+    fresh = run.view.apply(events)
     run.events.extend(fresh)
     run.story.read(fresh, run.names)
     return bool(fresh)
@@ -272,11 +272,11 @@ def _now_ms() -> int:
 
 
 def run_apart(
-    scenario: Scenario, say: Callable[[str], None], heard: Callable[[Line], None] | None = None
+    scenario: Scenario, say: Callable[[str], None], hear: Callable[[Line], None] | None = None
 ) -> ScenarioReport:
     """Run a scenario in a folder of its own, which is kept only if the expectation was not met or something failed.
 
-    `heard` is called with each line of the story as it comes.
+    `hear` is called with each line of the story as it comes.
 
     Raises:
         Problem: the installation did not start, or the hub refused the request.
@@ -288,13 +288,13 @@ def run_apart(
     try:
         say(f"{scenario.name}: starting a hub, a worker, Redis and {len(scenario.devices)} devices of its own")
         installation.start()
-        told = carry_out(scenario, installation, heard)
-        keep = not told.met
+        report = carry_out(scenario, installation, hear)
+        keep = not report.met
     except KeyboardInterrupt:
         keep = False
         raise
     else:
-        return told
+        return report
     finally:
         with undisturbed():
             installation.close()

@@ -28,28 +28,28 @@ def misses(expect: ExpectDoc, view: View, effects: AttemptCounts, took_s: float,
 
     `not_done` are faults that did not happen: a scenario that broke nothing proves nothing.
     """
-    found = [f"a fault did not happen: {one}" for one in not_done]
+    missed = [f"a fault did not happen: {one}" for one in not_done]
     state = state_of(view)
     if state != expect.state:
-        found.append(f"it is {state} after {took_s:.1f} s, expected was {expect.state} within {expect.within_s:g} s")
+        missed.append(f"it is {state} after {took_s:.1f} s, expected was {expect.state} within {expect.within_s:g} s")
     elif took_s > expect.within_s:
-        found.append(f"it was {state} only after {took_s:.1f} s, expected was within {expect.within_s:g} s")
+        missed.append(f"it was {state} only after {took_s:.1f} s, expected was within {expect.within_s:g} s")
     elif took_s < expect.not_before_s:
-        found.append(
+        missed.append(
             f"it was {state} after {took_s:.1f} s, before {expect.not_before_s:g} s: the faults held nothing up"
         )
     tasks = view.tasks
-    for name, wanted in expect.tasks.items():
+    for name, state_due in expect.tasks.items():
         record = tasks.get(name)
-        if record is None or record.state != wanted:
-            found.append(f"task {name} is {record.state if record else 'not there'}, expected was {wanted}")
+        if record is None or record.state != state_due:
+            missed.append(f"task {name} is {record.state if record else 'not there'}, expected was {state_due}")
     once = never_repeated(view) if expect.at_most_once is True else expect.at_most_once or []
     kinds = _kinds(view)
     for name in once:
         if kinds.get(name) is Repeatability.PURE:
-            found.append(f"task {name} is pure: devices keep no ledger of it, so nothing can be counted")
+            missed.append(f"task {name} is pure: devices keep no ledger of it, so nothing can be counted")
         if effects.count(name) > 1:
-            found.append(
+            missed.append(
                 f"task {name} was begun {effects.count(name)} times by the devices' ledgers, expected was once"
             )
-    return found
+    return missed

@@ -194,7 +194,7 @@ export class Agent implements Peer {
         const furthest = now + row.dispatch.fence_after_s + (row.dispatch.patience_most_s ?? 0);
         const fenceAt = row.fenceAt === null ? null : Math.min(row.fenceAt, furthest);
         this.#do({ t: "taken_up", dispatch: row.dispatch, fenceAt });
-        this.#calls.set(leaseKey(row.at), this.#kept(row.dispatch, true));
+        this.#calls.set(leaseKey(row.at), this.#callOf(row.dispatch, true));
         this.#begin(row.dispatch.at, { begunAt: Math.min(row.begunMs / 1000, now), touched: false });
         continue;
       }
@@ -323,8 +323,8 @@ export class Agent implements Peer {
   }
 
   #entry(at: LeaseRef): LedgerEntry {
-    const held = this.state.held.get(leaseKey(at));
-    const state = held === undefined ? this.#ledger.stateOf(at) : held.running ? "started" : "accepted";
+    const lease = this.state.held.get(leaseKey(at));
+    const state = lease === undefined ? this.#ledger.stateOf(at) : lease.running ? "started" : "accepted";
     return { at, state };
   }
 
@@ -378,22 +378,22 @@ export class Agent implements Peer {
     }
   }
 
-  #sayBegun(at: LeaseRef, begun: LeaseRef): void {
-    this.#link.push([{ t: "ledger", entries: [{ at: begun, state: "begun" }] }]);
+  #sayBegun(at: LeaseRef, earlier: LeaseRef): void {
+    this.#link.push([{ t: "ledger", entries: [{ at: earlier, state: "begun" }] }]);
     if (this.#ledger.stateOf(at) !== "unknown") return;
     // A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.
-    const detail = `this tab began attempt ${begun.attempt} of it before; the hub's history is older`;
+    const detail = `this tab began attempt ${earlier.attempt} of it before; the hub's history is older`;
     this.#act({ a: "say_result", at, outcome: "interrupted", code: "interrupted", detail, effect: "maybe" });
   }
 
-  #kept(dispatch: Dispatch, durable: boolean): Kept {
+  #callOf(dispatch: Dispatch, durable: boolean): Kept {
     return { dispatch, durable, running: null, end: null, tail: "", told: {} };
   }
 
   #start(dispatch: Dispatch, fenceAt: number | null): void {
     const key = leaseKey(dispatch.at);
     const durable = dispatch.repeatability !== "pure";
-    this.#calls.set(key, this.#kept(dispatch, durable));
+    this.#calls.set(key, this.#callOf(dispatch, durable));
     const tool = this.#tools.get(dispatch.tool);
     const refused = judge(dispatch, tool, this.#view.policy, this.#parts.around(), (allowed, reason) => {
       const atMs = this.#parts.clock() * 1000;
@@ -425,8 +425,8 @@ export class Agent implements Peer {
       this.outbox.sendAgain(pending.report);
       return;
     }
-    const kept = this.#ledger.resultOf(at);
-    if (kept !== null) this.outbox.add((report) => ({ ...kept, report }), { durable: true });
+    const earlier = this.#ledger.resultOf(at);
+    if (earlier !== null) this.outbox.add((report) => ({ ...earlier, report }), { durable: true });
     else if (this.#ledger.stateOf(at) === "unknown" && absent !== null) this.#act(absent);
   }
 
@@ -476,15 +476,15 @@ export class Agent implements Peer {
   #begin(at: LeaseRef, terms: { begunAt: number; touched: boolean }): void {
     const key = leaseKey(at);
     const call = this.#calls.get(key);
-    const held = this.state.held.get(key);
+    const lease = this.state.held.get(key);
     const tool = call && this.#tools.get(call.dispatch.tool);
-    if (call === undefined || held === undefined || tool === undefined || held.stopping) return;
+    if (call === undefined || lease === undefined || tool === undefined || lease.stopping) return;
     const { clock, after, pause, request } = this.#parts;
     this.#chatter.begin(at);
     call.running = new RunningCall(
       tool,
       call.dispatch,
-      { ...terms, fenceAt: held.fenceAt, durable: call.durable },
+      { ...terms, fenceAt: lease.fenceAt, durable: call.durable },
       {
         ledger: this.#ledger,
         clock,
@@ -499,9 +499,9 @@ export class Agent implements Peer {
           const notice = { id: this.#shown, title, text };
           this.#show({ notices: [notice, ...this.#view.notices].slice(0, NOTICES_MOST) });
         },
-        progress: (told) => {
-          this.#chatter.progress(at, told);
-          call.told = told;
+        progress: (progress) => {
+          this.#chatter.progress(at, progress);
+          call.told = progress;
           this.#showCalls();
         },
       },

@@ -163,17 +163,17 @@ function offsetOf(answer: Response): number | null {
 
 /** Throws what a status means: another try for what may pass, a failure for what will not. */
 async function refuse(answer: Response, what: string): Promise<never> {
-  const said = (await answer.text()).slice(0, 300);
+  const words = (await answer.text()).slice(0, 300);
   switch (answer.status) {
     case 422:
-      throw new ToolFailed("artifact_corrupt", `${what}: the hub found other bytes than the hash names. ${said}`);
+      throw new ToolFailed("artifact_corrupt", `${what}: the hub found other bytes than the hash names. ${words}`);
     case 413:
-      throw new ToolFailed("output_too_big", `${what}: the hub takes no file of this size. ${said}`);
+      throw new ToolFailed("output_too_big", `${what}: the hub takes no file of this size. ${words}`);
     case 507:
-      throw new ToolFailed("no_space", `${what}: the hub has too little free space. ${said}`);
+      throw new ToolFailed("no_space", `${what}: the hub has too little free space. ${words}`);
     case 404:
-      throw new ToolFailed("file_not_found", `${what}: the hub does not have this artifact. ${said}`);
+      throw new ToolFailed("file_not_found", `${what}: the hub does not have this artifact. ${words}`);
     default:
-      throw new Again(`${what} was answered with ${answer.status}. ${said}`);
+      throw new Again(`${what} was answered with ${answer.status}. ${words}`);
   }
 }

@@ -56,7 +56,7 @@ export interface CallParts {
   ask: (question: Question, signal: AbortSignal) => Promise<unknown>;
   say: (stream: Stream, text: string) => void;
   show: (title: string, text: string) => void;
-  progress: (told: Told) => void;
+  progress: (report: Told) => void;
 }
 
 class Stopped extends Error {}
@@ -136,8 +136,8 @@ export class RunningCall implements Call {
     const bytes = utf8Length(text);
     if (bytes <= INLINE_VALUE_BYTES_MAX) return ended("ok", { value: text, bytes, ...facts });
     const media = "application/json";
-    const kept = await this.put({ name: "value.json", media, blob: new Blob([text], { type: media }) });
-    return ended("ok", { artifact: kept.artifact, bytes, ...facts });
+    const stored = await this.put({ name: "value.json", media, blob: new Blob([text], { type: media }) });
+    return ended("ok", { artifact: stored.artifact, bytes, ...facts });
   }
 
   #failure(error: unknown): CallEnd {
@@ -154,10 +154,10 @@ export class RunningCall implements Call {
     }
     const secrets = Object.values(this.dispatch.secrets ?? {});
     if (error instanceof ToolFailed) {
-      return ended("error", { code: error.code, detail: shown(error.detail, secrets), effect });
+      return ended("error", { code: error.code, detail: scrubbed(error.detail, secrets), effect });
     }
     // Whatever a tool throws is an end of this call, never of the agent.
-    return ended("error", { code: "tool_failed", detail: shown(String(error), secrets), effect });
+    return ended("error", { code: "tool_failed", detail: scrubbed(String(error), secrets), effect });
   }
 
   #arm(): void {
@@ -184,8 +184,8 @@ export class RunningCall implements Call {
   async step<T>(name: string, take: () => Promise<T>): Promise<T> {
     this.#judgeTime();
     const { at } = this.dispatch;
-    const taken = this.#parts.ledger.step(at, name);
-    if (taken !== undefined) return taken.value as T;
+    const earlier = this.#parts.ledger.step(at, name);
+    if (earlier !== undefined) return earlier.value as T;
     const value = await take();
     this.#judgeTime();
     if (this.#durable) {
@@ -227,11 +227,11 @@ export class RunningCall implements Call {
   log(text: string, stream: Stream = "log"): void {
     if (this.signal.aborted) return;
     const line = stream === "log" && !text.endsWith("\n") ? `${text}\n` : text;
-    this.#parts.say(stream, shown(line, Object.values(this.dispatch.secrets ?? {}), Number.POSITIVE_INFINITY));
+    this.#parts.say(stream, scrubbed(line, Object.values(this.dispatch.secrets ?? {}), Number.POSITIVE_INFINITY));
   }
 
-  progress(told: Told): void {
-    if (!this.signal.aborted) this.#parts.progress(told);
+  progress(report: Told): void {
+    if (!this.signal.aborted) this.#parts.progress(report);
   }
 
   #artifactTerms(): artifacts.Terms {
@@ -243,7 +243,7 @@ export class RunningCall implements Call {
       request,
       deadline: Math.min(this.#closeAt, this.#fenceAt ?? Number.POSITIVE_INFINITY) - UPLOAD_MARGIN_S,
       signal: this.signal,
-      progress: (told) => this.progress(told),
+      progress: (report) => this.progress(report),
       log: (text) => this.log(text),
     };
   }
@@ -257,7 +257,7 @@ const STOPPED: Record<string, string> = {
   replaced: "a newer attempt of the same task took its place",
 };
 
-function shown(text: string, secrets: readonly string[], most: number = DETAIL_CHARS_MAX): string {
+function scrubbed(text: string, secrets: readonly string[], most: number = DETAIL_CHARS_MAX): string {
   const clean = scrub(text, secrets).slice(0, most);
   return isWellFormed(clean) ? clean : clean.replace(/[\ud800-\udfff]/g, "?");
 }

@@ -82,7 +82,7 @@ export class Connection {
   readonly #parts: Parts;
   readonly #session = new Session("agent");
   readonly #share = new KeyShare();
-  #said: Hello | null = null;
+  #sentHello: Hello | null = null;
   #httpKey: Uint8Array = new Uint8Array();
   readonly #socket: Socket;
   #waiting: Frame[] = [];
@@ -152,13 +152,13 @@ export class Connection {
     this.#end({ reason: `the hub broke the protocol: ${error.reason}`, code: error.code });
   }
 
-  #end(found: Partial<Ended> & { reason: string }): void {
-    this.#session.close(found.reason);
+  #end(end: Partial<Ended> & { reason: string }): void {
+    this.#session.close(end.reason);
     for (const stop of this.#stopTimers) stop();
     this.#stopTimers = [];
     this.#socket.onmessage = null;
     this.#socket.close();
-    this.#resolve({ fix: "", code: null, retryAfterS: 0, final: false, ...found });
+    this.#resolve({ fix: "", code: null, retryAfterS: 0, final: false, ...end });
   }
 
   #hello(): void {
@@ -166,8 +166,8 @@ export class Connection {
     const { device, instance, key } = identity;
     const next_report = peer.nextReport();
     const mine = { device, instance, key, key_share: this.#share.text, ledger, next_report };
-    this.#said = { t: "hello", ...mine, version: VERSION, versions: [...PROTOCOL_VERSIONS] };
-    this.#socket.send(this.#session.send([this.#said]));
+    this.#sentHello = { t: "hello", ...mine, version: VERSION, versions: [...PROTOCOL_VERSIONS] };
+    this.#socket.send(this.#session.send([this.#sentHello]));
   }
 
   async #message(text: string): Promise<void> {
@@ -202,15 +202,15 @@ export class Connection {
   #refused(frame: Refuse | ErrorFrame): void {
     const { code, reason } = frame;
     const fix = frame.t === "refuse" ? frame.fix : "";
-    const asked = frame.t === "refuse" ? (frame.retry_after_s ?? 0) : 0;
+    const retryAfter = frame.t === "refuse" ? (frame.retry_after_s ?? 0) : 0;
     if (!this.#session.secured) {
       // Anybody who holds the port can say this, so it is reported and never ends the dialling for good.
-      const retryAfterS = Math.min(asked || (PASSES_SLOWLY.has(code) ? REFUSED_AGAIN_S : 0), REFUSED_MOST_S);
+      const retryAfterS = Math.min(retryAfter || (PASSES_SLOWLY.has(code) ? REFUSED_AGAIN_S : 0), REFUSED_MOST_S);
       this.#end({ code, fix, reason: `before the hub proved its key it refused this tab: ${reason}`, retryAfterS });
       return;
     }
     const forGood = FOR_GOOD.has(code) || (frame.t === "error" && code === "taken_over");
-    this.#end({ code, final: !asked && forGood, fix, reason, retryAfterS: asked });
+    this.#end({ code, final: !retryAfter && forGood, fix, reason, retryAfterS: retryAfter });
   }
 
   #deliver(frames: Frame[]): void {
@@ -227,20 +227,20 @@ export class Connection {
       });
       return;
     }
-    if (this.#said === null) throw new Error("a challenge without a hello");
-    const said = transcript(this.#said, challenge);
+    if (this.#sentHello === null) throw new Error("a challenge without a hello");
+    const script = transcript(this.#sentHello, challenge);
     const secret = this.#share.secretWith(challenge.key_share ?? "");
-    if (secret === null || !signedBy(hub, signature ?? "", hubProof(said))) {
+    if (secret === null || !signedBy(hub, signature ?? "", hubProof(script))) {
       this.#end({
         fix: "Reload the page; if this stays, look who answers at this address.",
         reason: "the listener at this address names the hub's key but cannot prove that it has it",
       });
       return;
     }
-    const keys = channelKeys(secret, said);
+    const keys = channelKeys(secret, script);
     this.#httpKey = keys.http;
     this.#session.secure(keys);
-    const proof = await identity.sign(deviceProof(said, signature ?? ""));
+    const proof = await identity.sign(deviceProof(script, signature ?? ""));
     this.#provedAt = clock();
     this.#socket.send(this.#session.send([{ t: "prove", signature: proof }]));
   }

@@ -138,7 +138,7 @@ export function step(state: AgentState, event: AgentEvent): Action[] {
 
 /** What `alive` names: every lease that is held, those that wait for a slot here included. */
 export function runningRefs(state: AgentState): LeaseRef[] {
-  return [...state.held.values()].filter((held) => !held.stopping || held.running).map((held) => held.dispatch.at);
+  return [...state.held.values()].filter((lease) => !lease.stopping || lease.running).map((lease) => lease.dispatch.at);
 }
 
 function noteFence(state: AgentState, at: LeaseRef): void {
@@ -157,8 +157,8 @@ function noteFence(state: AgentState, at: LeaseRef): void {
 
 /** Note the beginning of work that must not be repeated: attempts of a task only rise within one history. */
 export function noteBegun(begun: Map<string, Fence>, at: LeaseRef): void {
-  const known = begun.get(taskKey(at));
-  if (known === undefined || at.attempt >= known[1]) begun.set(taskKey(at), [at.incarnation, at.attempt]);
+  const highest = begun.get(taskKey(at));
+  if (highest === undefined || at.attempt >= highest[1]) begun.set(taskKey(at), [at.incarnation, at.attempt]);
 }
 
 /**
@@ -167,9 +167,9 @@ export function noteBegun(begun: Map<string, Fence>, at: LeaseRef): void {
  */
 function begunBefore(state: AgentState, dispatch: Dispatch): LeaseRef | null {
   const { at } = dispatch;
-  const begun = state.begun.get(taskKey(at));
-  if (begun === undefined || isRepeatable(dispatch)) return null;
-  const [incarnation, attempt] = begun;
+  const fence = state.begun.get(taskKey(at));
+  if (fence === undefined || isRepeatable(dispatch)) return null;
+  const [incarnation, attempt] = fence;
   return incarnation === at.incarnation || at.attempt > attempt ? null : { ...at, incarnation, attempt };
 }
 
@@ -177,8 +177,8 @@ function dispatched(state: AgentState, dispatch: Dispatch): Action[] {
   const { at } = dispatch;
   const key = leaseKey(at);
   if (state.held.has(key)) return [];
-  const begun = begunBefore(state, dispatch);
-  if (begun !== null) return [{ a: "say_begun", at, begun }];
+  const earlier = begunBefore(state, dispatch);
+  if (earlier !== null) return [{ a: "say_begun", at, begun: earlier }];
   const highest = state.fences.get(taskKey(at));
   if (highest !== undefined && !above([at.incarnation, at.attempt], highest)) {
     const detail = `a newer attempt of this task than ${at.attempt} was already taken here`;
@@ -188,10 +188,10 @@ function dispatched(state: AgentState, dispatch: Dispatch): Action[] {
   if (state.ending) return [result(at, "never_started", null, `it came too late here: ${state.ending}`)];
   const fenceAt = dispatch.fence_after_s > 0 ? state.baseAt + dispatch.fence_after_s : null;
   // An older attempt of the same task that still runs has been given away: it ends before this one begins.
-  const older = [...state.held].filter(([, held]) => taskKey(held.dispatch.at) === taskKey(at));
+  const older = [...state.held].filter(([, lease]) => taskKey(lease.dispatch.at) === taskKey(at));
   state.held.set(key, { dispatch, running: false, fenceAt, stopping: "" });
   state.waiting.push(key);
-  return [...older.flatMap(([held]) => end(state, held, "replaced")), ...startWaiting(state)];
+  return [...older.flatMap(([olderKey]) => end(state, olderKey, "replaced")), ...startWaiting(state)];
 }
 
 /** An attempt that an earlier life of this tab began goes on: it holds its slot again, and nothing is started. */
@@ -205,48 +205,48 @@ function takenUp(state: AgentState, dispatch: Dispatch, fenceAt: number | null):
 function startWaiting(state: AgentState): Action[] {
   const actions: Action[] = [];
   const busy = new Set<string>();
-  for (const held of state.held.values()) if (held.running) busy.add(taskKey(held.dispatch.at));
+  for (const lease of state.held.values()) if (lease.running) busy.add(taskKey(lease.dispatch.at));
   const left: string[] = [];
   for (const key of state.waiting) {
-    const held = state.held.get(key);
-    if (held === undefined) continue;
-    if (state.running >= state.slots || busy.has(taskKey(held.dispatch.at))) {
+    const lease = state.held.get(key);
+    if (lease === undefined) continue;
+    if (state.running >= state.slots || busy.has(taskKey(lease.dispatch.at))) {
       left.push(key);
       continue;
     }
-    held.running = true;
+    lease.running = true;
     state.running += 1;
-    if (!isRepeatable(held.dispatch)) noteBegun(state.begun, held.dispatch.at);
-    actions.push({ a: "start", dispatch: held.dispatch, fenceAt: held.fenceAt });
+    if (!isRepeatable(lease.dispatch)) noteBegun(state.begun, lease.dispatch.at);
+    actions.push({ a: "start", dispatch: lease.dispatch, fenceAt: lease.fenceAt });
   }
   state.waiting = left;
   return actions;
 }
 
 function release(state: AgentState, key: string): Held | undefined {
-  const held = state.held.get(key);
+  const lease = state.held.get(key);
   state.held.delete(key);
-  if (held?.running) state.running -= 1;
+  if (lease?.running) state.running -= 1;
   state.waiting = state.waiting.filter((item) => item !== key);
-  return held;
+  return lease;
 }
 
 function callEnded(state: AgentState, at: LeaseRef, stopped: boolean): Action[] {
-  const held = release(state, leaseKey(at));
-  if (held === undefined) return [];
+  const lease = release(state, leaseKey(at));
+  if (lease === undefined) return [];
   // Fenced, replaced, gone or ended by its owner: the hub may know it or not; it gets the report in both cases.
-  const said: Action =
-    stopped && held.stopping === "cancel" ? { a: "say_receipt", at, known: true, effect: null } : { a: "say_end", at };
-  return [said, ...startWaiting(state)];
+  const ending: Action =
+    stopped && lease.stopping === "cancel" ? { a: "say_receipt", at, known: true, effect: null } : { a: "say_end", at };
+  return [ending, ...startWaiting(state)];
 }
 
 function end(state: AgentState, key: string, why: string): Action[] {
-  const held = state.held.get(key);
-  if (held === undefined) return [];
-  const { at } = held.dispatch;
-  if (held.running) {
-    if (held.stopping) return [];
-    held.stopping = why;
+  const lease = state.held.get(key);
+  if (lease === undefined) return [];
+  const { at } = lease.dispatch;
+  if (lease.running) {
+    if (lease.stopping) return [];
+    lease.stopping = why;
     return [{ a: "stop", at, why }];
   }
   release(state, key);
@@ -255,14 +255,14 @@ function end(state: AgentState, key: string, why: string): Action[] {
 }
 
 function cancelled(state: AgentState, at: LeaseRef): Action[] {
-  const held = state.held.get(leaseKey(at));
-  if (held === undefined) {
+  const lease = state.held.get(leaseKey(at));
+  if (lease === undefined) {
     noteFence(state, at);
     const absent: SayReceipt = { a: "say_receipt", at, known: false, effect: "none" };
     return [{ a: "answer_from_ledger", at, absent }];
   }
-  if (held.stopping) {
-    held.stopping = "cancel";
+  if (lease.stopping) {
+    lease.stopping = "cancel";
     return [];
   }
   return end(state, leaseKey(at), "cancel");
@@ -273,16 +273,16 @@ function renewed(state: AgentState, renew: Renew): Action[] {
   state.baseAt = Math.max(state.baseAt, sentAt);
   const actions: Action[] = [];
   for (const at of renew.granted) {
-    const held = state.held.get(leaseKey(at));
-    if (held === undefined || held.fenceAt === null) continue;
-    if (held.running) held.renewedAt ??= sentAt;
-    const ranS = sentAt - (held.renewedAt ?? sentAt);
+    const lease = state.held.get(leaseKey(at));
+    if (lease === undefined || lease.fenceAt === null) continue;
+    if (lease.running) lease.renewedAt ??= sentAt;
+    const ranS = sentAt - (lease.renewedAt ?? sentAt);
     // Whole seconds, never rounded up: the hub waits for a tenth of the time that it knows the attempt to have run.
-    const patienceS = Math.max(Math.min(Math.floor(ranS / 10), held.dispatch.patience_most_s ?? 0), 0);
-    const fenceAt = sentAt + held.dispatch.fence_after_s + patienceS;
-    if (fenceAt <= held.fenceAt) continue;
-    held.fenceAt = fenceAt;
-    if (held.running) actions.push({ a: "move_fence", at, fenceAt });
+    const patienceS = Math.max(Math.min(Math.floor(ranS / 10), lease.dispatch.patience_most_s ?? 0), 0);
+    const fenceAt = sentAt + lease.dispatch.fence_after_s + patienceS;
+    if (fenceAt <= lease.fenceAt) continue;
+    lease.fenceAt = fenceAt;
+    if (lease.running) actions.push({ a: "move_fence", at, fenceAt });
   }
   for (const at of renew.gone ?? []) actions.push(...end(state, leaseKey(at), "gone"));
   return actions;

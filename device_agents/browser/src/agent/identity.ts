@@ -24,12 +24,12 @@ export interface Identity {
 
 /** Read the key of this browser, or make it. */
 export async function loadOrMake(store: Store, subtle: SubtleCrypto | null = crypto.subtle ?? null): Promise<Identity> {
-  let kept = await store.get<Kept>("meta", "key");
-  if (kept === undefined) {
-    kept = (await madeByBrowser(subtle)) ?? { kind: "library", secret: ed25519.utils.randomSecretKey() };
-    await store.write([{ table: "meta", key: "key", value: kept }]);
+  let stored = await store.get<Kept>("meta", "key");
+  if (stored === undefined) {
+    stored = (await madeByBrowser(subtle)) ?? { kind: "library", secret: ed25519.utils.randomSecretKey() };
+    await store.write([{ table: "meta", key: "key", value: stored }]);
   }
-  return identityOf(kept, subtle);
+  return identityOf(stored, subtle);
 }
 
 async function madeByBrowser(subtle: SubtleCrypto | null): Promise<Kept | null> {
@@ -44,13 +44,13 @@ async function madeByBrowser(subtle: SubtleCrypto | null): Promise<Kept | null> 
   }
 }
 
-function identityOf(kept: Kept, subtle: SubtleCrypto | null): Identity {
-  const raw = kept.kind === "browser" ? kept.raw : ed25519.getPublicKey(kept.secret);
+function identityOf(stored: Kept, subtle: SubtleCrypto | null): Identity {
+  const raw = stored.kind === "browser" ? stored.raw : ed25519.getPublicKey(stored.secret);
   const sign = async (data: Uint8Array<ArrayBuffer>): Promise<string> => {
-    if (kept.kind === "library") return toBase64(ed25519.sign(data, kept.secret));
+    if (stored.kind === "library") return toBase64(ed25519.sign(data, stored.secret));
     if (subtle === null) throw new Error("the key of this tab can be used over HTTPS only");
-    return toBase64(new Uint8Array(await subtle.sign("Ed25519", kept.pair.privateKey, data)));
+    return toBase64(new Uint8Array(await subtle.sign("Ed25519", stored.pair.privateKey, data)));
   };
   const instance = toBase64(crypto.getRandomValues(new Uint8Array(8)));
-  return { key: toBase64(raw), raw, device: deviceId(raw), instance, sealed: kept.kind === "browser", sign };
+  return { key: toBase64(raw), raw, device: deviceId(raw), instance, sealed: stored.kind === "browser", sign };
 }

@@ -83,8 +83,8 @@ export async function askHub(request: typeof fetch, path: string, init: RequestI
     if (init.signal?.aborted) throw error;
     throw new JoinRefused("the hub does not answer", "Is it running, and is this phone in the same network?");
   }
-  const found: unknown = await answer.json().catch(() => ({}));
-  const fields = (found !== null && typeof found === "object" ? found : {}) as Record<string, unknown>;
+  const body: unknown = await answer.json().catch(() => ({}));
+  const fields = (body !== null && typeof body === "object" ? body : {}) as Record<string, unknown>;
   if (!answer.ok) {
     const why = text(fields.reason) || text(fields.title) || `status ${answer.status}`;
     throw new JoinRefused(why, text(fields.hint) || "Scan a fresh code from Add device.");

@@ -16,8 +16,8 @@ export async function leaveHub(identity: Identity, hubKey: string, request: type
   const signature = await identity.sign(leaveRequest({ device, hub: hubKey, nonce }));
   const body = JSON.stringify({ device, nonce, signature });
   const { answer, signature: signed } = await askHub(request, "/agent/leave", { method: "POST", body });
-  const said = leaveAnswer({ answer: answer ?? null, device, hub: hubKey, nonce });
-  if (!signedBy(hubKey, String(signed), said)) {
+  const answered = leaveAnswer({ answer: answer ?? null, device, hub: hubKey, nonce });
+  if (!signedBy(hubKey, String(signed), answered)) {
     throw new JoinRefused(
       "what answers here is not the hub that this tab has joined",
       "Revoke the device on the page of the hub.",

@@ -23,7 +23,7 @@ export async function resolveInputs(
   inputs: readonly DispatchInput[],
   load: (sha256: string) => Promise<Json>,
 ): Promise<Record<string, Json>> {
-  const found: Record<string, Json> = {};
+  const resolved: Record<string, Json> = {};
   for (const item of inputs) {
     const values: Json[] = [];
     for (const part of item.parts ?? []) {
@@ -35,12 +35,12 @@ export async function resolveInputs(
     if (item.flatten) {
       const wrong = values.find((value) => !Array.isArray(value));
       if (wrong !== undefined) throw new ToolFailed("not_a_list", `input ${item.name} holds what is no list to join`);
-      found[item.name] = (values as Json[][]).flat();
+      resolved[item.name] = (values as Json[][]).flat();
     } else {
-      found[item.name] = item.many ? values : (values[0] ?? null);
+      resolved[item.name] = item.many ? values : (values[0] ?? null);
     }
   }
-  return found;
+  return resolved;
 }
 
 function parsed(text: string | null | undefined): Json {
@@ -52,9 +52,9 @@ function parsed(text: string | null | undefined): Json {
  * @throws ToolFailed `bad_arguments` with the fields at fault.
  */
 export function argumentsOf<T extends z.ZodType>(kind: T, args: Json, inputs: Record<string, Json>): z.output<T> {
-  const found = kind.safeParse({ ...(args as Record<string, Json>), ...inputs });
-  if (found.success) return found.data;
-  const faults = found.error.issues.map((issue) => `${issue.path.join(".") || "the arguments"}: ${issue.message}`);
+  const parsed = kind.safeParse({ ...(args as Record<string, Json>), ...inputs });
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map((issue) => `${issue.path.join(".") || "the arguments"}: ${issue.message}`);
   throw new ToolFailed("bad_arguments", faults.join("; "));
 }
 
@@ -82,12 +82,12 @@ export function factsOf(value: Json, wants: readonly string[]): Facts {
   const facts: Record<string, string> = {};
   const facts_too_big: Record<string, number> = {};
   for (const pointer of wants) {
-    const found = point(value, pointer);
-    if (found === MISSING) continue;
-    const text = canonical(found);
+    const part = point(value, pointer);
+    if (part === MISSING) continue;
+    const text = canonical(part);
     const size = utf8Length(text);
-    const fits = Array.isArray(found)
-      ? found.length <= FACT_LIST_ITEMS_MAX && size <= FACT_LIST_BYTES_MAX
+    const fits = Array.isArray(part)
+      ? part.length <= FACT_LIST_ITEMS_MAX && size <= FACT_LIST_BYTES_MAX
       : size <= FACT_SCALAR_BYTES_MAX;
     if (fits) facts[pointer] = text;
     else facts_too_big[pointer] = size;

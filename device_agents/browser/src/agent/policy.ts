@@ -54,8 +54,8 @@ export function switchedOff(capability: Capability): string {
 }
 
 /** What was kept, with the first policy for switches that it does not know yet. */
-export function policyOf(kept: Partial<Policy> | undefined): Policy {
-  return { ...FIRST_POLICY, ...kept };
+export function policyOf(stored: Partial<Policy> | undefined): Policy {
+  return { ...FIRST_POLICY, ...stored };
 }
 
 /** The capabilities that this browser has none of the tools for, each with the reason. */

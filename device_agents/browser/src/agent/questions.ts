@@ -18,7 +18,7 @@ export class Questions {
   /** A new list whenever one came or went. */
   open: readonly OpenQuestion[] = [];
   readonly #changed: () => void;
-  #asked = 0;
+  #count = 0;
 
   constructor(changed: () => void) {
     this.#changed = changed;
@@ -29,8 +29,8 @@ export class Questions {
    * @throws ToolFailed `declined` when its time is over; the device may have slept, so this can be later.
    */
   ask({ at, tool, ...dispatch }: Dispatch, question: Question, signal: AbortSignal): Promise<unknown> {
-    this.#asked += 1;
-    const id = `q${this.#asked}`;
+    this.#count += 1;
+    const id = `q${this.#count}`;
     let overdue: ReturnType<typeof setTimeout> | undefined;
     const gone = () => {
       clearTimeout(overdue);

@@ -56,7 +56,7 @@ export class Ledger {
   readonly #nowMs: () => number;
   readonly #attempts = new Map<string, AttemptRow>();
   readonly #steps = new Map<string, { value: unknown }>();
-  readonly #kept = new Map<number, ReportFrame>();
+  readonly #reports = new Map<number, ReportFrame>();
   #next: number;
   #reserved: number;
   #pending: Write[] = [];
@@ -76,7 +76,7 @@ export class Ledger {
     const ledger = new Ledger(store, nowMs, meta ?? { id: newId(), reserved: 1 });
     for (const [key, row] of await store.all<AttemptRow>("attempts")) ledger.#attempts.set(String(key), row);
     for (const [key, row] of await store.all<{ value: unknown }>("steps")) ledger.#steps.set(String(key), row);
-    for (const [key, frame] of await store.all<ReportFrame>("reports")) ledger.#kept.set(Number(key), frame);
+    for (const [key, frame] of await store.all<ReportFrame>("reports")) ledger.#reports.set(Number(key), frame);
     ledger.#reserve();
     ledger.#prune();
     await ledger.flush();
@@ -114,12 +114,12 @@ export class Ledger {
   /** An attempt begins; its effect may begin once this is flushed. */
   started(dispatch: Dispatch, terms: { effect: EffectSeen; fenceAt: number | null }): void {
     // Secrets are for this life of the tab only: an attempt that has them is not taken up again.
-    const kept = Object.keys(dispatch.secrets ?? {}).length > 0 ? null : dispatch;
+    const stored = Object.keys(dispatch.secrets ?? {}).length > 0 ? null : dispatch;
     const { at } = dispatch;
     const { tool } = dispatch;
     const now = this.#nowMs();
     const since = { begunMs: now, changedMs: now, once: !isRepeatable(dispatch) };
-    this.#put({ at, state: "started", tool, dispatch: kept, result: null, ...since, ...terms });
+    this.#put({ at, state: "started", tool, dispatch: stored, result: null, ...since, ...terms });
   }
 
   /** From now on the attempt counts as one that may have had its effect. */
@@ -135,19 +135,19 @@ export class Ledger {
 
   /** The attempt has ended; its last report is kept to answer a repeated dispatch. */
   finished(at: LeaseRef, result: ResultFrame | Receipt, tool = ""): void {
-    const known = this.#attempts.get(leaseKey(at));
+    const before = this.#attempts.get(leaseKey(at));
     const now = this.#nowMs();
     this.#put({
       at,
       state: "finished",
-      tool: known?.tool ?? tool,
+      tool: before?.tool ?? tool,
       effect: "none",
-      begunMs: known?.begunMs ?? now,
+      begunMs: before?.begunMs ?? now,
       changedMs: now,
       dispatch: null,
       fenceAt: null,
       result,
-      once: known?.once ?? false,
+      once: before?.once ?? false,
     });
     this.#dropSteps(at);
   }
@@ -169,15 +169,15 @@ export class Ledger {
   }
 
   keep(report: ReportFrame): void {
-    this.#kept.set(report.report, report);
+    this.#reports.set(report.report, report);
     this.#write({ table: "reports", key: report.report, value: report });
   }
 
   /** The hub has every report up to this number in its durable log. */
   dropReports(upTo: number): void {
-    for (const number of this.#kept.keys()) {
+    for (const number of this.#reports.keys()) {
       if (number > upTo) continue;
-      this.#kept.delete(number);
+      this.#reports.delete(number);
       this.#write({ table: "reports", key: number });
     }
   }
@@ -208,21 +208,21 @@ export class Ledger {
   /** The highest fence of every task, the longest unused first. */
   fences(): Map<string, Fence> {
     const rows = [...this.#attempts.values()].sort((a, b) => a.changedMs - b.changedMs);
-    const found = new Map<string, Fence>();
+    const fences = new Map<string, Fence>();
     for (const { at } of rows) {
       const fence: Fence = [at.incarnation, at.attempt];
-      const highest = found.get(taskKey(at));
-      found.delete(taskKey(at));
-      found.set(taskKey(at), highest !== undefined && above(highest, fence) ? highest : fence);
+      const highest = fences.get(taskKey(at));
+      fences.delete(taskKey(at));
+      fences.set(taskKey(at), highest !== undefined && above(highest, fence) ? highest : fence);
     }
-    return found;
+    return fences;
   }
 
   /** The highest attempt that began of each task that must not be repeated. */
   begun(): Map<string, Fence> {
-    const found = new Map<string, Fence>();
-    for (const row of this.#attempts.values()) if (row.once) noteBegun(found, row.at);
-    return found;
+    const fences = new Map<string, Fence>();
+    for (const row of this.#attempts.values()) if (row.once) noteBegun(fences, row.at);
+    return fences;
   }
 
   /** The newest attempts that began of work that must not be repeated, the newest first. */
@@ -257,7 +257,7 @@ export class Ledger {
 
   /** The outbox in order of its numbers. */
   reports(): ReportFrame[] {
-    return [...this.#kept].sort(([a], [b]) => a - b).map(([, report]) => report);
+    return [...this.#reports].sort(([a], [b]) => a - b).map(([, report]) => report);
   }
 
   decisions(last = 50): Promise<DecisionRow[]> {
@@ -266,7 +266,7 @@ export class Ledger {
 
   /** Erase all work, after what is being written; number and id of the ledger stay. @throws StoreFault as `flush`. */
   async empty(): Promise<void> {
-    for (const kept of [this.#attempts, this.#steps, this.#kept]) kept.clear();
+    for (const table of [this.#attempts, this.#steps, this.#reports]) table.clear();
     this.#pending = [];
     await this.flush();
     await this.#store.empty(["attempts", "steps", "reports", "decisions"]);

@@ -71,11 +71,11 @@ export class Outbox {
   /** The last report of an attempt, if it is still pending. */
   endOf(at: LeaseRef): ResultFrame | Receipt | null {
     const key = leaseKey(at);
-    let found: ResultFrame | Receipt | null = null;
+    let newest: ResultFrame | Receipt | null = null;
     for (const report of this.pending.values()) {
-      if ((report.t === "result" || report.t === "receipt") && leaseKey(report.at) === key) found = report;
+      if ((report.t === "result" || report.t === "receipt") && leaseKey(report.at) === key) newest = report;
     }
-    return found;
+    return newest;
   }
 
   /** Send a pending report once more on this connection. */

@@ -57,13 +57,13 @@ export class Store {
   /** The newest rows first. */
   async last<T>(table: Table, count: number): Promise<T[]> {
     const request = this.#db.transaction(table).objectStore(table).openCursor(null, "prev");
-    const found: T[] = [];
+    const rows: T[] = [];
     return new Promise((resolve, reject) => {
       request.onerror = () => reject(request.error);
       request.onsuccess = () => {
         const cursor = request.result;
-        if (cursor === null || found.length >= count) return resolve(found);
-        found.push(cursor.value as T);
+        if (cursor === null || rows.length >= count) return resolve(rows);
+        rows.push(cursor.value as T);
         cursor.continue();
       };
     });

@@ -30,17 +30,17 @@ export function transcript(hello: Hello, challenge: Challenge): Uint8Array {
 }
 
 /** The bytes that the hub signs. */
-export function hubProof(said: Uint8Array): Uint8Array<ArrayBuffer> {
-  return joined("starloom/aip/hub\n", said);
+export function hubProof(script: Uint8Array): Uint8Array<ArrayBuffer> {
+  return joined("starloom/aip/hub\n", script);
 }
 
 /** The bytes that an agent signs: bound to the transcript and to the hub's signature of it. */
-export function deviceProof(said: Uint8Array, hubSignature: string): Uint8Array<ArrayBuffer> {
-  return joined("starloom/aip/device\n", said, encoder.encode(hubSignature));
+export function deviceProof(script: Uint8Array, hubSignature: string): Uint8Array<ArrayBuffer> {
+  return joined("starloom/aip/device\n", script, encoder.encode(hubSignature));
 }
 
-export function channelKeys(secret: Uint8Array, said: Uint8Array): ChannelKeys {
-  const key = (label: string) => hkdf(sha256, secret, said, encoder.encode(`starloom/aip/${label}`), 32);
+export function channelKeys(secret: Uint8Array, script: Uint8Array): ChannelKeys {
+  const key = (label: string) => hkdf(sha256, secret, script, encoder.encode(`starloom/aip/${label}`), 32);
   return { agent: key("agent"), http: key("http"), hub: key("hub") };
 }
 
@@ -62,8 +62,8 @@ interface Asked {
 }
 
 /** What proves one request for an artifact; all are the headers' own text. */
-export function requestProof(key: Uint8Array, method: string, hash: string, asked: Asked = {}): string {
-  const { offset = "", length = "", span = "" } = asked;
+export function requestProof(key: Uint8Array, method: string, hash: string, bytes: Asked = {}): string {
+  const { offset = "", length = "", span = "" } = bytes;
   return mac(key, ["starloom/aip/request", method, hash, offset, length, span]);
 }
 

@@ -99,23 +99,23 @@ function shapeOf(side: Side, tag: string): readonly Field[] | undefined {
 function writeStruct(shape: readonly Field[], value: Record<string, unknown>, first: string, version: number): string {
   const parts = first ? [first] : [];
   for (const field of shape) {
-    const given = value[field.name];
-    if (given === undefined || (field.since ?? 1) > version) {
-      if (given === undefined && !("default" in field)) {
+    const part = value[field.name];
+    if (part === undefined || (field.since ?? 1) > version) {
+      if (part === undefined && !("default" in field)) {
         throw new ProtocolFault("protocol_error", `the field ${field.name} is missing`);
       }
       continue;
     }
-    if ("default" in field && isDefault(given, field.default)) continue;
-    parts.push(`${JSON.stringify(field.name)}:${write(field.kind, given, version)}`);
+    if ("default" in field && isDefault(part, field.default)) continue;
+    parts.push(`${JSON.stringify(field.name)}:${write(field.kind, part, version)}`);
   }
   return `{${parts.join(",")}}`;
 }
 
-function isDefault(given: unknown, other: unknown): boolean {
-  if (Array.isArray(other)) return Array.isArray(given) && given.length === 0;
-  if (other !== null && typeof other === "object") return Object.keys(given as object).length === 0;
-  return given === other;
+function isDefault(value: unknown, other: unknown): boolean {
+  if (Array.isArray(other)) return Array.isArray(value) && value.length === 0;
+  if (other !== null && typeof other === "object") return Object.keys(value as object).length === 0;
+  return value === other;
 }
 
 function write(kind: Kind, value: unknown, version: number): string {
@@ -144,19 +144,19 @@ function readMap(value: unknown, side: Side, place: string): Record<string, unkn
 }
 
 function readStruct(shape: readonly Field[], raw: Record<string, unknown>, side: Side, place: string) {
-  const found: Record<string, unknown> = {};
+  const fields: Record<string, unknown> = {};
   for (const field of shape) {
     if (Object.hasOwn(raw, field.name)) {
-      found[field.name] = read(field.kind, raw[field.name], side, `${place}.${field.name}`);
+      fields[field.name] = read(field.kind, raw[field.name], side, `${place}.${field.name}`);
     } else if ("default" in field) {
-      found[field.name] = structuredClone(field.default);
+      fields[field.name] = structuredClone(field.default);
     } else {
       throw notAMessage(side, `${place} lacks ${field.name}`);
     }
   }
-  const unknown = Object.keys(raw).find((name) => !Object.hasOwn(found, name));
+  const unknown = Object.keys(raw).find((name) => !Object.hasOwn(fields, name));
   if (unknown !== undefined) throw notAMessage(side, `${place} has an unknown field ${unknown.slice(0, 40)}`);
-  return found;
+  return fields;
 }
 
 function read(kind: Kind, value: unknown, side: Side, place: string): unknown {

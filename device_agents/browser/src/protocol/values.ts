@@ -52,23 +52,23 @@ export function isWellFormed(text: string): boolean {
 /** Follow a JSON pointer; `""` is the whole value. */
 export function point(value: Json, pointer: string): Json | typeof MISSING {
   if (pointer === "") return value;
-  let found: Json = value;
+  let part: Json = value;
   for (const step of pointer.slice(1).split("/")) {
     const token = step.replaceAll("~1", "/").replaceAll("~0", "~");
     let next: Json | undefined;
-    if (Array.isArray(found)) {
+    if (Array.isArray(part)) {
       if (!/^(0|[1-9][0-9]*)$/.test(token)) return MISSING;
-      next = found[Number(token)];
-    } else if (found !== null && typeof found === "object") {
-      if (!Object.hasOwn(found, token)) return MISSING;
-      next = found[token];
+      next = part[Number(token)];
+    } else if (part !== null && typeof part === "object") {
+      if (!Object.hasOwn(part, token)) return MISSING;
+      next = part[token];
     } else {
       return MISSING;
     }
     if (next === undefined) return MISSING;
-    found = next;
+    part = next;
   }
-  return found;
+  return part;
 }
 
 /** Whether valid JSON text nests lists and maps deeper than `limit`; linear, without recursion. */

@@ -84,10 +84,10 @@ async function load({ base, runtime }: Program): Promise<Pyodide> {
   const module = (await import(/* @vite-ignore */ `${base}pyodide.mjs`)) as {
     loadPyodide(options: Record<string, unknown>): Promise<Pyodide>;
   };
-  let said = 0;
+  let written = 0;
   const voice = (stream: "stdout" | "stderr") => (text: string) => {
-    said += text.length + 1;
-    if (said <= OUTPUT_BYTES_MOST) send({ m: "said", stream, text: `${text}\n` });
+    written += text.length + 1;
+    if (written <= OUTPUT_BYTES_MOST) send({ m: "said", stream, text: `${text}\n` });
   };
   return module.loadPyodide({
     indexURL: base,
@@ -158,7 +158,7 @@ function resultOf({ FS }: Pyodide): string | null {
 }
 
 function filesOut({ FS }: Pyodide, root: string): { name: string; bytes: ArrayBuffer }[] {
-  const found: { name: string; bytes: ArrayBuffer }[] = [];
+  const files: { name: string; bytes: ArrayBuffer }[] = [];
   let total = 0;
   const walk = (folder: string, below: string): void => {
     for (const name of FS.readdir(folder).sort()) {
@@ -167,13 +167,13 @@ function filesOut({ FS }: Pyodide, root: string): { name: string; bytes: ArrayBu
       if (FS.isDir(mode)) walk(`${folder}/${name}`, `${below}${name}/`);
       else if (FS.isFile(mode)) {
         total += size;
-        if (found.length >= FILES_MOST) throw new Error(`out/ has more than ${FILES_MOST} files`);
+        if (files.length >= FILES_MOST) throw new Error(`out/ has more than ${FILES_MOST} files`);
         if (total > FILES_BYTES_MOST) throw new Error(`out/ holds more than ${FILES_BYTES_MOST} bytes`);
         const bytes = FS.readFile(`${folder}/${name}`) as Uint8Array;
-        found.push({ name: `${below}${name}`, bytes: new Uint8Array(bytes).buffer });
+        files.push({ name: `${below}${name}`, bytes: new Uint8Array(bytes).buffer });
       }
     }
   };
   walk(root, "");
-  return found;
+  return files;
 }

@@ -18,17 +18,17 @@ export function Joining({ opened, onJoined }: { opened: Opened; onJoined: (joine
   const ask = useCallback(
     async (code: string) => {
       setStage({ is: "asking" });
-      const kept = (value?: string) => ({ table: "meta", key: "code", value }) as const;
+      const codeRow = (value?: string) => ({ table: "meta", key: "code", value }) as const;
       try {
-        await opened.store.write([kept(code)]);
+        await opened.store.write([codeRow(code)]);
         const joined = await join({ code, name: nameOf(navigator.userAgent) }, opened.identity, {
           onWords: (words) => setStage({ is: "words", words }),
           signal: new AbortController().signal,
         });
-        await opened.store.write([{ table: "meta", key: "hub", value: joined }, kept()]);
+        await opened.store.write([{ table: "meta", key: "hub", value: joined }, codeRow()]);
         await onJoined(joined);
       } catch (error) {
-        await opened.store.write([kept()]);
+        await opened.store.write([codeRow()]);
         const hint = error instanceof JoinRefused ? error.hint : "Reload this page and scan the code again.";
         setStage({ is: "refused", why: error instanceof Error ? error.message : String(error), hint });
       }

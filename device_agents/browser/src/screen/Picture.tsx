@@ -32,8 +32,8 @@ export function Picture({ facing, onTaken }: { facing: "user" | "environment"; o
   const open = async () => {
     setCamera({ is: "opening" });
     try {
-      const wanted = { video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } } };
-      const stream = await navigator.mediaDevices.getUserMedia(wanted);
+      const constraints = { video: { facingMode: facing, width: { ideal: 1920 }, height: { ideal: 1080 } } };
+      const stream = await navigator.mediaDevices.getUserMedia(constraints);
       // The browser asked meanwhile, and the question may have ended before the person allowed it.
       if (gone.current) dark(stream);
       else setCamera({ is: "open", stream });
@@ -42,12 +42,12 @@ export function Picture({ facing, onTaken }: { facing: "user" | "environment"; o
     }
   };
   const take = async () => {
-    const shown = video.current;
-    if (shown === null || shown.videoWidth === 0) return;
+    const picture = video.current;
+    if (picture === null || picture.videoWidth === 0) return;
     const canvas = document.createElement("canvas");
-    canvas.width = shown.videoWidth;
-    canvas.height = shown.videoHeight;
-    canvas.getContext("2d")?.drawImage(shown, 0, 0);
+    canvas.width = picture.videoWidth;
+    canvas.height = picture.videoHeight;
+    canvas.getContext("2d")?.drawImage(picture, 0, 0);
     const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, "image/jpeg", QUALITY));
     if (blob === null) return setCamera({ is: "refused", why: "the picture could not be made" });
     onTaken({ name: `picture-${stamp(new Date())}.jpg`, media: "image/jpeg", blob });

@@ -20,9 +20,9 @@ export const ask = tool({
   resumes: true,
   probe: () => null,
   async run(call, { text, choices, within_s }) {
-    const asked = within_s === undefined ? { text } : { text, withinS: within_s };
+    const question = within_s === undefined ? { text } : { text, withinS: within_s };
     const answer = await call.step("answer", () =>
-      call.ask(choices.length > 0 ? { kind: "choice", ...asked, choices } : { kind: "line", ...asked }),
+      call.ask(choices.length > 0 ? { kind: "choice", ...question, choices } : { kind: "line", ...question }),
     );
     return { answer: String(answer) };
   },

@@ -17,9 +17,9 @@ interface Origin {
 /** Returns the name of each file, in order; throws `bad_arguments` where two would stay equal. */
 export function namesOf(files: readonly Origin[], reserved: ReadonlySet<string>): string[] {
   const plain = files.map((file) => lastOf(file.name || lastOf(file.path) || file.artifact.slice(0, 12)));
-  const taken = new Set([...reserved].map(folded));
+  const used = new Set([...reserved].map(folded));
   for (const name of plain) {
-    if (taken.has(folded(name)) || name === "" || name === ".." || name.startsWith(".")) {
+    if (used.has(folded(name)) || name === "" || name === ".." || name.startsWith(".")) {
       throw new ToolFailed("bad_arguments", `a file may not be named ${JSON.stringify(name)} here`);
     }
   }

@@ -51,31 +51,31 @@ export const pythonRun = tool({
   resumes: false,
   probe: (around) => (around.hasWasm ? null : "this browser has no WebAssembly"),
   async run(call, { code, argv, files, input, any_exit, timeout_s, device_name }) {
-    const given: { name: string; bytes: ArrayBuffer }[] = [];
+    const inputs: { name: string; bytes: ArrayBuffer }[] = [];
     const names = namesOf(files, RESERVED);
     for (const [index, { artifact }] of files.entries()) {
-      given.push({ name: names[index] ?? artifact, bytes: await (await call.fetch(artifact)).arrayBuffer() });
+      inputs.push({ name: names[index] ?? artifact, bytes: await (await call.fetch(artifact)).arrayBuffer() });
     }
-    const heard = { stdout: "", stderr: "" };
+    const output = { stdout: "", stderr: "" };
     let lost = 0;
-    const said = (stream: "stdout" | "stderr", text: string) => {
+    const take = (stream: "stdout" | "stderr", text: string) => {
       call.log(text, stream);
-      const room = Math.max(0, SHOWN_CHARS - heard[stream].length);
-      heard[stream] += text.slice(0, room);
+      const room = Math.max(0, SHOWN_CHARS - output[stream].length);
+      output[stream] += text.slice(0, room);
       lost += Math.max(0, text.length - room);
     };
     const ran = await within(timeout_s, call, (signal) =>
       runProgram(
-        { code, argv, input: canonical(input), files: given },
+        { code, argv, input: canonical(input), files: inputs },
         {
           signal,
-          said,
+          said: take,
           note: (note) => call.progress({ note }),
         },
       ),
     );
     if (ran.exitCode !== 0 && !any_exit) {
-      const last = (heard.stderr.trim() || heard.stdout.trim() || "it said nothing").slice(-800);
+      const last = (output.stderr.trim() || output.stdout.trim() || "it said nothing").slice(-800);
       throw new ToolFailed("exit_code", `the program ended with ${ran.exitCode}: ${last}`);
     }
     const out = [];
@@ -85,8 +85,8 @@ export const pythonRun = tool({
     }
     return {
       exit_code: ran.exitCode,
-      stdout: heard.stdout,
-      stderr: heard.stderr,
+      stdout: output.stdout,
+      stderr: output.stderr,
       lost_bytes: lost,
       value: parsedResult(ran.result),
       files: out,
@@ -106,14 +106,14 @@ const MEDIA: Record<string, string> = {
 };
 
 async function within(s: number, call: Call, run: (signal: AbortSignal) => Promise<Ran>): Promise<Ran> {
-  const own = new AbortController();
-  const stop = () => own.abort(call.signal.reason);
+  const limit = new AbortController();
+  const stop = () => limit.abort(call.signal.reason);
   call.signal.addEventListener("abort", stop, { once: true });
   const timer = setTimeout(() => {
-    own.abort(new ToolFailed("timed_out", `the program did not end within ${s} s and was stopped`));
+    limit.abort(new ToolFailed("timed_out", `the program did not end within ${s} s and was stopped`));
   }, s * 1000);
   try {
-    return await run(own.signal);
+    return await run(limit.signal);
   } catch (error) {
     if (error instanceof PythonFault) throw new ToolFailed("tool_failed", error.message);
     throw error;

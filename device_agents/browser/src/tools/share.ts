@@ -34,7 +34,7 @@ export const share = tool({
     if (navigator.canShare !== undefined && !navigator.canShare(data)) {
       throw new ToolFailed("tool_unavailable", `this browser cannot share such a thing: ${names.join(", ") || text}`);
     }
-    const shown = [text, url ?? "", ...names].filter(Boolean).join("\n");
+    const content = [text, url ?? "", ...names].filter(Boolean).join("\n");
     const act = async () => {
       await call.touch();
       try {
@@ -45,9 +45,9 @@ export const share = tool({
       }
     };
     await call.step("shared", async () => {
-      await call.ask({ kind: "tap", text: "Share with another app", button: "Share", shown, act });
+      await call.ask({ kind: "tap", text: "Share with another app", button: "Share", shown: content, act });
       return true;
     });
-    return { shared: shown.slice(0, 1000), files: names };
+    return { shared: content.slice(0, 1000), files: names };
   },
 });

@@ -8,20 +8,20 @@ const UNKNOWN_MS = 5_000;
 const KEPT_BYTES_MOST = 512 * 1024 * 1024;
 
 /** @throws ToolFailed `output_too_big` for more than this browser can be asked to keep. */
-export async function takenFiles(given: readonly LocalFile[]): Promise<LocalFile[]> {
-  const bytes = given.reduce((sum, file) => sum + file.blob.size, 0);
+export async function takenFiles(files: readonly LocalFile[]): Promise<LocalFile[]> {
+  const bytes = files.reduce((sum, file) => sum + file.blob.size, 0);
   if (bytes > KEPT_BYTES_MOST) {
     const most = KEPT_BYTES_MOST / 1024 / 1024;
     throw new ToolFailed("output_too_big", `${bytes} bytes were picked; a tab keeps at most ${most} MiB at once`);
   }
   const used = new Set<string>();
-  const taken: LocalFile[] = [];
-  for (const { name, media, blob, ...more } of given) {
+  const copies: LocalFile[] = [];
+  for (const { name, media, blob, ...more } of files) {
     const copy = new Blob([await blob.arrayBuffer()], { type: media });
     const free = unused(name.normalize("NFC").replace(/[/\\\p{C}]/gu, "_") || "file", used);
-    taken.push({ name: free, media, blob: copy, ...more });
+    copies.push({ name: free, media, blob: copy, ...more });
   }
-  return taken;
+  return copies;
 }
 
 /** When a picked file was changed, in seconds: a browser that does not know it says the present. */
@@ -32,8 +32,8 @@ export function modifiedOf(file: { lastModified: number }, nowMs: number): { mod
 function unused(name: string, used: Set<string>): string {
   const dot = name.lastIndexOf(".");
   const [stem, ending] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ""];
-  let found = name;
-  for (let number = 2; used.has(found); number += 1) found = `${stem}-${number}${ending}`;
-  used.add(found);
-  return found;
+  let free = name;
+  for (let number = 2; used.has(free); number += 1) free = `${stem}-${number}${ending}`;
+  used.add(free);
+  return free;
 }

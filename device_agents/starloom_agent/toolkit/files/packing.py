@@ -265,10 +265,10 @@ def safe_path(name: str) -> str:
     """
     path = PurePosixPath(name)
     if _is_odd(name):
-        shown = quoted(shown_name(name[:200]))
+        shown_path = quoted(shown_name(name[:200]))
         raise ToolFailed(
             Code.TOOL_FAILED,
-            f"the archive has a file {shown}, whose name leads out of its folder or has signs that no file should "
+            f"the archive has a file {shown_path}, whose name leads out of its folder or has signs that no file should "
             "have: nothing is taken",
         )
     if len(path.parts) > _DEPTH_MOST:

@@ -39,7 +39,7 @@ class _Origin(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class _Ticket:
-    """A ticket that a trash knows. `kept` is the place of its file there."""
+    """A ticket that a trash knows. `file` is its place there."""
 
     trash: Path
     home: Path
@@ -47,7 +47,7 @@ class _Ticket:
     origin: Path
 
     @property
-    def kept(self) -> Path:
+    def file(self) -> Path:
         return self.home / _kept_name(self.origin.name)
 
 
@@ -89,14 +89,14 @@ def restore(context: ToolContext, ticket: str) -> tuple[Path, bool]:
     target = context.resolve_write(entry.origin)
     moved = False
     with plain(entry.home, "restoring"):
-        if files.exists(entry.kept):
+        if files.exists(entry.file):
             files.make_folder(target.parent)
             try:
-                files.move(entry.kept, target)
+                files.move(entry.file, target)
             except FileExistsError:
                 raise ToolFailed(Code.TOOL_FAILED, f"{target} exists again; move it away first") from None
             moved = True
-            if files.exists(entry.kept):
+            if files.exists(entry.file):
                 return target, moved  # what changed on the way to another file system; its ticket stays
         elif entry.note.parent == entry.home:
             _require_only_note(files, entry.home)
@@ -114,7 +114,7 @@ def lies_in_trash(context: ToolContext, ticket: str) -> bool:
     """
     entry = _ticket_of(context, ticket)
     with plain(entry.home, "looking into the trash"):
-        return context.files.exists(entry.kept)
+        return context.files.exists(entry.file)
 
 
 def origin_of(context: ToolContext, ticket: str) -> Path:

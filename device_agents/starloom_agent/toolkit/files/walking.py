@@ -121,10 +121,8 @@ class Walk:
                     elif stat.S_ISDIR(about.st_mode):
                         folders.append(entry.name)
                     elif stat.S_ISREG(about.st_mode):
-                        mode, identity = stat.S_IMODE(about.st_mode), (about.st_dev, about.st_ino)
-                        files.append(
-                            Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode, identity)
-                        )
+                        mode, inode = stat.S_IMODE(about.st_mode), (about.st_dev, about.st_ino)
+                        files.append(Found(folder / entry.name, name, about.st_size, int(about.st_mtime), mode, inode))
         except OSError as error:
             self._miss(below or ".", _reason(error))
             return [], []

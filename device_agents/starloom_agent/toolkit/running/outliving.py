@@ -72,7 +72,7 @@ def settled(
     *,
     within_s: float,
     done: Callable[[], bool],
-    errors_from: Path | None = None,
+    errors: Path | None = None,
 ) -> bool:
     """Wait until `done`, or until the program ended well; False if neither is so after `within_s`.
 
@@ -83,9 +83,7 @@ def settled(
     while time.monotonic() < deadline:
         code = process.poll()
         if code:
-            words = (
-                errors_from.read_text(encoding="utf-8", errors="replace").strip()[-_SAID_CHARS:] if errors_from else ""
-            )
+            words = errors.read_text(encoding="utf-8", errors="replace").strip()[-_SAID_CHARS:] if errors else ""
             raise ToolFailed(Code.TOOL_FAILED, f"{name} ended with {code}" + (f": {words}" if words else ""))
         if done() or code == 0:
             return True

@@ -28,14 +28,12 @@ class _Page(HTMLParser):
         self._words: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        for relation in (
-            attributes.get("rel", "").lower().split() if tag in ("a", "link") and "href" in attributes else ()
-        ):
+        fields = {name: value or "" for name, value in attrs}
+        for relation in fields.get("rel", "").lower().split() if tag in ("a", "link") and "href" in fields else ():
             if relation in ("next", "prev", "first", "last"):
-                self.links.append((relation, attributes["href"]))
-        if tag == "a" and "href" in attributes:
-            self._address, self._words = attributes["href"], []
+                self.links.append((relation, fields["href"]))
+        if tag == "a" and "href" in fields:
+            self._address, self._words = fields["href"], []
 
     def handle_data(self, data: str) -> None:
         if self._address and sum(map(len, self._words)) < WORDS_CHARS_MOST:

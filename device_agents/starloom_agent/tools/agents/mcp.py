@@ -83,13 +83,9 @@ def arguments_of(schema: Mapping[str, Any]) -> type[msgspec.Struct]:
     names = list(properties) if isinstance(properties, dict) else []
     # Needed ones first: a field without a default may not follow one that has one.
     ordered = [name for name in names if name in needed] + [name for name in names if name not in needed]
-    name_of_field = {f"field_{number}": name for number, name in enumerate(ordered)}
-    fields: list[Any] = [
-        (mine, Any) if name in needed else (mine, Any, msgspec.UNSET) for mine, name in name_of_field.items()
-    ]
-    return msgspec.defstruct(
-        "Arguments", fields, rename=name_of_field, forbid_unknown_fields=True, frozen=True, kw_only=True
-    )
+    alias = {f"field_{number}": name for number, name in enumerate(ordered)}
+    fields: list[Any] = [(mine, Any) if name in needed else (mine, Any, msgspec.UNSET) for mine, name in alias.items()]
+    return msgspec.defstruct("Arguments", fields, rename=alias, forbid_unknown_fields=True, frozen=True, kw_only=True)
 
 
 def tool_of(settings: McpToolSettings) -> Tool:
@@ -186,16 +182,13 @@ def _read(context: ToolContext, settings: McpToolSettings, arguments: dict[str, 
     return _value(context, settings, {}, reading.contents_of(ask(settings.method, {"uri": uri})))
 
 
-def _prompt(context: ToolContext, settings: McpToolSettings, arguments: dict[str, Any], ask: Ask) -> McpAnswer:
-    values = arguments.get("arguments") or {}
-    if not isinstance(arguments["name"], str) or not isinstance(values, dict):
+def _prompt(context: ToolContext, settings: McpToolSettings, fields: dict[str, Any], ask: Ask) -> McpAnswer:
+    values = fields.get("arguments") or {}
+    if not isinstance(fields["name"], str) or not isinstance(values, dict):
         raise ToolFailed(Code.BAD_ARGUMENTS, "`name` is a text, and `arguments` a map of texts", effect=False)
     words = {str(name): str(value) for name, value in values.items()}
     return _value(
-        context,
-        settings,
-        {},
-        reading.messages_of(ask(settings.method, {"name": arguments["name"], "arguments": words})),
+        context, settings, {}, reading.messages_of(ask(settings.method, {"name": fields["name"], "arguments": words}))
     )
 
 

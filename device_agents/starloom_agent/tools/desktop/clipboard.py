@@ -98,13 +98,13 @@ def write(context: ToolContext, args: Write) -> ClipboardSet:
 def _offer(context: ToolContext, program: str, args: Write) -> None:
     """Start the program that answers for the text, and return when the clipboard gives the text back."""
     reader = display.program_for("reading the clipboard", _READERS)
-    data, errors_file = args.text.encode(), context.workdir / "clipboard-said"
+    data, log = args.text.encode(), context.workdir / "clipboard-said"
     process = outliving.start(
         context,
         _WRITE[program],
         environment=display.environment(),
         stdin=data,
-        errors_to=errors_file,
+        errors_to=log,
         kind="clipboard",
         keep_s=args.keep_s,
     )
@@ -115,17 +115,14 @@ def _offer(context: ToolContext, program: str, args: Write) -> None:
         )
         return ran.exit_code == 0 and ran.stdout == args.text
 
-    is_offered = False
+    serves = False
     try:
-        is_offered = (
-            outliving.settled(process, program, within_s=_OWNED_WITHIN_S, done=is_there, errors_from=errors_file)
-            and is_there()
-        )
+        serves = outliving.settled(process, program, within_s=_OWNED_WITHIN_S, done=is_there, errors=log) and is_there()
     finally:
-        if not is_offered:
+        if not serves:
             process.kill()
             process.wait()
-    if not is_offered:
+    if not serves:
         raise ToolFailed(Code.TOOL_FAILED, f"{program} took the text, but the clipboard does not give it back")
 
 

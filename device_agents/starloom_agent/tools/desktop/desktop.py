@@ -139,11 +139,9 @@ def parts_of(key: str) -> tuple[list[str], str]:
     unknown = [word for word in modifiers if word not in _MODIFIERS]
     if unknown or (last not in _KEYS and not _ONE_CHARACTER.fullmatch(last)):
         what = unknown[0] if unknown else last
-        key_names = f"{', '.join(_MODIFIERS)} with a to z, 0 to 9, {', '.join(_KEYS)}"
+        words = f"{', '.join(_MODIFIERS)} with a to z, 0 to 9, {', '.join(_KEYS)}"
         raise ToolFailed(
-            Code.BAD_ARGUMENTS,
-            f"{quoted(what[:40])} in {quoted(key[:80])} is no key; there are {key_names}",
-            effect=False,
+            Code.BAD_ARGUMENTS, f"{quoted(what[:40])} in {quoted(key[:80])} is no key; there are {words}", effect=False
         )
     return modifiers, last
 

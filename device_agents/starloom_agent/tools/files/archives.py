@@ -109,15 +109,15 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         trashes = []
     else:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} is no file or folder of this device ({real})", effect=False)
-    total = sum(found.bytes for found in files)
+    total = sum(entry.bytes for entry in files)
 
     def tell(done: int, name: str) -> None:
         context.progress(done_bytes=done, fraction=min(1.0, done / total) if total else None, note=name)
 
     archive = context.workdir / "archive.tar.gz"
-    written = write_archive(files, archive, tell, context.files)
-    listed, unreadable = written.listed, [*missed, *written.unreadable]
-    count = skipped + len(written.unreadable)
+    archive_list = write_archive(files, archive, tell, context.files)
+    listed, unreadable = archive_list.listed, [*missed, *archive_list.unreadable]
+    count = skipped + len(archive_list.unreadable)
     parts = (_plain_name(args.device_name), _plain_name(real.name) or "folder", datetime.now(UTC).strftime(_STAMP))
     name = "-".join(part for part in parts if part) + ".tar.gz"
     upload = context.put_last(archive, name=name, media="application/gzip")
@@ -130,14 +130,14 @@ def pack(context: ToolContext, args: Pack) -> Packed:
         "unreadable": unreadable[:_WRONG_SHOWN],
         "unreadable_count": count,
         "left_out": left_out_trashes(args.path, trashes),
-        "renamed": [{"path": path, "stored": stored} for path, stored in written.renamed[:_WRONG_SHOWN]],
+        "renamed": [{"path": path, "stored": stored} for path, stored in archive_list.renamed[:_WRONG_SHOWN]],
         "summary": {
             **device,
             "folder": args.path,
             "files": len(listed),
             "unpacked_bytes": sum(item.bytes for item in listed),
             "packed_bytes": upload["bytes"],
-            "renamed": len(written.renamed),
+            "renamed": len(archive_list.renamed),
             "unreadable": count,
             "why": "; ".join(unreadable[:_WHY_SHOWN]),
         },
@@ -177,7 +177,7 @@ def _stem(name: str) -> str:
 
 
 def _put_out(local: Path, half: Path, limits: Limits, findings: Findings, context: ToolContext) -> dict[str, Listed]:
-    written: dict[str, Listed] = {}
+    unpacked: dict[str, Listed] = {}
     done = 0
     for member in members(local, limits, findings, context.files):
         target = half / member.path
@@ -191,10 +191,10 @@ def _put_out(local: Path, half: Path, limits: Limits, findings: Findings, contex
                 digest = copy_out(member, out)
             if member.mtime_s > 0:
                 context.files.set_mtime(target, member.mtime_s)
-        written[member.listed_as] = Listed(path=member.listed_as, bytes=member.bytes, sha256=digest)
+        unpacked[member.listed_as] = Listed(path=member.listed_as, bytes=member.bytes, sha256=digest)
         done += member.bytes
         context.progress(done_bytes=done, note=shown_name(target.name))
-    return written
+    return unpacked
 
 
 def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | None:
@@ -208,11 +208,11 @@ def _created(context: ToolContext, target: Path, member: Member) -> BinaryIO | N
         return None
 
 
-def _holds_the_same(files: Beneath, folder: Path, written: dict[str, Listed]) -> bool:
-    on_disk = {shown_name(found.below): found for found in Walk(files, folder, hidden=True, trash=True, any_name=True)}
-    return on_disk.keys() == written.keys() and all(
+def _holds_the_same(files: Beneath, folder: Path, unpacked: dict[str, Listed]) -> bool:
+    on_disk = {shown_name(entry.below): entry for entry in Walk(files, folder, hidden=True, trash=True, any_name=True)}
+    return on_disk.keys() == unpacked.keys() and all(
         on_disk[path].bytes == item.bytes and sha256_of(files, on_disk[path].path)[0] == item.sha256
-        for path, item in written.items()
+        for path, item in unpacked.items()
     )
 
 
@@ -221,7 +221,7 @@ def _hashes_on_disk(context: ToolContext, folder: str, names: set[str]) -> dict[
     if not names:
         return {}
     walk = Walk(context.files, context.resolve_read(folder), hidden=True, trash=True, any_name=True)
-    paths = {shown_name(found.below): found.path for found in walk}
+    paths = {shown_name(entry.below): entry.path for entry in walk}
     return {name: sha256_of(context.files, paths[name])[0] for name in names & paths.keys()}
 
 
@@ -274,28 +274,28 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
         with plain(target, "unpacking"):
             half = context.files.building_place(target)
         try:
-            written = _put_out(_local(context, file), half, limits, findings, context)
-            folder, new = _place(context, half, folder_path, written)
+            unpacked = _put_out(_local(context, file), half, limits, findings, context)
+            folder, new = _place(context, half, folder_path, unpacked)
         finally:
             with contextlib.suppress(OSError):
                 context.files.remove_tree(half)
         folders.append(folder)
         if new:
-            holds = hash_of_files({path: item.sha256 for path, item in written.items()})
+            holds = hash_of_files({path: item.sha256 for path, item in unpacked.items()})
             added.append({"path": folder, "folder": True, "holds": holds})
-        expected = findings.listed if findings.listed is not None else written
+        expected = findings.listed if findings.listed is not None else unpacked
         # A name that is text has no backslash in an archive.
-        unnamed = {path for path in written if "\\" in path}
+        unnamed = {path for path in unpacked if "\\" in path}
         read = _hashes_on_disk(context, folder, unnamed)
-        lost = {path for path in unnamed if read.get(path) != expected.get(path, written[path]).sha256}
+        lost = {path for path in unnamed if read.get(path) != expected.get(path, unpacked[path]).sha256}
         summary.append(
             {
                 "name": file.shown_name,
                 "folder": folder,
-                "files": len(written),
-                "bytes": sum(item.bytes for item in written.values()),
-                "missing": len(expected.keys() - written.keys()) + len(lost),
-                "not_listed": len(written.keys() - expected.keys()),
+                "files": len(unpacked),
+                "bytes": sum(item.bytes for item in unpacked.values()),
+                "missing": len(expected.keys() - unpacked.keys()) + len(lost),
+                "not_listed": len(unpacked.keys() - expected.keys()),
                 "left_out": findings.left_out_count,
                 "left_out_names": findings.left_out,
                 "unnamed": len(unnamed),
@@ -308,7 +308,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
                 "bytes": item.bytes,
                 "sha256": expected[path].sha256 if path in expected else item.sha256,
             }
-            for path, item in sorted(written.items())
+            for path, item in sorted(unpacked.items())
             if path not in unnamed
         )
     return {
@@ -321,7 +321,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
     }
 
 
-def _place(context: ToolContext, half: Path, path: str, written: dict[str, Listed]) -> tuple[str, bool]:
+def _place(context: ToolContext, half: Path, path: str, unpacked: dict[str, Listed]) -> tuple[str, bool]:
     """Put the unpacked folder in its place in one step, and tell whether it is new there.
 
     The same files there already are kept, others keep theirs.
@@ -337,7 +337,7 @@ def _place(context: ToolContext, half: Path, path: str, written: dict[str, Liste
                     pass  # another call was quicker
                 else:
                     return readable_as(context, numbered_path, real), True
-            if context.files.is_folder(real) and _holds_the_same(context.files, real, written):
+            if context.files.is_folder(real) and _holds_the_same(context.files, real, unpacked):
                 return readable_as(context, numbered_path, real), False
     raise ToolFailed(Code.TOOL_FAILED, f"{path} exists in {RENAMES_MOST} versions; clear the folder")
 

@@ -188,14 +188,12 @@ def _compare(args: Hash, files: list[FileRef], rows: list[HashedFile]) -> Compar
         raise ToolFailed(
             Code.BAD_ARGUMENTS, f"`expect` has no folder {quoted(args.folder)} to compare with", effect=False
         )
-    expected_counts = Counter(file.hash for folder in expected for file in folder.files)
+    due = Counter(file.hash for folder in expected for file in folder.files)
     counts = Counter(row["sha256"] for row in rows)
     names = {file.hash: file.shown_name for folder in expected for file in folder.files}
-    missing: list[MissingFile] = [{"name": names[digest], "sha256": digest} for digest in (expected_counts - counts)]
+    missing: list[MissingFile] = [{"name": names[digest], "sha256": digest} for digest in (due - counts)]
     extra: list[Difference] = [
-        {"path": row["path"], "expected": "", "found": row["sha256"]}
-        for row in rows
-        if row["sha256"] not in expected_counts
+        {"path": row["path"], "expected": "", "found": row["sha256"]} for row in rows if row["sha256"] not in due
     ]
     return {"equal": not (different or missing or extra), "different": different or extra, "missing": missing}
 

@@ -346,7 +346,7 @@ class _Search:
         of_sort = any(sort_fits(sort, path.rpartition("/")[2]) for sort in self._sorts)
         return max((score(path, words) for words in self._words), default=0) or int(of_sort)
 
-    def look(self, root: Path, root_path: str) -> None:
+    def look(self, root: Path, under: str) -> None:
         args = self._args
         walk = Walk(self._context.files, root, hidden=args.hidden or args.whole)
         named_only = bool(args.words or args.file or args.largest)
@@ -358,33 +358,26 @@ class _Search:
                 continue
             # Where a file is, or how large, can be said of one that nobody here may read, too.
             if named_only or self._context.files.is_readable(file.path):
-                self._take(file, points, root, root_path)
+                self._take(file, points, root, under)
                 continue
             self.unreadable += 1
             if len(self.missed) < MISSED_MOST:
-                self.missed.append(self._left_out_row(root_path, file.below, UNREADABLE))
+                self.missed.append(self._left_out_row(under, file.below, UNREADABLE))
         self.unreadable += walk.unreadable
         self.missed += [
-            self._left_out_row(root_path, missed.below, missed.why)
-            for missed in walk.missed
-            if self._may_fit(missed, root)
+            self._left_out_row(under, missed.below, missed.why) for missed in walk.missed if self._may_fit(missed, root)
         ]
         if not args.file:
-            self.missed += [self._left_out_row(root_path, below, OF_THE_TRASH) for below in walk.trashes]
+            self.missed += [self._left_out_row(under, below, OF_THE_TRASH) for below in walk.trashes]
         if args.whole:
-            self.missed += [self._left_out_row(root_path, below, _LINK) for below in walk.links]
+            self.missed += [self._left_out_row(under, below, _LINK) for below in walk.links]
             self.empty += [
-                {
-                    "path": os.path.normpath(f"{root_path}/{below}"),
-                    "below": f"{root.name}/{below}",
-                    "files": [],
-                    "bytes": 0,
-                }
+                {"path": os.path.normpath(f"{under}/{below}"), "below": f"{root.name}/{below}", "files": [], "bytes": 0}
                 for below in walk.empty
             ]
 
-    def _left_out_row(self, root_path: str, below: str, why: str) -> LeftOut:
-        row: LeftOut = {"path": os.path.normpath(f"{root_path}/{below}"), "why": why}
+    def _left_out_row(self, under: str, below: str, why: str) -> LeftOut:
+        row: LeftOut = {"path": os.path.normpath(f"{under}/{below}"), "why": why}
         if self._args.device_name:
             row["device"] = self._args.device_name
         return row
@@ -460,20 +453,20 @@ class _Search:
         reasons = "; ".join(f"{row['path']}: {row['why']}" for row in self.missed[:_NAMED_MOST])
         return f", as far as it can be read ({reasons})"
 
-    def _means_another(self, root_path: str, path: str) -> bool:
+    def _means_another(self, under: str, path: str) -> bool:
         """Whether a later call would look elsewhere: in the home folder, or in another granted folder, too."""
-        return path.startswith("~/") or (root_path == "." and self._context.is_shared(path))
+        return path.startswith("~/") or (under == "." and self._context.is_shared(path))
 
-    def _take(self, file: Found, points: int, root: Path, root_path: str) -> None:
+    def _take(self, file: Found, points: int, root: Path, under: str) -> None:
         self.count += 1
         self.bytes += file.bytes
         if self.count % 512 == 0:
             self._context.progress(done_bytes=self.bytes, note=f"{self.count} files")
         if not (self._scored or _is_ranked(self._args)) and len(self.rows) >= self._args.limit:
             return
-        path = os.path.normpath(f"{root_path}/{file.below}")
+        path = os.path.normpath(f"{under}/{file.below}")
         row: FoundFile = {
-            "path": os.fspath(file.path) if self._means_another(root_path, path) else path,
+            "path": os.fspath(file.path) if self._means_another(under, path) else path,
             "name": file.path.name,
             "below": f"{root.name}/{file.below}",
             "bytes": file.bytes,
@@ -509,12 +502,12 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
     search = _Search(context, args)
     for root, path_as_typed in roots_of(context, args.root):
         # A search by words in all folders asks where a file is: each has its absolute path, in the first folder, too.
-        root_path = os.fspath(root) if args.words and args.root in ("", ".") else path_as_typed
+        under = os.fspath(root) if args.words and args.root in ("", ".") else path_as_typed
         with plain(root, "searching"):
             is_folder = context.files.is_folder(root)
             alone = not is_folder and context.files.is_file(root)
         if alone:
-            search.take_file(root, root_path)
+            search.take_file(root, under)
             continue
         if not is_folder and args.missing == "nothing":
             search.note_absent()
@@ -522,7 +515,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
         if not is_folder:
             reason = f"{args.root or root} is not a folder on this device ({root}){_near(context, args.root, root)}"
             raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
-        search.look(root, root_path)
+        search.look(root, under)
     if args.file:
         search.keep_the_file()
     if args.same_size:

@@ -81,14 +81,12 @@ def copy(context: ToolContext, args: Copy) -> Copied:
     source, files = context.resolve_read(args.path), context.files
     with plain(source, "looking at", effect=False):
         folder, exists = files.is_folder(source), files.exists(source)
-        path_to = own_place(context, args.to, source.name, folder=folder)
-    target = context.resolve_write(path_to)
+        place = own_place(context, args.to, source.name, folder=folder)
+    target = context.resolve_write(place)
     if not exists:
         raise ToolFailed(Code.FILE_NOT_FOUND, f"{args.path} does not exist on this device", effect=False)
     if folder and target.is_relative_to(source):
-        raise ToolFailed(
-            Code.BAD_ARGUMENTS, f"{path_to} lies inside {args.path}; choose a place beside it", effect=False
-        )
+        raise ToolFailed(Code.BAD_ARGUMENTS, f"{place} lies inside {args.path}; choose a place beside it", effect=False)
     walk = Walk(files, source, hidden=True)
     pairs = _below(walk, target, args.path) if folder else [(source, target)]
     with plain(target, "looking at", effect=False):
@@ -114,13 +112,13 @@ def copy(context: ToolContext, args: Copy) -> Copied:
         missing = missing_above(context, to)
         placed = _put(context, half, to, stat.S_IMODE(about.st_mode) & ~_SET_ID, args)
         done += placed.bytes
-        shown_path = os.path.normpath(Path(path_to) / to.relative_to(target))
+        shown_path = os.path.normpath(Path(place) / to.relative_to(target))
         path = readable_as(context, shown_path, to)
         added += [*folders_on_way(path, missing), added_as(path, digest.hexdigest(), placed.ticket)]
         context.progress(done_bytes=done, fraction=(number + 1) / len(pairs), note=file.name)
     left_out = left_out_trashes(args.path, walk.trashes)
     return {
-        "path": path_to,
+        "path": place,
         "files": len(pairs),
         "kept": len(same),
         "bytes": done,

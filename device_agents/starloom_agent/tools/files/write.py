@@ -112,12 +112,12 @@ def choose(
     on_clash: OnClash,
     *,
     keep: bool = True,
-    own_files: Container[Identity] = (),
+    ours: Container[Identity] = (),
 ) -> Place:
     """Return the place of contents with this hash: at `path` where that is free, else as `on_clash` says.
 
     A file of another `size`, where that is known, is not read. `keep`: the same contents there are as good. A file in
-    `own_files` is not replaced.
+    `ours` is not replaced.
 
     Raises:
         ToolFailed: other contents are there and must stay, or too many versions.
@@ -132,7 +132,7 @@ def choose(
         alike = stat.S_ISREG(about.st_mode) and size in (None, about.st_size)
         if alike and has_hash(context.files, real, digest):
             return Place(numbered_path, real, keep, number)
-        if on_clash == "replace" and identity_of(about) not in own_files:
+        if on_clash == "replace" and identity_of(about) not in ours:
             return Place(numbered_path, real, False, number)
         if on_clash == "fail":
             reason = f"{numbered_path} exists with other contents; allow on_clash: rename or replace"
@@ -150,7 +150,7 @@ def settle(
     on_clash: OnClash,
     *,
     keep: bool = True,
-    own_files: Container[Identity] = (),
+    ours: Container[Identity] = (),
     mode: int | None = None,
     mtime_s: int = 0,
 ) -> Place:
@@ -163,7 +163,7 @@ def settle(
         ToolFailed: as `choose`, or the old file cannot go to the trash.
     """
     for _ in range(RENAMES_MOST):
-        target = choose(context, path, digest, size, on_clash, keep=keep, own_files=own_files)
+        target = choose(context, path, digest, size, on_clash, keep=keep, ours=ours)
         if target.same:
             return target
         if not target.free:
@@ -220,24 +220,22 @@ def write(context: ToolContext, args: Write) -> Written:
     changed: list[Changed] = []
     added: Added = []
     written_bytes = 0
-    own_files: set[Identity] = set()
+    ours: set[Identity] = set()
     places: set[Path] = set()
     for file in args.files:
         if not file.hash:
             raise ToolFailed(Code.BAD_ARGUMENTS, f"{file.shown_name} has no artifact to write from")
-        path_below = _wanted_path(file, args)
-        target, size = _put(context, path_below, file, args, own_files)
+        below = _wanted_path(file, args)
+        target, size = _put(context, below, file, args, ours)
         about = context.files.status(target.real)
         if about is not None:
-            own_files.add(identity_of(about))
+            ours.add(identity_of(about))
         places.add(target.real)
         written_bytes += 0 if target.same else size
         context.progress(done_bytes=written_bytes, note=file.shown_name)
         path = readable_as(context, target.shown, target.real)
         added += target.added(path)
-        changed += [
-            {"file": path_below, "path": path, "why": why} for why in _changes(about, path_below, target, file, args)
-        ]
+        changed += [{"file": below, "path": path, "why": why} for why in _changes(about, below, target, file, args)]
         row: WrittenFile = {
             "path": path,
             "name": file.shown_name,
@@ -266,23 +264,19 @@ def write(context: ToolContext, args: Write) -> Written:
     return written
 
 
-def _put(
-    context: ToolContext, path_below: str, file: FileRef, args: Write, own_files: set[Identity]
-) -> tuple[Place, int]:
+def _put(context: ToolContext, below: str, file: FileRef, args: Write, ours: set[Identity]) -> tuple[Place, int]:
     """Store one file under its own name, or under a portable one where the file system refuses that."""
-    portable = portable_path(path_below)
-    for stored in dict.fromkeys((stored_path(path_below), portable)):
+    portable = portable_path(below)
+    for stored in dict.fromkeys((stored_path(below), portable)):
         try:
-            return _put_as(context, stored, file, args, own_files)
+            return _put_as(context, stored, file, args, ours)
         except OSError as error:
             if error.errno not in REFUSED_NAME or stored == portable:
                 raise os_fault(error, Path(args.under) / stored, "writing") from error
     raise AssertionError("the portable name is the last")
 
 
-def _put_as(
-    context: ToolContext, stored: str, file: FileRef, args: Write, own_files: set[Identity]
-) -> tuple[Place, int]:
+def _put_as(context: ToolContext, stored: str, file: FileRef, args: Write, ours: set[Identity]) -> tuple[Place, int]:
     # Under its hash, other contents can only be a damaged copy.
     clash = "replace" if args.name_by == "hash" else args.on_clash
     path = Path(args.under) / stored
@@ -295,7 +289,7 @@ def _put_as(
         file.bytes or None,
         clash,
         keep=keep,
-        own_files=own_files,
+        ours=ours,
         mode=mode,
         mtime_s=file.mtime_s,
     )
@@ -308,10 +302,10 @@ def _put_as(
     return target, 0 if about is None else about.st_size
 
 
-def _changes(about: os.stat_result | None, path_below: str, target: Place, file: FileRef, args: Write) -> list[str]:
+def _changes(about: os.stat_result | None, below: str, target: Place, file: FileRef, args: Write) -> list[str]:
     """Return the properties of a file that differ from the original."""
     changes = []
-    here = os.path.normpath(Path(args.under) / path_below)
+    here = os.path.normpath(Path(args.under) / below)
     if os.path.normpath(numbered(Path(here), target.number)) != target.shown:
         changes.append("this device cannot store its name")
     if target.number > 1:
@@ -331,9 +325,9 @@ def _time_fits(about: os.stat_result, mtime_s: int) -> bool:
 def _make_folder(
     context: ToolContext, folder: FolderRef, args: Write, changed: list[Changed], added: Added
 ) -> WrittenFolder:
-    path_below = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
-    portable = portable_path(path_below)
-    for stored in dict.fromkeys((stored_path(path_below), portable)):
+    below = _inside(place_of(FileRef(path=folder.path, below=folder.below), args.strip), args)
+    portable = portable_path(below)
+    for stored in dict.fromkeys((stored_path(below), portable)):
         path_here = os.path.normpath(Path(args.under) / stored)
         real = context.resolve_write(path_here)
         try:
@@ -345,8 +339,8 @@ def _make_folder(
         else:
             path = readable_as(context, path_here, real)
             added += [*folders_on_way(path, missing), {"path": path, "folder": True}] if free else []
-            if stored != path_below:
-                changed.append({"file": path_below, "path": path_here, "why": "this device cannot store its name"})
+            if stored != below:
+                changed.append({"file": below, "path": path_here, "why": "this device cannot store its name"})
             return {"path": path_here}
     raise AssertionError("the portable name is the last")
 

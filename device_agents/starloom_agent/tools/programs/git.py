@@ -259,18 +259,14 @@ class PackedVersion(TypedDict):
 def archive(context: ToolContext, args: Archive) -> PackedVersion:
     repository = _repository(context, args.path)
     name = f"{repository.name}.tar"
-    archive_path = context.workdir / "git" / "archive.tar"
+    tar = context.workdir / "git" / "archive.tar"
     if args.ref:
         commit = _commit_of(context, repository, args.ref)
         # Archives of several versions may meet in one folder.
         name = f"{repository.name}-{commit[:12]}.tar"
-        _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={archive_path}", commit])
+        _git(context, ["-C", str(repository), "archive", "--format=tar", f"--output={tar}", commit])
         # A filter of the repository ran beside git and may have left something else under this name.
-        with (
-            plain(archive_path, "reading"),
-            context.files.open(archive_path) as file,
-            tarfile.open(fileobj=file) as packed,
-        ):
+        with plain(tar, "reading"), context.files.open(tar) as file, tarfile.open(fileobj=file) as packed:
             count = sum(1 for member in packed if member.isfile())
     else:
         commit = "the working copy"
@@ -280,21 +276,21 @@ def archive(context: ToolContext, args: Archive) -> PackedVersion:
         )
         names = _whole(listed, f"{args.path} has too many files for one archive; name a version with `ref`")
         context.confine()
-        count = _pack(context, repository, sorted(filter(None, names.split("\0"))), archive_path)
+        count = _pack(context, repository, sorted(filter(None, names.split("\0"))), tar)
     if not count:
         raise ToolFailed(Code.BAD_ARGUMENTS, f"{args.path} has no files in {commit}", effect=False)
-    stored = context.put_last(archive_path, name=name, media="application/x-tar")
+    stored = context.put_last(tar, name=name, media="application/x-tar")
     return {"files": [{**stored, "path": name}], "commit": commit, "count": count}
 
 
-def _pack(context: ToolContext, repository: Path, names: list[str], archive_path: Path) -> int:
+def _pack(context: ToolContext, repository: Path, names: list[str], tar: Path) -> int:
     """Pack what git names, as it stands on the disk; a link is packed as one, and none is followed."""
     size = 0
     count = 0
     files = context.files
     with (
-        plain(archive_path, "writing"),
-        files.create(archive_path) as out,
+        plain(tar, "writing"),
+        files.create(tar) as out,
         tarfile.open(fileobj=out, mode="w", format=tarfile.PAX_FORMAT) as packed,
     ):
         for name in names:

@@ -258,11 +258,9 @@ def search(context: ToolContext, args: Search) -> LogSearch:
     else:
         source = str(_FOLDER)
         folder = _FOLDER.resolve()
-        in_files = _from_files(args, begin, Beneath(read=(folder,)), folder)
+        texts = _from_files(args, begin, Beneath(read=(folder,)), folder)
         # A system has files of other forms as well; only of a named place is it said what was not judged.
-        seen = _Files(
-            in_files.rows, in_files.undated, in_files.unreadable, untimed=in_files.untimed if args.contains else []
-        )
+        seen = _Files(texts.rows, texts.undated, texts.unreadable, untimed=texts.untimed if args.contains else [])
     word = args.contains.casefold()
     rows = [row for row in seen.rows if word in row["text"].casefold()]
     rows.sort(key=lambda row: row["at_s"])

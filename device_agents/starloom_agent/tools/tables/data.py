@@ -138,11 +138,9 @@ class Kept(Rows):
 
 
 def filter_rows(_context: ToolContext, args: Filter) -> Kept:
-    fitting = [
-        row for row in args.rows if all(holds(part.op, point(row, part.output), part.value) for part in args.where)
-    ]
-    first_rows = fitting[: args.limit]
-    return {"rows": first_rows, "count": len(fitting), "dropped": len(args.rows) - len(fitting)}
+    rows = [row for row in args.rows if all(holds(part.op, point(row, part.output), part.value) for part in args.where)]
+    shown_rows = rows[: args.limit]
+    return {"rows": shown_rows, "count": len(rows), "dropped": len(args.rows) - len(rows)}
 
 
 class Sort(Args, frozen=True, kw_only=True):

@@ -52,14 +52,10 @@ def group(_context: ToolContext, args: Group) -> Annotated[Groups, OPEN_ENDED]:
                 Code.BAD_ARGUMENTS, f"a row has no field {quoted(missing[0])} to be grouped by: {value_words(row)}"
             )
         groups.setdefault(tuple(repr(row[name]) for name in args.by), []).append(row)
-    large_groups = [members for members in groups.values() if len(members) >= args.at_least]
-    rows = [_row(members, args) for members in large_groups]
+    large = [members for members in groups.values() if len(members) >= args.at_least]
+    rows = [_row(members, args) for members in large]
     totals = {f"extra_{name}": _sum(rows, f"extra_{name}") for name in args.add}
-    answer: Groups = {
-        "rows": rows,
-        "count": len(rows),
-        "rest": [row for members in large_groups for row in members[1:]],
-    }
+    answer: Groups = {"rows": rows, "count": len(rows), "rest": [row for members in large for row in members[1:]]}
     return cast(Groups, {**answer, **totals})
 
 

@@ -99,18 +99,16 @@ def _opened(files: Beneath, real: Path, path: str, timeout_s: float) -> Iterator
     try:
         with (
             file,
-            closing(
-                sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))
-            ) as database,
+            closing(sqlite3.connect(f"file:{quote(str(real))}?mode=ro", uri=True, timeout=min(5, timeout_s))) as db,
         ):
-            database.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
-            database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-            database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
-            database.execute("PRAGMA query_only = ON")
-            database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            db.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
+            db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 64 * 1024 * 1024)
+            db.execute("PRAGMA query_only = ON")
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
             if not _is_open_twice(file):
                 raise ToolFailed(Code.TOOL_FAILED, f"{path} was exchanged while it was opened; retry", effect=False)
-            yield database
+            yield db
     except sqlite3.Error as error:
         raise _fault(error, path) from error
 

@@ -42,7 +42,7 @@ class Leftovers:
         self._say = say
         self._clock = clock
         self._boot = processes.boot_mark()
-        self._running: dict[str, _Kept] = {}
+        self._left: dict[str, _Kept] = {}
         self._is_written = True
 
     def recover(self) -> None:
@@ -51,29 +51,27 @@ class Leftovers:
             items = msgspec.json.decode(self._path.read_bytes(), type=list[_Kept])
         except (FileNotFoundError, msgspec.DecodeError):
             return
-        self._running = {item.kind: item for item in items if item.boot == self._boot}
+        self._left = {item.kind: item for item in items if item.boot == self._boot}
         self.end_all()
 
     def take(self, detached: Iterable[Detached]) -> None:
         """Own these programs from now on; an earlier one of the same kind ends."""
         for item in detached:
             if item.kind:
-                self._end([earlier for earlier in self._running.values() if earlier.kind == item.kind])
-                self._running[item.kind] = _Kept(
-                    item.kind, item.pid, item.mark, self._clock() + item.keep_s, self._boot
-                )
+                self._end([old for old in self._left.values() if old.kind == item.kind])
+                self._left[item.kind] = _Kept(item.kind, item.pid, item.mark, self._clock() + item.keep_s, self._boot)
                 self._note()
 
     def sweep(self) -> None:
         """End programs whose time is over, forget ended ones, and write a record that the disk refused."""
         now = self._clock()
-        gone = [item for item in self._running.values() if processes.start_mark(item.pid) != item.mark]
-        self._end([*gone, *(item for item in self._running.values() if item.until <= now and item not in gone)])
+        gone = [item for item in self._left.values() if processes.start_mark(item.pid) != item.mark]
+        self._end([*gone, *(item for item in self._left.values() if item.until <= now and item not in gone)])
         if not self._is_written:
             self._note()
 
     def end_all(self) -> None:
-        self._end(list(self._running.values()))
+        self._end(list(self._left.values()))
 
     def _end(self, items: list[_Kept]) -> None:
         if not items:
@@ -81,12 +79,12 @@ class Leftovers:
         # A group lives while it has a member, so its number is not another's; a leader with another mark is spared.
         processes.end_groups([(item.pid, item.mark) for item in items])
         for item in items:
-            del self._running[item.kind]
+            del self._left[item.kind]
         self._note()
 
     def _note(self) -> None:
         try:
-            write_private(self._path, msgspec.json.encode(list(self._running.values())))
+            write_private(self._path, msgspec.json.encode(list(self._left.values())))
         except OSError as error:
             if self._is_written:
                 self._say(

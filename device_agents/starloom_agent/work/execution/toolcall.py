@@ -237,21 +237,21 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
     except ToolFailed as failed:
         detail = context.with_folders(failed.detail) if failed.code is Code.FILE_NOT_FOUND else failed.detail
         # A call whose result cannot be saved has run, whatever that says of itself.
-        return _failure(spec, failed.code, detail, begun=beginning.is_over and (ran or failed.effect is not False))
+        return _failure(spec, failed.code, detail, was_begun=beginning.is_over and (ran or failed.effect is not False))
     except OSError as error:
         code = {errno.ENOSPC: Code.NO_SPACE, errno.EDQUOT: Code.NO_SPACE, errno.ENOENT: Code.FILE_NOT_FOUND}
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
-        return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), begun=beginning.is_over)
+        return _failure(spec, code.get(error.errno or 0, Code.TOOL_FAILED), str(error), was_begun=beginning.is_over)
     except MemoryError:
         detail = f"{spec.tool} asked for more memory at a time than this device can give"
-        return _failure(spec, Code.MEMORY_EXCEEDED, detail, begun=beginning.is_over)
+        return _failure(spec, Code.MEMORY_EXCEEDED, detail, was_begun=beginning.is_over)
     except Exception as error:  # whatever a tool raises is an end of this call, never of the agent
         out.log(scrub(traceback.format_exc(), spec.secrets.values()))
-        return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", begun=beginning.is_over)
+        return _failure(spec, Code.TOOL_FAILED, f"{type(error).__name__}: {error}", was_begun=beginning.is_over)
 
 
-def _failure(spec: CallSpec, code: Code, detail: str, *, begun: bool) -> Ended:
-    effect = EffectSeen.MAYBE if begun and not spec.effectless else EffectSeen.NONE
+def _failure(spec: CallSpec, code: Code, detail: str, *, was_begun: bool) -> Ended:
+    effect = EffectSeen.MAYBE if was_begun and not spec.effectless else EffectSeen.NONE
     text = sendable(scrub(detail, spec.secrets.values()))[:_DETAIL_CHARS_MAX]
     refused = code in (Code.POLICY_REFUSED, Code.MISSING_GRANT) and effect is EffectSeen.NONE
     outcome = Outcome.REFUSED if refused else Outcome.ERROR

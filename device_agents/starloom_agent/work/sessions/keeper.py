@@ -128,18 +128,16 @@ class Keeper:
         if self._conversation.broken:
             self._tell(Broke(why=self._conversation.broken))
 
-    def _answered(self, link: socket.socket, request: Ask) -> Answered:
+    def _answered(self, link: socket.socket, query: Ask) -> Answered:
         self._ready.wait(GREET_S)
         if self._fault or not self._ready.is_set():
             return Answered(fault=self._fault or "it did not greet in time")
-        if request.method not in METHODS:
-            return Answered(fault=f"{quoted(request.method[:_NOTE_CHARS])} is no request of a call")
-        exchange = Exchange(
-            request.method, (lambda progress: _pass_on(link, progress)) if request.method == CALL else None
-        )
-        threading.Thread(target=self._watch_caller, args=(link, exchange, request), daemon=True).start()
+        if query.method not in METHODS:
+            return Answered(fault=f"{quoted(query.method[:_NOTE_CHARS])} is no request of a call")
+        exchange = Exchange(query.method, (lambda note: _pass_on(link, note)) if query.method == CALL else None)
+        threading.Thread(target=self._watch_caller, args=(link, exchange, query), daemon=True).start()
         try:
-            return Answered(result=self._conversation.finish(exchange, request.params, request.within_s))
+            return Answered(result=self._conversation.finish(exchange, query.params, query.within_s))
         except ServerFault as fault:
             return Answered(fault=str(fault))
 

@@ -62,7 +62,7 @@ class _Session:
     keeper: subprocess.Popen[bytes]
     used_at: float
     calls: int = 0
-    held: bytearray = field(default_factory=bytearray)
+    unread: bytearray = field(default_factory=bytearray)
 
     @property
     def path(self) -> str:
@@ -191,14 +191,14 @@ class KeptSessions:
             return
         except OSError:
             data = b""
-        session.held += data
-        if not data or len(session.held) > _REPORT_BYTES_MOST:
+        session.unread += data
+        if not data or len(session.unread) > _REPORT_BYTES_MOST:
             self._end([session])
             return
         if b"\n" not in data:
             return
-        *lines, rest = bytes(session.held).split(b"\n")
-        session.held = bytearray(rest)
+        *lines, rest = bytes(session.unread).split(b"\n")
+        session.unread = bytearray(rest)
         for line in lines:
             self._report(session, line)
 

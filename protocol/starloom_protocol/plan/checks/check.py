@@ -19,7 +19,7 @@ from starloom_protocol.plan.checks.graph import Graph
 from starloom_protocol.plan.checks.operations import Operations, operations_text
 from starloom_protocol.plan.checks.reading import Reading
 from starloom_protocol.plan.language.document import DOCUMENT_BYTES_MAX
-from starloom_protocol.plan.language.found import Found, joined, kind_word
+from starloom_protocol.plan.language.fault_list import FaultList, joined, kind_word
 from starloom_protocol.plan.language.models import PLAN_FORMAT, PlanDoc, ResultDoc, RuleDoc, SentenceDoc
 from starloom_protocol.plan.language.params import Params
 from starloom_protocol.plan.lowering.parts import Known
@@ -76,14 +76,14 @@ def check_plan(
     `{"name": "demo-phone"}` or a name. `known_devices` are names and ids; None leaves devices, tools or signatures
     unchecked. `place` is put before every place.
     """
-    found = Found()
-    text = _text_of(document, found, place)
+    faults = FaultList()
+    text = _text_of(document, faults, place)
     if text is None:
-        return PlanCheck(faults=found.faults)
+        return PlanCheck(faults=faults.all)
     known = Known(known_devices, known_tools, known_signatures or {})
-    plan = _Plan(document, found, _params(params, found, text), known, place).lowered()
-    if found.faults:
-        return PlanCheck(faults=found.in_order())
+    plan = _Plan(document, faults, _params(params, faults, text), known, place).lowered()
+    if faults.all:
+        return PlanCheck(faults=faults.in_order())
     if params:
         plan = msgspec.structs.replace(plan, params=canonical(dict(params)))
     if recipe is not None:
@@ -106,20 +106,20 @@ def check_edit(
     `known_tasks` are tasks of the current plan, whose new arguments are held to their tools. `task_ids` are all of its
     tasks, children too; None leaves references to the core.
     """
-    found = Found()
+    faults = FaultList()
     if not isinstance(operations, list) or not operations:
         reason = f"`operations` is a list with at least one operation, not {kind_word(operations)}"
-        found.add(Code.PLAN_INVALID, place, reason if operations != [] else "the edit has no operations")
-        return found.faults, []
-    text = _text_of({"operations": operations}, found, place)
+        faults.add(Code.PLAN_INVALID, place, reason if operations != [] else "the edit has no operations")
+        return faults.all, []
+    text = _text_of({"operations": operations}, faults, place)
     if text is None:
-        return found.faults, []
+        return faults.all, []
     known = Known(known_devices, known_tools, known_signatures or {}, known_tasks or {})
-    lowering = Lowering(found, known, in_edit=True)
-    placed = Operations(found, _params(None, found, text), lowering).lower(operations, place)
+    lowering = Lowering(faults, known, in_edit=True)
+    placed = Operations(faults, _params(None, faults, text), lowering).lower(operations, place)
     if task_ids is not None:
-        _references(placed, set(task_ids), frozenset(), found)
-    return (found.faults, []) if found.faults else ([], [operation for operation, _ in placed])
+        _references(placed, set(task_ids), frozenset(), faults)
+    return (faults.all, []) if faults.all else ([], [operation for operation, _ in placed])
 
 
 def plan_hash(plan: LoweredPlan) -> str:
@@ -129,26 +129,26 @@ def plan_hash(plan: LoweredPlan) -> str:
     return hashlib.sha256(_encoder.encode(content)).hexdigest()
 
 
-def _params(values: Mapping[str, Any] | None, found: Found, text: bytes) -> Params:
-    return Params(values, found, named=b'"param"' in text)
+def _params(values: Mapping[str, Any] | None, faults: FaultList, text: bytes) -> Params:
+    return Params(values, faults, named=b'"param"' in text)
 
 
-def _text_of(document: Any, found: Found, place: str) -> bytes | None:
+def _text_of(document: Any, faults: FaultList, place: str) -> bytes | None:
     """Return a document's JSON, or None after noting why it cannot be looked at."""
     if not isinstance(document, dict):
-        found.add(Code.PLAN_INVALID, place, f"a plan is a map with named fields, not {kind_word(document)}")
+        faults.add(Code.PLAN_INVALID, place, f"a plan is a map with named fields, not {kind_word(document)}")
         return None
     if depth_of(document) > VALUE_DEPTH_MAX:
-        found.add(Code.PLAN_INVALID, place, f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
+        faults.add(Code.PLAN_INVALID, place, f"the document nests deeper than {VALUE_DEPTH_MAX} levels")
         return None
     try:
         text = msgspec.json.encode(document)
     except (TypeError, ValueError, OverflowError) as error:
-        found.add(Code.PLAN_INVALID, place, f"the document holds what JSON cannot: {error}")
+        faults.add(Code.PLAN_INVALID, place, f"the document holds what JSON cannot: {error}")
         return None
     if len(text) > DOCUMENT_BYTES_MAX:
         reason = f"the document has {len(text)} bytes; at most {DOCUMENT_BYTES_MAX} are taken"
-        found.add(Code.PLAN_TOO_BIG, place, reason)
+        faults.add(Code.PLAN_TOO_BIG, place, reason)
         return None
     return text
 
@@ -159,36 +159,36 @@ def _policy(head: PlanDoc) -> Policy:
 
 
 def _references(
-    placed: Sequence[tuple[EditOperation, str]], known: set[str], omitted: Collection[str], found: Found
+    placed: Sequence[tuple[EditOperation, str]], task_ids: set[str], omitted: Collection[str], faults: FaultList
 ) -> list[EditOperation]:
     """Note references to missing tasks; return the operations that do not name an omitted task."""
-    known = known | {operation.spec.id for operation, _ in placed if isinstance(operation, AddTask)}
-    kept = []
+    task_ids = task_ids | {operation.spec.id for operation, _ in placed if isinstance(operation, AddTask)}
+    whole = []
     for operation, place in placed:
         if isinstance(operation, AddTask):
             inputs = [item for item in operation.spec.inputs if item.source not in omitted]
-            named = [(joined(place, "inputs", item.name, "from"), item.source) for item in inputs if not item.topic]
+            ends = [(joined(place, "inputs", item.name, "from"), item.source) for item in inputs if not item.topic]
             operation = AddTask(spec=msgspec.structs.replace(operation.spec, inputs=inputs))
         elif isinstance(operation, AddDependency):
             gate = operation.dependency
-            named = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
+            ends = [(joined(place, "from"), gate.source), (joined(place, "to"), gate.target)]
         elif isinstance(operation, AddItems):
-            named = [(joined(place, "to"), operation.to)]
+            ends = [(joined(place, "to"), operation.to)]
         elif isinstance(operation, DropItems):
-            named = [(joined(place, "of"), operation.of)]
+            ends = [(joined(place, "of"), operation.of)]
         elif isinstance(operation, Supersede):
-            named = [(joined(place, "task"), operation.task)]
-            named += [(joined(place, "by"), operation.by)] if operation.by is not None else []
+            ends = [(joined(place, "task"), operation.task)]
+            ends += [(joined(place, "by"), operation.by)] if operation.by is not None else []
         else:
             identity = getattr(operation, "id", None)
-            named = [(joined(place, "id"), end) for end in _ends(identity)]
-        if any(name in omitted for _, name in named):
+            ends = [(joined(place, "id"), end) for end in _ends(identity)]
+        if any(name in omitted for _, name in ends):
             continue
-        for where, name in named:
-            if name not in known:
-                found.add(Code.UNKNOWN_TASK, where, f"no task has the id `{name}`", found.near(name, known))
-        kept.append(operation)
-    return kept
+        for where, name in ends:
+            if name not in task_ids:
+                faults.add(Code.UNKNOWN_TASK, where, f"no task has the id `{name}`", faults.near(name, task_ids))
+        whole.append(operation)
+    return whole
 
 
 def _ends(identity: str | None) -> list[str]:
@@ -201,14 +201,14 @@ def _ends(identity: str | None) -> list[str]:
 class _Plan:
     """One checking of one plan document."""
 
-    def __init__(self, raw: dict[str, Any], found: Found, params: Params, known: Known, place: str) -> None:
+    def __init__(self, raw: dict[str, Any], faults: FaultList, params: Params, known: Known, place: str) -> None:
         self._raw = raw
-        self._found = found
+        self._faults = faults
         self._params = params
         self._known = known
         self._place = place
-        self._lowering = Lowering(found, known)
-        self._reading = Reading(found, params, self._lowering)
+        self._lowering = Lowering(faults, known)
+        self._reading = Reading(faults, params, self._lowering)
         self._tasks = self._reading.tasks
         self._omitted = self._reading.omitted
         self._broken = self._reading.broken
@@ -217,22 +217,22 @@ class _Plan:
         """Return the plan; of no use once there are faults."""
         head = self._head()
         self._read_tasks()
-        graph = Graph(self._tasks, self._omitted, self._broken, self._found, self._known)
+        graph = Graph(self._tasks, self._omitted, self._broken, self._faults, self._known)
         control = self._reading.spread(self._reading.dependencies(self._list("dependencies"), self._at("dependencies")))
         specs, dependencies = graph.link(control, self._reading.mentions)
-        flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._found)
+        flow = Flow({spec.id: spec for spec in specs}, self._known.signatures, self._faults)
         for placed, spec in zip(self._tasks.values(), specs, strict=True):
             if placed.plain:
                 continue
             flow.task(spec, placed.place)
-            note_expressions(self._found, spec.args, self._tasks, joined(placed.place, "args"))
+            note_expressions(self._faults, spec.args, self._tasks, joined(placed.place, "args"))
         for edge in control:
             if edge.gate.condition is not None:
                 flow.gate(edge.gate, edge.where())
         judged = [spec.id for spec in specs if spec.judge is not None]
         if len(judged) > JUDGED_MOST:
             reason = f"{len(judged)} tasks have a judge; at most {JUDGED_MOST} may, since each is a call of a model"
-            self._found.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason, "Judge the task that takes them together.")
+            self._faults.add(Code.PLAN_TOO_BIG, self._at("tasks"), reason, "Judge the task that takes them together.")
         for at, point in enumerate(head.policy.review_at if head else ()):
             graph.refers(point, joined(self._at("policy", "review_at"), at))
         return record(
@@ -253,12 +253,12 @@ class _Plan:
             name: value if name in parts else self._params.put_in(value, self._at(name))
             for name, value in self._raw.items()
         }
-        doc = self._found.validate(PlanDoc, head, self._place)
+        doc = self._faults.validate(PlanDoc, head, self._place)
         if doc is not None and doc.starloom != PLAN_FORMAT:
             reason = f"this hub reads plans of format {PLAN_FORMAT}, not {doc.starloom}"
-            self._found.add(Code.PLAN_INVALID, self._at("starloom"), reason, f"Write `starloom: {PLAN_FORMAT}`.")
+            self._faults.add(Code.PLAN_INVALID, self._at("starloom"), reason, f"Write `starloom: {PLAN_FORMAT}`.")
         if doc is not None and not doc.tasks:
-            self._found.add(Code.PLAN_INVALID, self._at("tasks"), "the plan has no tasks", "Add at least one.")
+            self._faults.add(Code.PLAN_INVALID, self._at("tasks"), "the plan has no tasks", "Add at least one.")
         return doc
 
     def _at(self, *steps: str | int) -> str:
@@ -270,29 +270,29 @@ class _Plan:
 
     def _read_tasks(self) -> None:
         self._reading.read(self._list("tasks"), self._at("tasks"))
-        if self._raw.get("tasks") and not self._tasks and not self._found.faults:
-            self._found.add(Code.PLAN_INVALID, self._at("tasks"), "every task is left out by its only_if")
+        if self._raw.get("tasks") and not self._tasks and not self._faults.all:
+            self._faults.add(Code.PLAN_INVALID, self._at("tasks"), "every task is left out by its only_if")
 
     def _results(self, graph: Graph, flow: Flow) -> list[ResultSpec]:
-        made = []
+        results = []
         for at, raw in enumerate(self._list("result")):
             place = self._at("result", at)
-            doc = self._found.validate(ResultDoc, self._params.put_in(raw, place), place)
+            doc = self._faults.validate(ResultDoc, self._params.put_in(raw, place), place)
             where = joined(place, "from")
             if doc is None or self._reading.looks_in(doc.source, where):
                 continue
             if graph.refers(doc.source, where):
                 result = self._lowering.result(doc)
                 flow.result(result, place)
-                made.append(result)
-        return made
+                results.append(result)
+        return results
 
     def _sentences(self, graph: Graph, flow: Flow) -> list[SentenceSpec]:
-        made = []
+        sentences = []
         for at, raw in enumerate(self._list("sentence")):
             place = self._at("sentence", at)
             # No parameter is put in: a model that calls a recipe gives its values, and may not write this.
-            doc = self._found.validate(SentenceDoc, raw, place)
+            doc = self._faults.validate(SentenceDoc, raw, place)
             if doc is None:
                 continue
             sources = [(one.source, joined(place, "values", name, "from")) for name, one in doc.values.items()]
@@ -300,17 +300,17 @@ class _Plan:
             if any(self._reading.looks_in(source, where) for source, where in sources):
                 continue
             # Every source is looked at, so that one fault hides no other.
-            known = [graph.refers(source, where) for source, where in sources]
-            if all(known):
+            are_known = [graph.refers(source, where) for source, where in sources]
+            if all(are_known):
                 sentence = self._lowering.sentence(doc, place)
                 flow.sentence(sentence, place)
-                made.append(sentence)
-        return made
+                sentences.append(sentence)
+        return sentences
 
     def _rules(self, graph: Graph, flow: Flow) -> list[RuleRecord]:
         read = []
-        lowering = Lowering(self._found, self._known, in_rule=True)
-        operations = Operations(self._found, self._params, lowering)
+        lowering = Lowering(self._faults, self._known, in_rule=True)
+        operations = Operations(self._faults, self._params, lowering)
         names: set[str] = set()
         for at, raw in enumerate(self._list("rules")):
             place = self._at("rules", at)
@@ -320,35 +320,37 @@ class _Plan:
                     name: value if name == "edit" else self._params.put_in(value, joined(place, name))
                     for name, value in raw.items()
                 }
-            doc = self._found.validate(RuleDoc, filled, place)
+            doc = self._faults.validate(RuleDoc, filled, place)
             if doc is None:
                 continue
             if doc.name in names:
-                self._found.add(Code.DUPLICATE_ID, joined(place, "name"), f"two rules are named `{doc.name}`")
+                self._faults.add(Code.DUPLICATE_ID, joined(place, "name"), f"two rules are named `{doc.name}`")
             names.add(doc.name)
             read.append((at, doc, operations.lower(doc.edit, joined(place, "edit"))))
         if not read:
             return []
-        known = set(self._tasks) | self._broken
-        known |= {item.spec.id for _, _, placed in read for item, _ in placed if isinstance(item, AddTask)}
-        made = []
+        task_ids = set(self._tasks) | self._broken
+        task_ids |= {item.spec.id for _, _, placed in read for item, _ in placed if isinstance(item, AddTask)}
+        rules = []
         for at, doc, placed in read:
             place = self._at("rules", at)
-            kept = _references(placed, known, self._omitted, self._found)
-            if graph.refers(doc.when.task, joined(place, "when", "task")) and kept:
-                rule = self._rule(doc, kept, at, joined(place, "when"), lowering)
+            in_plan = _references(placed, task_ids, self._omitted, self._faults)
+            if graph.refers(doc.when.task, joined(place, "when", "task")) and in_plan:
+                rule = self._rule(doc, in_plan, at, joined(place, "when"), lowering)
                 flow.rule(doc.when.task, rule.condition, placed, place)
-                made.append(rule)
-        return made
+                rules.append(rule)
+        return rules
 
-    def _rule(self, doc: RuleDoc, kept: list[EditOperation], order: int, place: str, lowering: Lowering) -> RuleRecord:
+    def _rule(
+        self, doc: RuleDoc, operations: list[EditOperation], order: int, place: str, lowering: Lowering
+    ) -> RuleRecord:
         when = doc.when
         condition = attempts = None
         if (when.output is None) != (when.op is None):
-            self._found.add(Code.PLAN_INVALID, place, "a condition has both `output` and `op`")
+            self._faults.add(Code.PLAN_INVALID, place, "a condition has both `output` and `op`")
         elif when.output is not None and when.op is not None:
-            given = "value" in when.model_fields_set
-            condition = lowering.condition(when.output, when.op, when.value, place, given=given)
+            has_value = "value" in when.model_fields_set
+            condition = lowering.condition(when.output, when.op, when.value, place, has_value=has_value)
         if when.attempts is not None:
             attempts = record(Condition, op=when.attempts.op, output="", value=canonical(when.attempts.value))
         failed = None
@@ -357,7 +359,7 @@ class _Plan:
         if failed is not None and (when.event != "failed" or when.whole):
             hint = "Write `event: failed`, and no `whole`: a rule with a number of failed tasks fires once."
             reason = "`failed` counts what has failed so far"
-            self._found.add(Code.PLAN_INVALID, joined(place, "failed"), reason, hint=hint)
+            self._faults.add(Code.PLAN_INVALID, joined(place, "failed"), reason, hint=hint)
         return record(
             RuleRecord,
             attempts=attempts,
@@ -366,7 +368,7 @@ class _Plan:
             event=when.event,
             failed=failed,
             name=doc.name,
-            operations=operations_text(kept),
+            operations=operations_text(operations),
             order=order,
             reason=doc.reason,
             task=when.task,

@@ -1,7 +1,7 @@
 """Expressions in the texts of a plan: nothing in them is evaluated, so one that names a task is a mistake.
 
 A text of `{{ usage.rows }}` or `${usage.rows}` would reach its tool as it stands. Only a text of one line that names a
-task of the plan is taken for one: templates of programs and code have such signs of their own.
+task of the plan is taken for one: templates of programs and code have such characters of their own.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from starloom_protocol.plan.language.found import Found, joined, shown
+from starloom_protocol.plan.language.fault_list import FaultList, joined, shown
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code
 
@@ -20,7 +20,7 @@ _CODE: Final = ("code", "script")
 """Arguments that are programs, with a language of their own."""
 
 
-def note_expressions(found: Found, args: str, tasks: Collection[str], place: str) -> None:
+def note_expressions(faults: FaultList, args: str, tasks: Collection[str], place: str) -> None:
     """Note each text of a task's arguments that is an expression over a task."""
     if "{{" not in args and "${" not in args:
         return
@@ -31,7 +31,7 @@ def note_expressions(found: Found, args: str, tasks: Collection[str], place: str
         pointer = "/" + match[2].strip(".").replace(".", "/") if match[2].strip(".") else '""'
         name = where.rpartition(".")[2].partition("[")[0]
         hint = f"Write it as an input: `inputs: {{{name}: {{from: {match[1]}, output: {pointer}}}}}`."
-        found.add(Code.PLAN_INVALID, where, f"nothing is evaluated in a text, so {shown(text)} stays as it is", hint)
+        faults.add(Code.PLAN_INVALID, where, f"nothing is evaluated in a text, so {shown(text)} stays as it is", hint)
 
 
 def _texts(value: Any, place: str) -> Iterator[tuple[str, str]]:

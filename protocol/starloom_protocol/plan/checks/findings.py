@@ -26,20 +26,20 @@ def topics(spec: TaskSpec) -> list[str]:
 
 def publishers(specs: Iterable[TaskSpec]) -> dict[str, list[TaskSpec]]:
     """Return the tasks that publish each topic, in order; the children of a group publish as their group."""
-    found: dict[str, list[TaskSpec]] = {}
+    by_topic: dict[str, list[TaskSpec]] = {}
     for spec in specs:
         for topic in topics(spec) if spec.key is None else ():
-            found.setdefault(topic, []).append(spec)
-    return found
+            by_topic.setdefault(topic, []).append(spec)
+    return by_topic
 
 
 def topic_gates(specs: Iterable[TaskSpec], number: int) -> Iterator[Dependency]:
     """Yield the gates by which inputs by topic wait for all that publish it."""
-    known = list(specs)
-    readers = [(spec, item) for spec in known for item in spec.inputs if item.topic]
+    all_specs = list(specs)
+    readers = [(spec, item) for spec in all_specs for item in spec.inputs if item.topic]
     if not readers:
         return
-    sources = publishers(known)
+    sources = publishers(all_specs)
     for spec, item in readers:
         for source in sources.get(item.topic, ()):
             if source.id != spec.id:
@@ -65,7 +65,7 @@ def topic_fault(
     return Fault(code=Code.UNKNOWN_TOPIC, hint=hint, place=place, reason=f"nothing publishes `{item.topic}`")
 
 
-def look_fault(source: TaskSpec, signatures: Mapping[str, Signature], tools: Mapping[str, Repeatability]) -> str:
+def repeat_fault(source: TaskSpec, signatures: Mapping[str, Signature], tools: Mapping[str, Repeatability]) -> str:
     """Return why the call of a task cannot be made again to see whether its finding still holds; empty if it can."""
     if source.tool is None or source.for_each is not None:
         return f"`{source.id}` is no single call"
@@ -74,8 +74,8 @@ def look_fault(source: TaskSpec, signatures: Mapping[str, Signature], tools: Map
         return f"`{source.id}` {part}"
     if not tools:
         return ""
-    own = tools.get(source.tool, Repeatability.PURE)
+    repeatability = tools.get(source.tool, Repeatability.PURE)
     effects = signatures[source.tool].effects if source.tool in signatures else frozenset((Effect.READ,))
-    if own is not Repeatability.PURE or effects - {Effect.READ}:
+    if repeatability is not Repeatability.PURE or effects - {Effect.READ}:
         return f"`{source.tool}` does more than read"
     return "" if effects else f"`{source.tool}` computes, and looks at no device"

@@ -12,8 +12,8 @@ from typing import Final
 
 import msgspec
 
-from starloom_protocol.plan.checks.findings import PUBLISHERS_MOST, look_fault, publishers, topic_fault, topic_gates
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.checks.findings import PUBLISHERS_MOST, publishers, repeat_fault, topic_fault, topic_gates
+from starloom_protocol.plan.language.fault_list import FaultList, joined
 from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.records import FIRST_VERSION, record
 from starloom_protocol.records.entities import Dependency, Input, TaskSpec, dependency_id
@@ -69,14 +69,14 @@ class Graph:
         tasks: Mapping[str, Placed],
         omitted: Collection[str],
         broken: Set[str],
-        found: Found,
+        faults: FaultList,
         known: Known | None = None,
     ) -> None:
         self._known = known or Known()
         self._tasks = tasks
         self._omitted = omitted
         self._broken = broken
-        self._found = found
+        self._faults = faults
         self._edges: list[Edge] = []
 
     def knows(self, name: str) -> bool:
@@ -88,8 +88,8 @@ class Graph:
         if self.knows(name):
             return True
         if name not in self._omitted:
-            hint = self._found.near(name, chain(self._tasks, self._broken))
-            self._found.add(Code.UNKNOWN_TASK, place, f"no task has the id `{name}`", hint)
+            hint = self._faults.near(name, chain(self._tasks, self._broken))
+            self._faults.add(Code.UNKNOWN_TASK, place, f"no task has the id `{name}`", hint)
         return False
 
     def link(
@@ -102,7 +102,7 @@ class Graph:
         roots = self._families()
         specs: list[TaskSpec] = []
         data: list[Dependency] = []
-        kept = self._control(control)
+        control_gates = self._control(control)
         for name, placed in self._tasks.items():
             spec = placed.spec
             if placed.plain:
@@ -121,11 +121,11 @@ class Graph:
                 self._edges.append(Edge(name, spec.group, placed.place))
             specs.append(spec)
         data.extend(self._findings(specs))
-        dependencies = kept + data
+        dependencies = control_gates + data
         if len(dependencies) > DEPENDENCIES_MAX:
             reason = f"the plan has more than {DEPENDENCIES_MAX} dependencies, and no more are taken"
             hint = "One to a plan within the plan counts for each task in it."
-            self._found.add(Code.PLAN_TOO_BIG, "dependencies", reason, hint)
+            self._faults.add(Code.PLAN_TOO_BIG, "dependencies", reason, hint)
         for mention in mentions:
             if self.refers(mention.name, mention.place) and mention.waiting is not None:
                 self._edges.append(Edge(mention.name, mention.waiting, mention.place))
@@ -152,10 +152,10 @@ class Graph:
         A part with faults, or one that was left out, may be what publishes a topic: then no fault is noted.
         """
         sources = publishers(specs)
-        count = sum(len(found) for found in sources.values())
+        count = sum(len(publishing) for publishing in sources.values())
         if count > PUBLISHERS_MOST:
             reason = f"{count} tasks publish findings; at most {PUBLISHERS_MOST} may"
-            self._found.add(Code.PLAN_TOO_BIG, "tasks", reason, "Let a task that takes results together publish.")
+            self._faults.add(Code.PLAN_TOO_BIG, "tasks", reason, "Let a task that takes results together publish.")
             # Each reader would wait for each of them.
             return []
         for spec in specs:
@@ -173,16 +173,16 @@ class Graph:
         unread = bool(self._broken - self._tasks.keys()) or (bool(self._omitted) and item.otherwise is not None)
         missing = topic_fault(item, spec.id, sources, joined(place, "finding"), suggests=False)
         if missing is not None and not unread:
-            if self._found.may_suggest():
+            if self._faults.may_suggest():
                 missing = topic_fault(item, spec.id, sources, missing.place) or missing
-            self._found.faults.append(missing)
+            self._faults.all.append(missing)
         known = self._known
         for source in sources.get(item.topic, ()) if item.fresh_s else ():
-            why = look_fault(source, known.signatures, known.tools or {}) if source.id != spec.id else ""
+            why = repeat_fault(source, known.signatures, known.tools or {}) if source.id != spec.id else ""
             if why:
                 hint = "Remove `fresh_s`, or let a call that only reads publish the topic."
                 reason = f"{why}, so nobody can look again for `{item.topic}`"
-                self._found.add(Code.NOT_REPEATABLE, joined(place, "fresh_s"), reason, hint)
+                self._faults.add(Code.NOT_REPEATABLE, joined(place, "fresh_s"), reason, hint)
                 return
 
     def _moment(self, moment: Moment, name: str, place: str) -> None:
@@ -194,14 +194,14 @@ class Graph:
         each = source.spec.for_each if source is not None else None
         if source is not None and (source.spec.nested or (each is not None and not counts_as_one(each))):
             reason = f"`{moment.source}` is a group, and a time is read from one result"
-            self._found.add(Code.PLAN_INVALID, place, reason, "Add a task that takes the results together.")
+            self._faults.add(Code.PLAN_INVALID, place, reason, "Add a task that takes the results together.")
 
     def _told_of(self, item: Input, place: str) -> None:
         """Note a fault where `off` is asked of a group that waits for devices that are off, or `who` of one task."""
         source = self._tasks.get(item.source)
         if item.who and source is not None and source.spec.for_each is None:
             reason = f"`{item.source}` is one task, and `who` is asked of a group"
-            self._found.add(Code.PLAN_INVALID, f"{place.removesuffix('off')}who", reason, "Remove `who`.")
+            self._faults.add(Code.PLAN_INVALID, f"{place.removesuffix('off')}who", reason, "Remove `who`.")
         if not item.off or source is None:
             return
         each = source.spec.for_each
@@ -213,7 +213,7 @@ class Graph:
         if each is None or each.when_off != "report":
             reason = f"`{item.source}` does not tell of devices that are off"
             hint = "Give it `for_each: {devices: ..., when_off: report}`."
-            self._found.add(Code.PLAN_INVALID, place, reason, hint)
+            self._faults.add(Code.PLAN_INVALID, place, reason, hint)
 
     def _families(self) -> dict[str, str]:
         """Return the root of each group's family, and note references of `for_each` that lead nowhere."""
@@ -242,7 +242,7 @@ class Graph:
             if following is None:
                 break
             if following in path:
-                self._found.add(Code.PLAN_CYCLE, place, f"`same` goes in a circle: {cycle_words([*path, following])}")
+                self._faults.add(Code.PLAN_CYCLE, place, f"`same` goes in a circle: {cycle_words([*path, following])}")
                 break
             if following not in self._tasks:
                 self._leads(following, place)
@@ -250,11 +250,11 @@ class Graph:
             shared = self._tasks[following].spec.for_each
             if shared is not None and shared.repeat is not None:
                 reason = f"`{following}` is repeated, and its turns are no list that another task could share"
-                self._found.add(Code.PLAN_INVALID, place, reason, f"Read them: {{from: {following}}}.")
+                self._faults.add(Code.PLAN_INVALID, place, reason, f"Read them: {{from: {following}}}.")
                 break
             if shared is None:
                 reason = f"`{following}` is no group, so there is no list to share"
-                self._found.add(Code.PLAN_INVALID, place, reason, "Name a task that has for_each.")
+                self._faults.add(Code.PLAN_INVALID, place, reason, "Name a task that has for_each.")
                 break
             current = following
         root = roots[current]
@@ -265,12 +265,12 @@ class Graph:
     def _leads(self, name: str, place: str) -> bool:
         if name in self._omitted and not self.knows(name):
             reason = f"`{name}` is left out here, so there is no list"
-            self._found.add(Code.UNKNOWN_TASK, place, reason, "Give this group the same only_if.")
+            self._faults.add(Code.UNKNOWN_TASK, place, reason, "Give this group the same only_if.")
             return False
         return self.refers(name, place)
 
     def _control(self, control: Iterable[Control]) -> list[Dependency]:
-        kept: dict[tuple[str, str, Gate, str | None], Control] = {}
+        edges: dict[tuple[str, str, Gate, str | None], Control] = {}
         tasks = self._tasks
         for edge in control:
             source, target, gate = edge.source, edge.target, edge.gate
@@ -280,12 +280,12 @@ class Graph:
                 if not (from_here and to_here):
                     continue
             pointer = None if gate.condition is None else gate.condition.output
-            first = kept.setdefault((source, target, gate.gate, pointer), edge)
+            first = edges.setdefault((source, target, gate.gate, pointer), edge)
             if first is not edge:
                 reason = f"`{dependency_id(gate)}` stands at {first.where()} already"
-                self._found.add(Code.DUPLICATE_ID, edge.where(), reason, "Remove one of the two.")
-        self._edges.extend(kept.values())
-        return [edge.gate for edge in kept.values()]
+                self._faults.add(Code.DUPLICATE_ID, edge.where(), reason, "Remove one of the two.")
+        self._edges.extend(edges.values())
+        return [edge.gate for edge in edges.values()]
 
     def _cycles(self) -> None:
         names = [*self._tasks, *sorted(self._broken - self._tasks.keys())]
@@ -297,7 +297,7 @@ class Graph:
         by_ends = {(edge.source, edge.target): edge for edge in edges}
         for cycle in cycles(names, edges):
             place = by_ends[(cycle[-2], cycle[-1])].where()
-            self._found.add(Code.PLAN_CYCLE, place, f"these tasks wait for each other: {cycle_words(cycle)}")
+            self._faults.add(Code.PLAN_CYCLE, place, f"these tasks wait for each other: {cycle_words(cycle)}")
 
 
 def data_gates(spec: TaskSpec) -> Iterator[Dependency]:

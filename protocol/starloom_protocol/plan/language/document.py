@@ -54,17 +54,17 @@ for _tag, _pattern, _first in (
 
 
 def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    mapping: dict[str, Any] = {}
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
             reason = f"a key must be a text, not {quoted(key)}"
             raise DocumentRefused(reason, _line(key_node.start_mark), hint="Put it in quotes.")
-        if key in found:
+        if key in mapping:
             reason = f"the key `{key}` stands twice in one map"
             raise DocumentRefused(reason, _line(key_node.start_mark), hint="Remove one of the two.")
-        found[key] = loader.construct_object(value_node, deep=True)
-    return found
+        mapping[key] = loader.construct_object(value_node, deep=True)
+    return mapping
 
 
 def _float(loader: _Loader, node: yaml.ScalarNode) -> float:
@@ -94,15 +94,15 @@ def read_document(text: str | bytes) -> dict[str, Any]:
         source.encode("utf-8")
     except UnicodeError as error:
         raise DocumentRefused(f"the document is not UTF-8: {error}") from error
-    found = _read_json(source) if source.lstrip()[:1] in ("{", "[") else _read_yaml(source)
-    if not isinstance(found, dict):
+    document = _read_json(source) if source.lstrip()[:1] in ("{", "[") else _read_yaml(source)
+    if not isinstance(document, dict):
         raise DocumentRefused("the document must be a map with named fields")
-    return found
+    return document
 
 
 def _read_json(source: str) -> Any:
     try:
-        found = json.loads(source, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
+        document = json.loads(source, object_pairs_hook=_pairs, parse_constant=_refuse_constant)
     except (DocumentRefused, RecursionError, ValueError) as error:
         # Text that nests too deep is refused for that, whatever its other faults.
         _limit_depth(_depth_of_text(source))
@@ -111,14 +111,14 @@ def _read_json(source: str) -> Any:
         if isinstance(error, ValueError):
             raise DocumentRefused(f"a number is out of range: {error}") from error
         raise
-    _limit_depth(depth_of(found))
+    _limit_depth(depth_of(document))
     if _HALF.search(source) is not None:
         try:
-            json.dumps(found, ensure_ascii=False).encode()
+            json.dumps(document, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             half = ascii(error.object[error.start]).strip("'")
             raise DocumentRefused(f"a text has half of a character: {half}", hint="Write the character.") from error
-    return found
+    return document
 
 
 def _limit_depth(depth: int) -> None:
@@ -140,10 +140,10 @@ def _depth_of_text(source: str) -> int:
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise DocumentRefused(f"the key `{name_twice(pairs)}` stands twice in one map", hint="Remove one of the two.")
-    return found
+    return mapping
 
 
 def _refuse_constant(word: str) -> Any:

@@ -383,9 +383,9 @@ _GATES_MEANT: Final = {
 
 def _when_meant(value: Any) -> str:
     """Return the way to write a gate that was most likely meant."""
-    meant = _GATES_MEANT.get(value.strip().lower()) if isinstance(value, str) else None
-    if meant is not None:
-        return f"Write `{meant}`."
+    gate = _GATES_MEANT.get(value.strip().lower()) if isinstance(value, str) else None
+    if gate is not None:
+        return f"Write `{gate}`."
     return "A value is compared by a map: `when: {output: /status, op: ne, value: 200}`."
 
 
@@ -461,10 +461,10 @@ class SentenceDoc(Doc):
 
     @model_validator(mode="after")
     def _names_its_values(self) -> Self:
-        named = set(PLACEHOLDER.findall(self.text))
-        if strange := sorted(named - set(self.values)):
+        placeholders = set(PLACEHOLDER.findall(self.text))
+        if strange := sorted(placeholders - set(self.values)):
             raise refuse(f"the sentence has no value {quoted(strange[0])}", "Give it in `values`.")
-        if spare := sorted(set(self.values) - named):
+        if spare := sorted(set(self.values) - placeholders):
             raise refuse(f"the text does not use the value {quoted(spare[0])}", f"Write {{{spare[0]}}} into it.")
         if set("{}") & set(PLACEHOLDER.sub("", self.text)):
             raise refuse("a brace of the text belongs to no value", "Write a value as {name}, and no other brace.")

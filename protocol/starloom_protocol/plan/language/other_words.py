@@ -68,9 +68,9 @@ _MAPS: Final = {
 _PLACES: Final = (("for_each", _OF_A_TASK), ("tasks", _OF_A_PLAN))
 
 
-def form_here(name: str, known: Collection[str]) -> str:
-    """Return how `name` is said at the place whose fields are `known`; empty where nothing is known about it."""
-    return next((words.get(name, "") for mark, words in _PLACES if mark in known), "")
+def form_here(name: str, fields: Collection[str]) -> str:
+    """Return how `name` is said at the place whose fields are `fields`; empty where nothing is known about it."""
+    return next((words.get(name, "") for mark, words in _PLACES if mark in fields), "")
 
 
 def map_here(name: str) -> str:
@@ -78,7 +78,7 @@ def map_here(name: str) -> str:
     return _MAPS.get(name, "")
 
 
-def operator_here(written: str, words: Collection[str]) -> str:
+def operator_here(sign: str, words: Collection[str]) -> str:
     """Return the word for an operator that is written as a sign; empty where it is none of `words`."""
-    meant = _OPERATORS.get(written.strip(), "")
-    return f"Write `{meant}`." if meant in words else ""
+    word = _OPERATORS.get(sign.strip(), "")
+    return f"Write `{word}`." if word in words else ""

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
-from starloom_protocol.plan.language.found import kind_word, shown
+from starloom_protocol.plan.language.fault_list import kind_word, shown
 from starloom_protocol.plan.language.models import SelectorDoc
 from starloom_protocol.values import name_fault
 

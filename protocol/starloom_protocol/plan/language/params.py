@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.fault_list import FaultList, joined
 from starloom_protocol.vocabulary import Code
 
 
@@ -26,9 +26,9 @@ class Params:
     `named` False promises that no part of the document has the key `param`: then there is nothing to put in.
     """
 
-    def __init__(self, values: Mapping[str, Any] | None, found: Found, *, named: bool = True) -> None:
+    def __init__(self, values: Mapping[str, Any] | None, faults: FaultList, *, named: bool = True) -> None:
         self._values = values
-        self._found = found
+        self._faults = faults
         self.named = named
 
     def put_in(self, value: Any, place: str, *, selector: bool = False) -> Any:
@@ -42,20 +42,20 @@ class Params:
         """Return a map such as a task with parameters put into every field but `id` and `only_if`."""
         if not self.named:
             return dict(raw)
-        made: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for name, value in raw.items():
             if name in ("id", "only_if"):
-                made[name] = value
+                fields[name] = value
             elif name == "for_each" and isinstance(value, dict):
-                made[name] = {
+                fields[name] = {
                     inner: self.put_in(item, joined(place, name, inner), selector=inner == "devices")
                     for inner, item in value.items()
                 }
             else:
-                made[name] = self.put_in(value, joined(place, name), selector=name == "device")
-        return made
+                fields[name] = self.put_in(value, joined(place, name), selector=name == "device")
+        return fields
 
-    def chosen(self, raw: dict[str, Any], place: str) -> bool:
+    def is_included(self, raw: dict[str, Any], place: str) -> bool:
         """Decide `only_if`: false leaves the task out. Empty, false and not given all leave out."""
         if "only_if" not in raw:
             return True
@@ -63,16 +63,16 @@ class Params:
         if isinstance(condition, bool):
             return condition
         if not (isinstance(condition, dict) and set(condition) == {"param"} and isinstance(condition["param"], str)):
-            self._found.add(Code.PLAN_INVALID, where, "`only_if` is {param: name}, true or false")
+            self._faults.add(Code.PLAN_INVALID, where, "`only_if` is {param: name}, true or false")
             return True
         value = self._lookup(condition["param"], where)
         return value is not _DROPPED and bool(value)
 
     def _lookup(self, name: str, place: str) -> Any:
         if self._values is None or name not in self._values:
-            known = list(self._values or ())
-            reason = f"there is no parameter `{name}`" if known else f"this plan has no parameters, so no `{name}`"
-            self._found.add(Code.UNKNOWN_PARAM, place, reason, self._found.near(name, known))
+            names = list(self._values or ())
+            reason = f"there is no parameter `{name}`" if names else f"this plan has no parameters, so no `{name}`"
+            self._faults.add(Code.UNKNOWN_PARAM, place, reason, self._faults.near(name, names))
             return _DROPPED
         return self._values[name]
 
@@ -80,27 +80,27 @@ class Params:
         if isinstance(value, dict):
             if len(value) == 1 and isinstance(value.get("param"), str):
                 return self._node(value["param"], place, selector=selector, choice=choice)
-            made = {
+            fields = {
                 key: self._walk(item, joined(place, key), selector=selector and key == "any", choice=False)
                 for key, item in value.items()
             }
-            return {key: item for key, item in made.items() if item is not _DROPPED}
+            return {key: item for key, item in fields.items() if item is not _DROPPED}
         if isinstance(value, list):
             walked = [
                 self._walk(item, joined(place, index), selector=selector, choice=selector)
                 for index, item in enumerate(value)
             ]
-            kept = [item for item in walked if item is not _DROPPED]
-            if selector and value and not kept:
-                self._found.add(Code.MISSING_PARAM, place, "none of the parameters here has a value")
-            return kept
+            items = [item for item in walked if item is not _DROPPED]
+            if selector and value and not items:
+                self._faults.add(Code.MISSING_PARAM, place, "none of the parameters here has a value")
+            return items
         return value
 
     def _node(self, name: str, place: str, *, selector: bool, choice: bool) -> Any:
         value = self._lookup(name, place)
         if value is None:
             if not choice:
-                self._found.add(Code.MISSING_PARAM, place, f"the parameter `{name}` has no value")
+                self._faults.add(Code.MISSING_PARAM, place, f"the parameter `{name}` has no value")
             return _DROPPED
         if selector and isinstance(value, str):
             return {"name": value}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import CheckDoc, Doc, Name, Pointer, TaskDoc
 from starloom_protocol.plan.lowering.hub_calls import check_in_goal
 from starloom_protocol.plan.lowering.patterns.findings import topics_of
@@ -64,7 +64,7 @@ class MilestoneDoc(Doc):
 
 def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
     """Return the group of a goal; faults are noted."""
-    found = lowering.found
+    faults = lowering.faults
     for name in sorted(doc.model_fields_set - _TAKEN):
         if getattr(doc, name) is not None:
             reason, hint = f"`{name}` does not go with `goal`", "Remove one of them."
@@ -72,41 +72,41 @@ def aimed(lowering: Lowering, doc: TaskDoc, place: str) -> TaskSpec:
                 hint = "Write the conditions on its answer as `until`."
             elif name in ("timeouts", "retry"):
                 hint = "Write `budget: {steps, tokens, dollars, within_s}`."
-            found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+            faults.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
     aim = (doc.goal or "").strip()
     if not 1 <= len(aim) <= AIM_CHARS_MAX:
         reason = f"a goal has 1 to {AIM_CHARS_MAX} characters, not {len(aim)}"
-        found.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Say in one or two sentences what is to be found.")
+        faults.add(Code.PLAN_INVALID, joined(place, "goal"), reason, "Say in one or two sentences what is to be found.")
     if doc.device is not None and doc.device.source is not None:
         reason = "the devices of a goal are approved with it, so no result names them"
-        found.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Name the devices: `{any: [...]}`.")
-    given = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
-    given = {name: value for name, value in given.items() if name in doc.model_fields_set}
-    plain = TaskDoc.model_construct(_fields_set=set(given), id=doc.id, goal=doc.goal, **given)
+        faults.add(Code.PLAN_INVALID, joined(place, "device", "from"), reason, "Name the devices: `{any: [...]}`.")
+    doc_fields = {name: getattr(doc, name) for name in ("device", "inputs", "judge", "optional")}
+    doc_fields = {name: value for name, value in doc_fields.items() if name in doc.model_fields_set}
+    plain = TaskDoc.model_construct(_fields_set=set(doc_fields), id=doc.id, goal=doc.goal, **doc_fields)
     fields = lowering.fields(plain, place)
     return record(TaskSpec, changed_in=FIRST_VERSION, goal=_goal(lowering, doc, aim, place), id=doc.id, **fields)
 
 
 def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
-    found = lowering.found
-    may = found.validate(MayDoc, doc.may if doc.may is not None else {}, joined(place, "may")) or MayDoc()
-    budget = found.validate(BudgetDoc, doc.budget if doc.budget is not None else {}, joined(place, "budget"))
+    faults = lowering.faults
+    may = faults.validate(MayDoc, doc.may if doc.may is not None else {}, joined(place, "may")) or MayDoc()
+    budget = faults.validate(BudgetDoc, doc.budget if doc.budget is not None else {}, joined(place, "budget"))
     budget = budget or BudgetDoc()
     for at, tool in enumerate(may.tools):
         lowering.tool(tool, joined(place, "may", "tools", at))
         check_in_goal(lowering, tool, joined(place, "may", "tools", at))
     until = [lowering.check(item, joined(place, "until", at)) for at, item in enumerate(doc.until)]
-    gives = type_text(doc.gives if doc.gives is not None else {"answer": "text"}, found, joined(place, "gives"))
+    gives = type_text(doc.gives if doc.gives is not None else {"answer": "text"}, faults, joined(place, "gives"))
     shape = gives_shape(gives)
     for at, check in enumerate(until):
         if shape.missing(check.output) is not None:
             where = joined(place, "until", at, "output")
             names = ", ".join(shape.names())
-            found.add(Code.UNKNOWN_OUTPUT, where, f"the goal gives no `{check.output}`", f"There is: {names}.")
+            faults.add(Code.UNKNOWN_OUTPUT, where, f"the goal gives no `{check.output}`", f"There is: {names}.")
     milestones = [
-        made
+        milestone
         for at, raw in enumerate(doc.milestones)
-        if (made := _milestone(lowering, raw, budget, joined(place, "milestones", at))) is not None
+        if (milestone := _milestone(lowering, raw, budget, joined(place, "milestones", at))) is not None
     ]
     return record(
         Goal,
@@ -127,26 +127,26 @@ def _goal(lowering: Lowering, doc: TaskDoc, aim: str, place: str) -> Goal:
 
 def _milestone(lowering: Lowering, raw: dict[str, Any], budget: BudgetDoc, place: str) -> Milestone | None:
     """Return a milestone; faults are noted."""
-    found = lowering.found
-    doc = found.validate(MilestoneDoc, raw, place)
+    faults = lowering.faults
+    doc = faults.validate(MilestoneDoc, raw, place)
     if doc is None:
         return None
     if doc.tool is not None:
         lowering.tool(doc.tool, joined(place, "tool"))
-    given = doc.model_fields_set & {"output", "op", "value"}
-    if not given and doc.tool is None:
+    names = doc.model_fields_set & {"output", "op", "value"}
+    if not names and doc.tool is None:
         hint = "Write `tool`, or a condition {output, op, value}."
-        found.add(Code.PLAN_INVALID, place, "a milestone says which result reaches it", hint)
+        faults.add(Code.PLAN_INVALID, place, "a milestone says which result reaches it", hint)
     if doc.steps is None and doc.within_s is None:
         hint = "Write `steps`, `within_s` or both."
-        found.add(Code.PLAN_INVALID, place, "a milestone says by when it is reached", hint)
-    for name, own, most in (("steps", doc.steps, budget.steps), ("within_s", doc.within_s, budget.within_s)):
-        if own is not None and own > most:
+        faults.add(Code.PLAN_INVALID, place, "a milestone says by when it is reached", hint)
+    for name, value, most in (("steps", doc.steps, budget.steps), ("within_s", doc.within_s, budget.within_s)):
+        if value is not None and value > most:
             reason = f"the goal ends after {most} {'steps' if name == 'steps' else 's'}, before this milestone is due"
-            found.add(Code.PLAN_INVALID, joined(place, name), reason, f"Write at most {most}, or a larger budget.")
+            faults.add(Code.PLAN_INVALID, joined(place, name), reason, f"Write at most {most}, or a larger budget.")
     condition = None
-    if given:
-        condition = lowering.check(CheckDoc.model_validate({name: getattr(doc, name) for name in given}), place)
+    if names:
+        condition = lowering.check(CheckDoc.model_validate({name: getattr(doc, name) for name in names}), place)
     return record(
         Milestone,
         condition=condition,

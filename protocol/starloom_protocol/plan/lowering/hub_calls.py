@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import TaskDoc
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.tools.hub_tools import HUB_TOOLS, controls_devices
@@ -22,27 +22,27 @@ def check_hub_call(parts: Parts, doc: TaskDoc, place: str) -> None:
     tool = doc.tool or ""
     if tool not in HUB_TOOLS:
         return
-    found, controls = parts.found, controls_devices(tool)
+    faults, controls = parts.faults, controls_devices(tool)
     if controls and parts.in_edit:
         reason = f"`{tool}` belongs to the plan that a person approves, so no edit and no rule adds or changes one"
-        found.add(Code.PLAN_INVALID, joined(place, "tool"), reason, "Submit a plan of its own for it.")
+        faults.add(Code.PLAN_INVALID, joined(place, "tool"), reason, "Submit a plan of its own for it.")
     for name in sorted(doc.model_fields_set - (_TAKEN_TO_CONTROL if controls else _TAKEN)):
         if getattr(doc, name) in (None, [], {}):
             continue
         reason = f"`{name}` does not go with `{tool}`, which the hub itself carries out"
         hint = "Write its arguments into `args`." if name == "inputs" else "Remove it."
-        found.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
+        faults.add(Code.PLAN_INVALID, joined(place, name), reason, hint)
 
 
 def check_on_device(parts: Parts, tool: str, place: str) -> None:
     """Note a tool of the hub as an undo or as a look: both go to the device of the task."""
     if tool in HUB_TOOLS:
         reason = f"`{tool}` is carried out by the hub, and this call goes to the device of the task"
-        parts.found.add(Code.PLAN_INVALID, joined(place, "tool"), reason, "Make a task of its own for it.")
+        parts.faults.add(Code.PLAN_INVALID, joined(place, "tool"), reason, "Make a task of its own for it.")
 
 
 def check_in_goal(parts: Parts, tool: str, place: str) -> None:
     """Note a tool of the hub among those of a goal, whose steps go to devices."""
     if tool in HUB_TOOLS:
         reason = f"`{tool}` is carried out by the hub, and the steps of a goal go to devices"
-        parts.found.add(Code.PLAN_INVALID, place, reason, "Let a task before the goal call it, as an input.")
+        parts.faults.add(Code.PLAN_INVALID, place, reason, "Let a task before the goal call it, as an input.")

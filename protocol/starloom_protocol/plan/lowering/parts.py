@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.fault_list import FaultList, joined
 from starloom_protocol.plan.language.models import NO_VALUE_OPS, CheckDoc, SelectorDoc
 from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.plan.types.signatures import Arguments, Signature
@@ -42,9 +42,9 @@ class Known:
     _ids_known: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        given = self.devices or ()
+        devices = self.devices or ()
         # A set that the fleet keeps serves every document as it is.
-        self._devices = given if isinstance(given, Set) else frozenset(given)
+        self._devices = devices if isinstance(devices, Set) else frozenset(devices)
         self._ids_known = any(name.startswith("d-") for name in self._devices)
 
     def lacks_device(self, name: str) -> bool:
@@ -57,8 +57,8 @@ class Known:
 class Parts:
     """Lowers parts of one document; `in_rule` lets `{output: /pointer}` stand in values, `in_edit` admits no goal."""
 
-    def __init__(self, found: Found, known: Known, *, in_rule: bool = False, in_edit: bool = False) -> None:
-        self.found = found
+    def __init__(self, faults: FaultList, known: Known, *, in_rule: bool = False, in_edit: bool = False) -> None:
+        self.faults = faults
         self.known = known
         self.in_rule = in_rule
         self.in_edit = in_edit or in_rule
@@ -67,7 +67,7 @@ class Parts:
         """Note a tool that no device offers, where the fleet is known."""
         tools = self.known.tools
         if tools is not None and name not in tools:
-            self.found.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.found.near(name, tools))
+            self.faults.add(Code.UNKNOWN_TOOL, place, f"no device offers `{name}`", self.faults.near(name, tools))
 
     def takes(self, tool: str) -> Arguments:
         """Return the arguments that a tool takes, any if it is not known."""
@@ -89,35 +89,35 @@ class Parts:
         where one is missing, if it is another than to add it.
         """
         takes = self.takes(tool)
-        given = {**args, **drawn}
-        for name in takes.unknown(given):
+        arguments = {**args, **drawn}
+        for name in takes.unknown(arguments):
             where = joined(place, source if source and name in drawn else "args", name)
-            hint = self.found.near(name, sorted(takes.names or ()))
-            self.found.add(Code.UNKNOWN_FIELD, where, f"`{tool}` takes no `{name}`", hint)
-        for name in takes.missing(given):
+            hint = self.faults.near(name, sorted(takes.names or ()))
+            self.faults.add(Code.UNKNOWN_FIELD, where, f"`{tool}` takes no `{name}`", hint)
+        for name in takes.missing(arguments):
             where, reason = joined(place, "args", name), f"`{tool}` needs `{name}`"
-            self.found.add(Code.PLAN_INVALID, where, reason, lacks or _ADD[source])
+            self.faults.add(Code.PLAN_INVALID, where, reason, lacks or _ADD[source])
 
     def check(self, doc: CheckDoc, place: str) -> Check:
         """Return a check of a result."""
         if "exit_code" in doc.model_fields_set:
             if doc.model_fields_set != {"exit_code"} or doc.exit_code is None:
-                self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
+                self.faults.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
             return record(Check, op=Op.EQ, output=EXIT_CODE, value=canonical(doc.exit_code))
         if doc.output is None or doc.op is None:
-            self.found.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
+            self.faults.add(Code.PLAN_INVALID, place, "a check is {exit_code: n} or {output, op, value}")
             return record(Check, op=Op.EXISTS, output="")
-        made = self.condition(doc.output, doc.op, doc.value, place, given="value" in doc.model_fields_set)
-        return record(Check, op=made.op, output=made.output, says=doc.says, value=made.value)
+        condition = self.condition(doc.output, doc.op, doc.value, place, has_value="value" in doc.model_fields_set)
+        return record(Check, op=condition.op, output=condition.output, says=doc.says, value=condition.value)
 
     def selector(self, doc: SelectorDoc, place: str) -> Selector:
         """Return a selector; a device that does not exist is a fault where the fleet is known."""
         if doc.name is not None and self.known.lacks_device(doc.name):
             names = [name for name in self.known.devices or () if not name.startswith("d-")]
-            hint = self.found.near(doc.name, names)
-            self.found.add(Code.UNKNOWN_DEVICE, joined(place, "name"), f"no device is named `{doc.name}`", hint)
+            hint = self.faults.near(doc.name, names)
+            self.faults.add(Code.UNKNOWN_DEVICE, joined(place, "name"), f"no device is named `{doc.name}`", hint)
         if doc.id is not None and self.known.lacks_id(doc.id):
-            self.found.add(Code.UNKNOWN_DEVICE, joined(place, "id"), f"no device has the id `{doc.id}`")
+            self.faults.add(Code.UNKNOWN_DEVICE, joined(place, "id"), f"no device has the id `{doc.id}`")
         for at, tool in enumerate(doc.tools):
             self.tool(tool, joined(place, "tools", at))
         return record(
@@ -130,21 +130,21 @@ class Parts:
             tools=sorted(set(doc.tools)),
         )
 
-    def condition(self, output: str, op: Op, value: Any, place: str, *, given: bool) -> Condition:
-        """Return a condition; `given` tells `value: null` from no value."""
+    def condition(self, output: str, op: Op, value: Any, place: str, *, has_value: bool) -> Condition:
+        """Return a condition; `has_value` tells `value: null` from no value."""
         where = joined(place, "value")
         if op in NO_VALUE_OPS:
-            if given:
-                self.found.add(Code.PLAN_INVALID, where, f"`{op}` takes no value", "Remove it.")
+            if has_value:
+                self.faults.add(Code.PLAN_INVALID, where, f"`{op}` takes no value", "Remove it.")
             return record(Condition, op=op, output=output)
-        if not given:
+        if not has_value:
             if op is not Op.EXISTS:
-                self.found.add(Code.PLAN_INVALID, where, f"`{op}` needs a value", "Add `value`.")
+                self.faults.add(Code.PLAN_INVALID, where, f"`{op}` needs a value", "Add `value`.")
             return record(Condition, op=op, output=output)
         if op in (Op.IN, Op.NOT_IN) and not isinstance(value, list):
-            self.found.add(Code.PLAN_INVALID, where, f"`{op}` needs a list of values")
+            self.faults.add(Code.PLAN_INVALID, where, f"`{op}` needs a list of values")
         if op is Op.EXISTS and not isinstance(value, bool):
-            self.found.add(Code.PLAN_INVALID, where, "`exists` takes true or false")
+            self.faults.add(Code.PLAN_INVALID, where, "`exists` takes true or false")
         return record(Condition, op=op, output=output, value=self.text(value, where))
 
     def text(self, value: Any, place: str) -> str:
@@ -152,7 +152,7 @@ class Parts:
         try:
             return canonical(value)
         except ValueError as error:
-            self.found.add(Code.PLAN_INVALID, place, str(error))
+            self.faults.add(Code.PLAN_INVALID, place, str(error))
             return "null"
 
     def arguments(self, args: dict[str, Any], place: str, *, in_group: bool) -> str:
@@ -160,29 +160,29 @@ class Parts:
         if not args:
             return "{}"
         if depth_of(args) > VALUE_DEPTH_MAX:
-            self.found.add(Code.PLAN_INVALID, place, f"arguments nest deeper than {VALUE_DEPTH_MAX} levels")
+            self.faults.add(Code.PLAN_INVALID, place, f"arguments nest deeper than {VALUE_DEPTH_MAX} levels")
             return "{}"
         for where, kind, value in nodes(args, place):
             self._node(where, kind, value, in_group=in_group)
         text = self.text(args, place)
         if len(text.encode()) > ARGUMENT_BYTES_MAX:
             reason = f"the arguments have {len(text.encode())} bytes; at most {ARGUMENT_BYTES_MAX} are taken"
-            self.found.add(Code.PLAN_TOO_BIG, place, reason, "Hand big values over as a file.")
+            self.faults.add(Code.PLAN_TOO_BIG, place, reason, "Hand big values over as a file.")
         return text
 
     def _node(self, place: str, kind: str, value: Any, *, in_group: bool) -> None:
         if kind == "secret":
             if not isinstance(value, str) or not SECRET_NAME.fullmatch(value):
                 reason = "`secret` takes the name of a secret: letters, digits, `-`, `_` and `.`, at most 64"
-                self.found.add(Code.PLAN_INVALID, place, reason, "Set one: starloom secret set NAME")
+                self.faults.add(Code.PLAN_INVALID, place, reason, "Set one: starloom secret set NAME")
             return
         if kind == "output" and not self.in_rule:
             return
         fault = pointer_fault(value) if isinstance(value, str) else "a pointer is a text"
         if fault:
-            self.found.add(Code.PLAN_INVALID, place, fault)
+            self.faults.add(Code.PLAN_INVALID, place, fault)
         elif kind == "each" and not in_group and not self.in_rule:
-            self.found.add(
+            self.faults.add(
                 Code.PLAN_INVALID, place, "`each` is the item of a group's child, and this is no group", "Add for_each."
             )
 

@@ -18,13 +18,13 @@ _Record = TypeVar("_Record", bound=msgspec.Struct)
 
 @cache
 def _defaults(kind: type[msgspec.Struct]) -> dict[str, Any]:
-    found = {}
+    defaults = {}
     for field in msgspec.structs.fields(kind):
         if field.default is not msgspec.NODEFAULT:
-            found[field.name] = field.default
+            defaults[field.name] = field.default
         elif field.default_factory is not msgspec.NODEFAULT:
-            found[field.name] = field.default_factory()
-    return found
+            defaults[field.name] = field.default_factory()
+    return defaults
 
 
 def record(kind: type[_Record], **fields: Any) -> _Record:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import (
     TASK_ID,
     ForEachDoc,
@@ -82,19 +82,19 @@ def voted(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> list[T
     """
     _may_be_voted_on(lowering, doc, vote, place)
     each = ForEachDoc.model_construct(times=vote.n, need=NeedDoc(word=Need.BEST_EFFORT))
-    called: dict[str, Any] = {"finds": None, "for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
-    asked = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
+    fields: dict[str, Any] = {"finds": None, "for_each": each, "id": calls_of(doc.id), "optional": False, "vote": None}
+    voters = SelectorDoc.model_validate((doc.device or SelectorDoc()).model_dump(include=set(SelectorDoc.model_fields)))
     if vote.apart:
-        called["device"] = None
-    calls = lowering.task(doc.model_copy(update=called), place)
+        fields["device"] = None
+    calls = lowering.task(doc.model_copy(update=fields), place)
     if vote.apart and calls.for_each is not None and doc.tool is not None:
         # A device without the tool cannot vote, so it is none of those that are chosen.
-        able = asked.model_copy(update={"tools": sorted({*asked.tools, doc.tool})})
+        able = voters.model_copy(update={"tools": sorted({*voters.tools, doc.tool})})
         over = msgspec.structs.replace(calls.for_each, devices=lowering.selector(able, joined(place, "device")))
         calls = msgspec.structs.replace(calls, for_each=over)
     finds = finds_of(lowering, doc, doc.finds, joined(place, "finds")) if doc.finds is not None else None
-    chosen = [_choice(doc, vote, vote.rule)] if isinstance(vote.rule, JudgeDoc) else []
-    return [calls, *chosen, _count(doc, vote, finds)]
+    choice = [_choice(doc, vote, vote.rule)] if isinstance(vote.rule, JudgeDoc) else []
+    return [calls, *choice, _count(doc, vote, finds)]
 
 
 def _choice(doc: TaskDoc, vote: VoteDoc, judge: JudgeDoc) -> TaskSpec:
@@ -134,10 +134,10 @@ def _count(doc: TaskDoc, vote: VoteDoc, finds: Finds | None) -> TaskSpec:
 
 
 def _may_be_voted_on(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str) -> None:
-    found, known, where = lowering.found, lowering.known, joined(place, "vote")
+    faults, known, where = lowering.faults, lowering.known, joined(place, "vote")
     for name in sorted(doc.model_fields_set - _TAKEN - {"vote"}):
         if getattr(doc, name) is not None:
-            found.add(
+            faults.add(
                 Code.PLAN_INVALID, joined(place, name), f"`{name}` does not go with `vote`", "Remove one of them."
             )
     judged = isinstance(vote.rule, JudgeDoc)
@@ -145,25 +145,25 @@ def _may_be_voted_on(lowering: Lowering, doc: TaskDoc, vote: VoteDoc, place: str
     if TASK_ID.fullmatch(longest) is None:
         part = "the choice between" if judged else "the group of"
         reason = f"`{longest}`, {part} its calls, would have too long an id"
-        found.add(Code.PLAN_INVALID, joined(place, "id"), reason, "Give the task a shorter id.")
+        faults.add(Code.PLAN_INVALID, joined(place, "id"), reason, "Give the task a shorter id.")
     if judged and vote.tolerance is not None:
         reason = "a judge chooses one result, so no numbers are compared"
-        found.add(Code.PLAN_INVALID, joined(where, "tolerance"), reason, "Remove `tolerance`, or the rule `judge`.")
+        faults.add(Code.PLAN_INVALID, joined(where, "tolerance"), reason, "Remove `tolerance`, or the rule `judge`.")
     if doc.tool is None:
-        found.add(Code.PLAN_INVALID, where, "only a call of a tool is voted on", "Remove `vote`, or give it a `tool`.")
+        faults.add(Code.PLAN_INVALID, where, "only a call of a tool is voted on", "Remove `vote`, or give it a `tool`.")
         return
     lowering.tool(COUNT, where)
-    own = (known.tools or {}).get(doc.tool, Repeatability.PURE)
-    if own is not Repeatability.PURE:
-        reason = f"a vote calls `{doc.tool}` {vote.n} times, and it does more than read: it is {own}"
-        found.add(Code.NOT_REPEATABLE, where, reason, "Vote on a tool that only reads.")
+    repeatability = (known.tools or {}).get(doc.tool, Repeatability.PURE)
+    if repeatability is not Repeatability.PURE:
+        reason = f"a vote calls `{doc.tool}` {vote.n} times, and it does more than read: it is {repeatability}"
+        faults.add(Code.NOT_REPEATABLE, where, reason, "Vote on a tool that only reads.")
     if doc.repeatability is not None and doc.repeatability not in REPEATABLE:
         reason = f"a vote repeats the call, and the plan says that it is {doc.repeatability}"
-        found.add(Code.NOT_REPEATABLE, joined(place, "repeatability"), reason, "Remove it, or the vote.")
+        faults.add(Code.NOT_REPEATABLE, joined(place, "repeatability"), reason, "Remove it, or the vote.")
     if doc.device is not None and doc.device.source is not None:
         reason = "calls that vote go to devices that the plan says"
-        found.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Remove `from`, or the vote.")
+        faults.add(Code.PLAN_INVALID, joined(place, "device"), reason, "Remove `from`, or the vote.")
     if vote.apart and doc.device is not None and (doc.device.name is not None or doc.device.id is not None):
         reason = f"`apart` needs {vote.n} different devices, and the task names one"
-        found.add(Code.PLAN_INVALID, joined(where, "apart"), reason, "Name several: `device: {any: [...]}`.")
-    Flow({}, known.signatures, found).of_call(doc.tool, vote.on, joined(where, "on"))
+        faults.add(Code.PLAN_INVALID, joined(where, "apart"), reason, "Name several: `device: {any: [...]}`.")
+    Flow({}, known.signatures, faults).of_call(doc.tool, vote.on, joined(where, "on"))

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from starloom_protocol.plan.language.found import Found, joined, number_instead
+from starloom_protocol.plan.language.fault_list import FaultList, joined, number_instead
 from starloom_protocol.plan.types.gives import gives_shape
 from starloom_protocol.plan.types.schemas import (
     AS_A_LIST,
@@ -71,12 +71,12 @@ class Flow:
         self,
         specs: Mapping[str, TaskSpec],
         signatures: Mapping[str, Signature],
-        found: Found,
+        faults: FaultList,
         trigger: TaskSpec | None = None,
     ) -> None:
         self._specs = specs
         self._signatures = signatures
-        self._found = found
+        self._faults = faults
         self._trigger = trigger
         self._topics: dict[str, Shape] | None = None
 
@@ -124,10 +124,10 @@ class Flow:
         each = spec.for_each if spec is not None else None
         return each is not None and counts_as_one(each) and (by_result(each) or not item.all)
 
-    def _names_device(self, found: Shape, output: str, place: str) -> None:
-        if not found.may_be(TEXT):
-            reason = f"`{output}` is {found.words()}, which names no device"
-            self._found.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
+    def _names_device(self, shape: Shape, output: str, place: str) -> None:
+        if not shape.may_be(TEXT):
+            reason = f"`{output}` is {shape.words()}, which names no device"
+            self._faults.add(Code.WRONG_TYPE, place, reason, "Point at the name or the id of a device.")
 
     def _beside(self, spec: TaskSpec, item: Input) -> bool:
         """Whether an input comes from the child with the same key of a group of the family."""
@@ -145,11 +145,11 @@ class Flow:
         each = spec.for_each
         if each is not None and each.source is not None:
             where = joined(place, "for_each", "output")
-            found = self._pointed(each.source, each.output, where)
+            shape = self._pointed(each.source, each.output, where)
             if each.devices is not None:
-                self._names_device(found, each.output, joined(place, "device", "output"))
+                self._names_device(shape, each.output, joined(place, "device", "output"))
             elif each.flatten or not self._is_group(each.source):
-                self._entries(found, each.output, where)
+                self._entries(shape, each.output, where)
         if spec.finds is not None:
             self._pointed(spec.id, spec.finds.output, joined(place, "finds", "value"))
         # The pointer of a choice is that of its vote, where it is judged.
@@ -162,9 +162,9 @@ class Flow:
         delivered = {item.name: self._delivered(spec, item, joined(place, "inputs", item.name)) for item in spec.inputs}
         for at, file in enumerate(spec.files_out):
             where = joined(place, "files_out", at, "output")
-            found = self._resolved(self.gives(spec.id), file.output, where, spec.tool)
-            if not found.may_be(_FILE):
-                self._found.add(Code.WRONG_TYPE, where, f"`{file.output}` is {found.words()}, which names no file")
+            shape = self._resolved(self.gives(spec.id), file.output, where, spec.tool)
+            if not shape.may_be(_FILE):
+                self._faults.add(Code.WRONG_TYPE, where, f"`{file.output}` is {shape.words()}, which names no file")
         self._call(spec.tool, spec.args, delivered, self._holes(spec), place, "inputs")
         self._further_calls(spec, place)
         for at, call in enumerate(spec.any_of):
@@ -176,10 +176,10 @@ class Flow:
                 self._resolved(gives, file.output, where, call.tool)
 
     def _names_time(self, moment: Moment, place: str) -> None:
-        found = self._pointed(moment.source, moment.output, place)
-        if not found.may_be(_TIME):
-            reason = f"`{moment.output}` is {found.words()}, which names no time"
-            self._found.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
+        shape = self._pointed(moment.source, moment.output, place)
+        if not shape.may_be(_TIME):
+            reason = f"`{moment.output}` is {shape.words()}, which names no time"
+            self._faults.add(Code.WRONG_TYPE, place, reason, "Point at a text such as 2026-11-26 12:30.")
 
     def _turns(self, spec: TaskSpec, turns: Repeat, place: str) -> None:
         """Note the pointers of a repeat into the result of a turn that find nothing, or a value of another type."""
@@ -190,8 +190,8 @@ class Flow:
         takes = self._of(spec.tool).args
         for name, output in turns.carry.items():
             where = joined(place, "carry", name)
-            found = self._resolved(gives, output, where, spec.tool)
-            self._fits(found, takes.at("/" + pointer_step(name)), spec.tool, where)
+            output_shape = self._resolved(gives, output, where, spec.tool)
+            self._fits(output_shape, takes.at("/" + pointer_step(name)), spec.tool, where)
 
     def _further_calls(self, spec: TaskSpec, place: str) -> None:
         """Note the faults of the calls by which a task is taken back and looked at."""
@@ -213,7 +213,7 @@ class Flow:
         """Note a pointer that the result of a tool does not have."""
         self._resolved(self._of(tool).gives, output, place, tool)
 
-    def given(self, tool: str, args: Any, place: str) -> None:
+    def arguments(self, tool: str, args: Any, place: str) -> None:
         """Note each new argument of a running task of a type that its tool does not take; items are not judged."""
 
         def holes(where: str) -> Hole:
@@ -238,18 +238,18 @@ class Flow:
             if many and (value.output or value.show not in ("count", "device")):
                 reason = f"`{value.source}` is a group, so there are many values"
                 hint = "Show its `count` or its `device`, or add a task that takes the results together."
-                self._found.add(Code.PLAN_INVALID, where, reason, hint)
+                self._faults.add(Code.PLAN_INVALID, where, reason, hint)
             elif not many and value.show != "device":
-                found = self._pointed(value.source, value.output, where)
-                if value.show in ("bytes", "percent", "duration") and not found.may_be(_NUMBER):
-                    self._found.add(Code.WRONG_TYPE, where, f"`{value.output}` is {found.words()}, and no number")
+                shape = self._pointed(value.source, value.output, where)
+                if value.show in ("bytes", "percent", "duration") and not shape.may_be(_NUMBER):
+                    self._faults.add(Code.WRONG_TYPE, where, f"`{value.output}` is {shape.words()}, and no number")
                 elif value.show == "count":
-                    self._entries(found, value.output, where)
+                    self._entries(shape, value.output, where)
         if sentence.condition is not None and sentence.source is not None:
             where = joined(place, "when", "output")
             if self._has_many(sentence.source):
                 reason = f"`{sentence.source}` is a group, so there are many values"
-                self._found.add(Code.PLAN_INVALID, where, reason, "Add a task that takes the results together.")
+                self._faults.add(Code.PLAN_INVALID, where, reason, "Add a task that takes the results together.")
             else:
                 self._pointed(sentence.source, sentence.condition.output, where)
 
@@ -265,7 +265,7 @@ class Flow:
             self._pointed(task, condition.output, joined(place, "when", "output"))
         operations = list(placed)
         added = {item.spec.id: item.spec for item, _ in operations if isinstance(item, AddTask)}
-        inside = Flow({**self._specs, **added}, self._signatures, self._found, self._specs.get(task))
+        inside = Flow({**self._specs, **added}, self._signatures, self._faults, self._specs.get(task))
         for operation, where in operations:
             inside.operation(operation, where)
             for at, pointer in _output_nodes(operation, where):
@@ -292,12 +292,12 @@ class Flow:
         spec = self._specs.get(task)
         if spec is None:
             return self._resolved(self.gives(task), output, place, None)
-        found = self._given_by(spec, output, place)
+        shape = self._given_by(spec, output, place)
         if not spec.any_of:
-            return found
+            return shape
         # A reader gets the result of the call that was taken, so each call must give what it points into.
         others = [self._resolved(self._of(call.tool).gives, output, place, call.tool) for call in spec.any_of]
-        return either([found, *others])
+        return either([shape, *others])
 
     def _given_by(self, spec: TaskSpec, output: str, place: str) -> Shape:
         saved = spec.files_out and _SAVED.missing(output) is None and output
@@ -311,23 +311,23 @@ class Flow:
             return _OFF
         if item.who:
             return _WHO
-        found = self._pointed(item.source, item.output, joined(place, "output"))
+        shape = self._pointed(item.source, item.output, joined(place, "output"))
         many = self._is_group(item.source) and not self._is_one(item) and not self._beside(spec, item)
         one = item.all and item.source in self._specs and not self._is_group(item.source)
         if item.flatten:
-            found = listed(self._entries(found, item.output, joined(place, "output")))
+            shape = listed(self._entries(shape, item.output, joined(place, "output")))
         elif many or one:
-            found = listed(found)
-        return either([found, NULL]) if item.optional and not many else found
+            shape = listed(shape)
+        return either([shape, NULL]) if item.optional and not many else shape
 
     def _by_topic(self, item: Input) -> Shape:
         """Return the shape of a finding: that of each task that publishes its topic; of a goal any value."""
         if self._topics is None:
             self._topics = self._by_topics()
-        found = self._topics.get(item.topic, OPEN)
-        if found is OPEN or item.otherwise is None:
-            return found
-        return either([found, of_value(parse(item.otherwise))])
+        shape = self._topics.get(item.topic, OPEN)
+        if shape is OPEN or item.otherwise is None:
+            return shape
+        return either([shape, of_value(parse(item.otherwise))])
 
     def _by_topics(self) -> dict[str, Shape]:
         """Return the shape of the findings of each topic: looked for once, since thousands of tasks may take one."""
@@ -338,15 +338,15 @@ class Flow:
                 shapes.setdefault(spec.finds.topic, []).append(self.gives(spec.id).at(spec.finds.output))
             if spec.goal is not None:
                 by_goals.update(spec.goal.finds)
-        known = {topic: some for topic, some in shapes.items() if topic not in by_goals}
-        return {topic: either(some) for topic, some in known.items() if all(shape.forms for shape in some)}
+        complete = {topic: some for topic, some in shapes.items() if topic not in by_goals}
+        return {topic: either(some) for topic, some in complete.items() if all(shape.forms for shape in some)}
 
-    def _entries(self, found: Shape, output: str, place: str) -> Shape:
-        entries = found.entries()
+    def _entries(self, shape: Shape, output: str, place: str) -> Shape:
+        entries = shape.entries()
         if entries.forms:
             return entries
-        reason = f"`{output}` is {found.words()}, and a list is needed here" if output else "the result is no list"
-        self._found.add(Code.NOT_A_LIST, place, reason, _lists_in(found))
+        reason = f"`{output}` is {shape.words()}, and a list is needed here" if output else "the result is no list"
+        self._faults.add(Code.NOT_A_LIST, place, reason, _lists_in(shape))
         return OPEN
 
     def _resolved(self, shape: Shape, output: str, place: str, giver: str | None) -> Shape:
@@ -354,16 +354,16 @@ class Flow:
         missing = shape.missing(output)
         if missing is None:
             return shape.at(output)
-        way, step, there = missing
+        way, step, holder = missing
         whose = f"`{giver}`" if giver else "it"
-        names = there.names()
-        hint = f"`{way}` is {there.words()}; nothing is below it."
+        names = holder.names()
+        hint = f"`{way}` is {holder.words()}; nothing is below it."
         if names:
-            hint = self._found.near(step, names, f"There is: {', '.join(names)}.")
+            hint = self._faults.near(step, names, f"There is: {', '.join(names)}.")
             hint = hint if not way else f"{hint} (in `{way}`)"
-        elif there.entries().forms:
+        elif holder.entries().forms:
             hint = f"{f'`{way}`' if way else 'The result'} is a list: name a position, such as `{way}/0`."
-        self._found.add(Code.UNKNOWN_OUTPUT, place, f"{whose} gives no `{output}`", hint)
+        self._faults.add(Code.UNKNOWN_OUTPUT, place, f"{whose} gives no `{output}`", hint)
         return OPEN
 
     def _holes(self, spec: TaskSpec) -> Callable[[str], Hole]:
@@ -384,8 +384,8 @@ class Flow:
 
         def hole(kind: str, value: Any) -> Shape | None:
             if kind == "output" and self._trigger is not None and isinstance(value, str):
-                found = self.gives(self._trigger.id).at(value)
-                return either([found, NULL]) if found.forms else OPEN
+                shape = self.gives(self._trigger.id).at(value)
+                return either([shape, NULL]) if shape.forms else OPEN
             return TEXT if kind == "secret" else None
 
         return hole
@@ -395,11 +395,11 @@ class Flow:
         if missing is None:
             return item.at(output)
         names = missing[2].names()
-        hint = self._found.near(missing[1], names, f"There is: {', '.join(names)}.") if names else ""
+        hint = self._faults.near(missing[1], names, f"There is: {', '.join(names)}.") if names else ""
         if same:
             way = f"`inputs: {{ARGUMENT: {{from: {same}, output: {output}}}}}`"
             hint = f"{hint} The items are those of {same}; its results are read by {way}.".strip()
-        self._found.add(Code.UNKNOWN_OUTPUT, place, f"the items have no `{output}`", hint)
+        self._faults.add(Code.UNKNOWN_OUTPUT, place, f"the items have no `{output}`", hint)
         return OPEN
 
     def _call(
@@ -420,19 +420,19 @@ class Flow:
                 where = joined(place, "args", name)
                 due = takes.at("/" + pointer_step(name))
                 self._fits(of_value(value, holes(where)), due, tool, where)
-        for name, given in drawn.items():
-            self._fits(given, takes.at("/" + pointer_step(name)), tool, joined(place, source, name), drawn=source)
+        for name, value_shape in drawn.items():
+            self._fits(value_shape, takes.at("/" + pointer_step(name)), tool, joined(place, source, name), drawn=source)
 
-    def _fits(self, given: Shape, due: Shape, tool: str | None, place: str, *, drawn: str = "") -> None:
+    def _fits(self, value_shape: Shape, due: Shape, tool: str | None, place: str, *, drawn: str = "") -> None:
         """Note a value that a tool does not take; `drawn` is the field by which it comes from a result, if it does."""
-        if not due.forms or not given.forms or given.may_be(due):
+        if not due.forms or not value_shape.forms or value_shape.may_be(due):
             return  # a name that the tool does not take is a fault of its own
-        steps, one, other = misfit(given, due)
+        steps, one, other = misfit(value_shape, due)
         where = joined(place, *steps)
         choices = other.choices()
         if choices:
             takes = _either([quoted(choice) for choice in choices])
-            hint = self._found.near(
+            hint = self._faults.near(
                 one.value().strip("'"), choices, f"For example `{where.rpartition('.')[2]}: {choices[0]}`."
             )
         else:
@@ -441,7 +441,7 @@ class Flow:
                 hint = number_instead(where.rpartition(".")[2], one.value().strip("'"))
             if drawn and hint == AS_A_LIST:
                 # A plan cannot write what comes from a result in another form; an input can be made a list of one.
-                wraps = drawn == "inputs" and not steps and listed(given).may_be(due)
+                wraps = drawn == "inputs" and not steps and listed(value_shape).may_be(due)
                 hint = "Add `all: true` beside `output`: it comes as a list of one." if wraps else ""
         strays = one.strays_from(other)
         given_as = (one.value() if choices or strays or one.words() == other.words() else "") or one.words()
@@ -451,7 +451,7 @@ class Flow:
         else:
             reason = f"`{tool}` takes {takes} here, not {given_as}"
         code = Code.BAD_ARGUMENTS if strays else Code.WRONG_TYPE
-        self._found.add(code, where, reason, hint or f"See `starloom tools show {tool}`.")
+        self._faults.add(code, where, reason, hint or f"See `starloom tools show {tool}`.")
 
 
 def _output_nodes(operation: EditOperation, place: str) -> Iterator[tuple[str, str]]:
@@ -483,6 +483,6 @@ def _either(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
-def _lists_in(found: Shape) -> str:
-    lists = [name for name in found.names() if found.at("/" + pointer_step(name)).entries().forms]
+def _lists_in(shape: Shape) -> str:
+    lists = [name for name in shape.names() if shape.at("/" + pointer_step(name)).entries().forms]
     return f"There are lists at: {', '.join(f'`/{name}`' for name in lists)}." if lists else ""

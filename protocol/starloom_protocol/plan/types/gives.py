@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-from starloom_protocol.plan.language.found import Found, joined
+from starloom_protocol.plan.language.fault_list import FaultList, joined
 from starloom_protocol.plan.language.models import NAME
 from starloom_protocol.plan.types.schemas import Shape, misfit, of_value, shape_of
 from starloom_protocol.values import canonical, parse
@@ -21,34 +21,34 @@ DEPTH_MAX: Final = 4
 """A model keeps to a shape that it can write in one go."""
 
 
-def type_text(raw: Any, found: Found, place: str) -> str:
+def type_text(raw: Any, faults: FaultList, place: str) -> str:
     """Return the canonical text of `gives`; faults are noted."""
     if not isinstance(raw, dict) or not raw:
         hint = "For example {cause: text, evidence: [text], confidence: number}."
-        found.add(Code.PLAN_INVALID, place, "`gives` is a map from fields to their types", hint)
+        faults.add(Code.PLAN_INVALID, place, "`gives` is a map from fields to their types", hint)
         return '{"answer":"text"}'
-    _typed(raw, found, place, DEPTH_MAX)
+    _typed(raw, faults, place, DEPTH_MAX)
     try:
         return canonical(raw)
     except ValueError as error:
-        found.add(Code.PLAN_INVALID, place, str(error))
+        faults.add(Code.PLAN_INVALID, place, str(error))
         return '{"answer":"text"}'
 
 
-def _typed(raw: Any, found: Found, place: str, depth: int) -> None:
+def _typed(raw: Any, faults: FaultList, place: str, depth: int) -> None:
     if isinstance(raw, str) and raw in _TYPES:
         return
     if isinstance(raw, list) and len(raw) == 1 and depth:
-        _typed(raw[0], found, joined(place, 0), depth - 1)
+        _typed(raw[0], faults, joined(place, 0), depth - 1)
         return
     if isinstance(raw, dict) and 0 < len(raw) <= FIELDS_MAX and depth:
         for name, inner in raw.items():
             if not isinstance(name, str) or not NAME.fullmatch(name):
-                found.add(Code.PLAN_INVALID, place, f"`{str(name)[:40]}` is no name of a field")
-            _typed(inner, found, joined(place, name), depth - 1)
+                faults.add(Code.PLAN_INVALID, place, f"`{str(name)[:40]}` is no name of a field")
+            _typed(inner, faults, joined(place, name), depth - 1)
         return
     hint = f"Use {', '.join(_TYPES)}, a list of one such as [text], or a map of at most {FIELDS_MAX} fields."
-    found.add(Code.PLAN_INVALID, place, "this is no type of a result", hint)
+    faults.add(Code.PLAN_INVALID, place, "this is no type of a result", hint)
 
 
 def schema_of(gives: Any) -> Any:
@@ -74,13 +74,13 @@ def gives_shape(gives: str) -> Shape:
 
 def misfit_of(gives: str, value: Any) -> str:
     """Return in words why a value is no result of a goal; empty if it is one."""
-    due, had = gives_shape(gives), of_value(value)
-    if had.may_be(due):
+    due, actual = gives_shape(gives), of_value(value)
+    if actual.may_be(due):
         return ""
-    known = parse(gives)
-    if isinstance(value, dict) and (more := sorted(set(value) - set(known))):
-        return f"it has {', '.join(more)[:200]}, and the result of this goal has {', '.join(known)} alone"
-    steps, one, other = misfit(had, due)
+    types = parse(gives)
+    if isinstance(value, dict) and (more := sorted(set(value) - set(types))):
+        return f"it has {', '.join(more)[:200]}, and the result of this goal has {', '.join(types)} alone"
+    steps, one, other = misfit(actual, due)
     where = "".join(f"/{step}" for step in steps)
     lacks = one.lacking(other)
     return f"`{where}` must be {other.words()}, not {one.words()}{': ' + lacks if lacks else ''}"

@@ -77,20 +77,20 @@ class Form:
     @property
     def properties(self) -> Mapping[str, Any]:
         """The schemas of the named properties."""
-        found = self.node.get("properties")
-        return found if isinstance(found, dict) else {}
+        fields = self.node.get("properties")
+        return fields if isinstance(fields, dict) else {}
 
     @property
     def required(self) -> list[str]:
         """The names that every such map has."""
-        found = self.node.get("required")
-        return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+        names = self.node.get("required")
+        return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []
 
     @property
     def first(self) -> list[Any]:
         """The schemas of single positions of a list, from its beginning on."""
-        found = self.node.get("prefixItems")
-        return found if isinstance(found, list) else []
+        items = self.node.get("prefixItems")
+        return items if isinstance(items, list) else []
 
     def inner(self, node: Any) -> Shape:
         """Return the shape of a schema inside this one."""
@@ -100,8 +100,8 @@ class Form:
         """Return the shape that one step of a pointer finds; it has no forms where the step can find nothing."""
         node, kind = self.node, self.kind
         if "const" in node:
-            found = point(node["const"], "/" + pointer_step(token))
-            return NOWHERE if found is MISSING else of_value(found)
+            value = point(node["const"], "/" + pointer_step(token))
+            return NOWHERE if value is MISSING else of_value(value)
         forms: list[Form] = []
         if kind in (None, "object"):
             forms += self.field(token).forms
@@ -141,20 +141,20 @@ class Shape:
 
     def at(self, pointer: str) -> Shape:
         """Return the shape that a JSON pointer finds; without forms where it can find nothing."""
-        found = self
+        shape = self
         for step in pointer.split("/")[1:]:
             name = step_name(step)
-            found = either(form.at(name) for form in found.forms)
-        return found
+            shape = either(form.at(name) for form in shape.forms)
+        return shape
 
     def missing(self, pointer: str) -> tuple[str, str, Shape] | None:
         """Return the end of a pointer that leaves the shape: the found part, the failing step, and the shape there."""
-        found, way = self, ""
+        shape, way = self, ""
         for step in pointer.split("/")[1:]:
-            following = found.at("/" + step)
+            following = shape.at("/" + step)
             if not following.forms:
-                return way, step_name(step), found
-            found, way = following, f"{way}/{step}"
+                return way, step_name(step), shape
+            shape, way = following, f"{way}/{step}"
         return None
 
     def entries(self) -> Shape:
@@ -182,8 +182,8 @@ class Shape:
         """Return the kind of the value, in words of a plan."""
         if None in self.kinds():
             return "any value"
-        shown = dict.fromkeys(map(_word, self.forms))
-        return " or ".join(list(shown)[:_WORDS_MAX]) or "no value"
+        kinds = dict.fromkeys(map(_word, self.forms))
+        return " or ".join(list(kinds)[:_WORDS_MAX]) or "no value"
 
     def choices(self) -> list[str]:
         """Return the texts of a closed list, in its order; empty where another value is possible, or they are many."""
@@ -209,15 +209,15 @@ class Shape:
 
     def _form_due(self, due: Shape) -> str:
         """Return how a value becomes the one that is due where only its outer form is another."""
-        mine, wanted = self.kinds(), due.kinds()
-        if mine == ["array"] == wanted:
+        mine, due_kinds = self.kinds(), due.kinds()
+        if mine == ["array"] == due_kinds:
             nested = self.entries().entries().forms and self.entries().kinds() == ["array"]
             flat = "array" not in due.entries().kinds() and None not in due.entries().kinds()
             return "Join the lists: add `flatten: true` beside `output`." if nested and flat else ""
-        if wanted == ["array"] and "array" not in mine and None not in mine:
+        if due_kinds == ["array"] and "array" not in mine and None not in mine:
             return AS_A_LIST
         names = due.names()
-        if wanted == ["object"] and names and "object" not in mine and None not in mine:
+        if due_kinds == ["object"] and names and "object" not in mine and None not in mine:
             return f"Write a map with some of: {', '.join(names[:_NAMES_MAX])}."
         return ""
 
@@ -283,9 +283,9 @@ def of_value(value: Any, hole: Callable[[str, Any], Shape | None] = lambda *_: N
     """Return the shape of one value. `hole` may say what stands for a map with a single name, such as `{each: /x}`."""
     if isinstance(value, dict):
         if len(value) == 1:
-            found = hole(*next(iter(value.items())))
-            if found is not None:
-                return found
+            shape = hole(*next(iter(value.items())))
+            if shape is not None:
+                return shape
         return map_of({name: of_value(item, hole) for name, item in value.items()})
     if isinstance(value, list):
         entries = [of_value(item, hole) for item in value]
@@ -293,18 +293,18 @@ def of_value(value: Any, hole: Callable[[str, Any], Shape | None] = lambda *_: N
     return Shape([Form({"const": value}, {})])
 
 
-def misfit(given: Shape, due: Shape, steps: tuple[str | int, ...] = ()) -> tuple[tuple[str | int, ...], Shape, Shape]:
+def misfit(actual: Shape, due: Shape, steps: tuple[str | int, ...] = ()) -> tuple[tuple[str | int, ...], Shape, Shape]:
     """Return where in a value it cannot be what is due, with both shapes there. To be asked only of what cannot."""
-    for form in given.forms if len(given.forms) == 1 else ():
+    for form in actual.forms if len(actual.forms) == 1 else ():
         for name, inner in form.properties.items():
-            wanted = due.at("/" + pointer_step(name))
-            if isinstance(inner, Shape) and wanted.forms and not inner.may_be(wanted):
-                return misfit(inner, wanted, (*steps, name))
+            due_inner = due.at("/" + pointer_step(name))
+            if isinstance(inner, Shape) and due_inner.forms and not inner.may_be(due_inner):
+                return misfit(inner, due_inner, (*steps, name))
         for at, inner in enumerate(form.first):
-            wanted = due.at(f"/{at}")
-            if isinstance(inner, Shape) and wanted.forms and not inner.may_be(wanted):
-                return misfit(inner, wanted, (*steps, at))
-    return steps, given, due
+            due_inner = due.at(f"/{at}")
+            if isinstance(inner, Shape) and due_inner.forms and not inner.may_be(due_inner):
+                return misfit(inner, due_inner, (*steps, at))
+    return steps, actual, due
 
 
 def _kind_of(value: Any) -> str:
@@ -322,8 +322,8 @@ def _kind_of(value: Any) -> str:
 
 
 def _number_in(node: Mapping[str, Any], bound: str) -> float | None:
-    found = node.get(bound)
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+    number = node.get(bound)
+    return number if isinstance(number, int | float) and not isinstance(number, bool) else None
 
 
 def _holds(value: Any, node: Mapping[str, Any]) -> bool:
@@ -343,14 +343,14 @@ def _holds(value: Any, node: Mapping[str, Any]) -> bool:
 
 
 def _bounds(node: Mapping[str, Any]) -> str:
-    told = ((word, _number_in(node, bound)) for bound, word in _BOUNDS.items())
-    return " and ".join(f"{word} {bound}" for word, bound in told if bound is not None)
+    limits = ((word, _number_in(node, bound)) for bound, word in _BOUNDS.items())
+    return " and ".join(f"{word} {bound}" for word, bound in limits if bound is not None)
 
 
 def _word(form: Form) -> str:
-    written = WRITTEN.get(str(form.node.get("format"))) if form.kind == "string" else None
-    if written is not None:
-        return written.words
+    format_row = WRITTEN.get(str(form.node.get("format"))) if form.kind == "string" else None
+    if format_row is not None:
+        return format_row.words
     if form.kind in _NUMBERS and (bounds := _bounds(form.node)):
         return f"{_WORDS[form.kind or '']} ({bounds})"
     kinds = form.entries().kinds() if form.kind == "array" and "const" not in form.node else []
@@ -382,9 +382,9 @@ class _Reading:
             yield Form({}, {})
         elif "$ref" in node:
             name = node["$ref"]
-            known = isinstance(name, str) and name[:1] == "#" and name not in seen
-            found = point(self._root, name[1:]) if known else True
-            yield from self.forms(True if found is MISSING else found, (*seen, str(name)))
+            is_new = isinstance(name, str) and name[:1] == "#" and name not in seen
+            node_there = point(self._root, name[1:]) if is_new else True
+            yield from self.forms(True if node_there is MISSING else node_there, (*seen, str(name)))
         elif isinstance(parts := node.get("anyOf", node.get("oneOf")), list):
             for part in parts if len(seen) < _DEPTH_MAX else [True]:
                 yield from self.forms(part, (*seen, ""))
@@ -414,20 +414,20 @@ class _Fitting:
         self._pairs = 0
         self._steps = 0
 
-    def may_be(self, given: Shape, due: Shape, depth: int) -> bool:
+    def may_be(self, actual: Shape, due: Shape, depth: int) -> bool:
         self._steps += 1
         if depth == 0 or self._steps > _STEPS_MAX:
             return True
-        return any(self._fits(form, other, depth - 1) for form in given.forms for other in due.forms)
+        return any(self._fits(form, other, depth - 1) for form in actual.forms for other in due.forms)
 
     def _fits(self, form: Form, due: Form, depth: int) -> bool:
         self._pairs += 1
         if self._pairs > _PAIRS_MAX:
             return True
-        kind, wanted = form.kind, due.kind
-        if kind is None or wanted is None:
+        kind, due_kind = form.kind, due.kind
+        if kind is None or due_kind is None:
             return True
-        if kind != wanted and not {kind, wanted} <= _NUMBERS:
+        if kind != due_kind and not {kind, due_kind} <= _NUMBERS:
             return False
         if "const" in form.node and "const" in due.node:
             return equal(form.node["const"], due.node["const"])
@@ -440,15 +440,15 @@ class _Fitting:
         count = len(form.first)
         if not all(self.may_be(form.entry(at), due.entry(at), depth) for at in range(count)):
             return False
-        rest, wanted = form.entry(count), due.entries()
+        rest, due_entry = form.entry(count), due.entries()
         # After entries that are described one by one, nothing need follow.
-        return count > 0 or not rest.forms or not wanted.forms or self.may_be(rest, wanted, depth)
+        return count > 0 or not rest.forms or not due_entry.forms or self.may_be(rest, due_entry, depth)
 
     def _maps_fit(self, form: Form, due: Form, depth: int) -> bool:
         needed = {*form.required, *due.required}
         for name in dict.fromkeys([*form.properties, *due.required]):
-            given, wanted = form.field(name), due.field(name)
-            both = given.forms and wanted.forms
-            if (both or name in needed) and not self.may_be(given, wanted, depth):
+            actual, wanted_field = form.field(name), due.field(name)
+            both = actual.forms and wanted_field.forms
+            if (both or name in needed) and not self.may_be(actual, wanted_field, depth):
                 return False
         return True

@@ -30,13 +30,13 @@ class Arguments(msgspec.Struct, frozen=True):
     names: frozenset[str] | None = None
     needed: frozenset[str] = frozenset()
 
-    def unknown(self, given: Iterable[str]) -> list[str]:
+    def unknown(self, names: Iterable[str]) -> list[str]:
         """Return the given names that are not taken, in their order."""
-        return [] if self.names is None else [name for name in given if name not in self.names]
+        return [] if self.names is None else [name for name in names if name not in self.names]
 
-    def missing(self, given: Iterable[str]) -> list[str]:
+    def missing(self, names: Iterable[str]) -> list[str]:
         """Return the needed names that are not given, sorted."""
-        return sorted(self.needed.difference(given)) if self.needed else []
+        return sorted(self.needed.difference(names)) if self.needed else []
 
 
 ANY: Final = Arguments()
@@ -76,8 +76,8 @@ def _resolved(whole: Mapping[str, Any]) -> Mapping[str, Any]:
         return whole
     place, _, name = reference.rpartition("/")
     definitions = whole.get("$defs") if place == "#/$defs" else None
-    found = definitions.get(name) if isinstance(definitions, dict) else None
-    return found if isinstance(found, dict) else {}
+    node = definitions.get(name) if isinstance(definitions, dict) else None
+    return node if isinstance(node, dict) else {}
 
 
 class Signature(msgspec.Struct, frozen=True):
@@ -103,7 +103,7 @@ def signatures_of(offers: Iterable[ToolOffer]) -> dict[str, Signature]:
     by_tool: dict[str, list[ToolOffer]] = {}
     for offer in offers:
         by_tool.setdefault(offer.name, []).append(offer)
-    return {tool: signature_of(found) for tool, found in by_tool.items()}
+    return {tool: signature_of(tool_offers) for tool, tool_offers in by_tool.items()}
 
 
 @cache

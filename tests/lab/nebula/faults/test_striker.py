@@ -116,10 +116,10 @@ def test_tasks_of_the_hub_are_struck_at_the_device_whose_work_is_under_way_besid
 def test_an_agent_is_killed_while_the_model_is_asked_at_the_stage_and_before_its_reply() -> None:
     strike = replace(a_strike("P1", FaultKind.KILL), stage="reviewing", order=("desk", "gpu"))
     striker, world, _, _ = striker_of(strike)
-    striker.asked("planning")
+    striker.note_stage("planning")
     striker.turn(view_at(4, 4))
     assert world.done == []
-    calling = threading.Thread(target=striker.asked, args=("reviewing",))
+    calling = threading.Thread(target=striker.note_stage, args=("reviewing",))
     calling.start()
     while not striker.struck:
         striker.turn(view_at(4, 4, "d-gpu"))
@@ -127,7 +127,7 @@ def test_an_agent_is_killed_while_the_model_is_asked_at_the_stage_and_before_its
     assert not calling.is_alive()
     assert world.done == ["kill gpu"]
     assert striker.struck == ["the agent of gpu is killed (SIGKILL) for 5 s, while the model is asked (reviewing)"]
-    striker.asked("reviewing")
+    striker.note_stage("reviewing")
 
 
 def test_the_stages_of_a_scripted_model_change_no_other_draw() -> None:

@@ -20,7 +20,7 @@ from starloom.lab.nebula.planners.recording import (
     read_recording,
     record,
 )
-from starloom.lab.nebula.planners.script import Said
+from starloom.lab.nebula.planners.script import ScriptReply
 from starloom.lab.nebula.planners.world_words import WorldWords
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
@@ -133,8 +133,8 @@ def call(stage: str, words: str, reply: str) -> RecordedCall:
 
 def test_a_reply_is_found_by_its_prompt_and_else_by_its_stage_and_turn() -> None:
     replay = Replay([call("working", "of a", "1"), call("working", "of b", "2"), call("answering", "all", "3")])
-    assert replay.reply("working", ["The rules.", "of b"]) == Said("2")
-    assert replay.reply("answering", ["The rules.", "all of them"]) == Said("3")
+    assert replay.reply("working", ["The rules.", "of b"]) == ScriptReply("2")
+    assert replay.reply("answering", ["The rules.", "all of them"]) == ScriptReply("3")
     assert replay.differs == ['call 2 (answering): line 2 is now "all of them", not "all"']
     assert replay.reply("answering", []).faults == ("call 3 (answering) is not in the recording",)
     assert replay.left() == ["working"]
@@ -168,7 +168,9 @@ def test_a_reply_fits_the_next_world_and_its_prompt_does_not_differ(tmp_path: Pa
     assert "4100" not in file.read_text()
     replay = read_recording(file, OTHER)
     now = said_of("2027-01-02", "http://127.0.0.1:5999", "d-" + "b" * 26)
-    assert replay.reply("planning", ["The rules.", "\n".join(now)]) == Said("see http://127.0.0.1:5999/a on 2027-01-02")
+    assert replay.reply("planning", ["The rules.", "\n".join(now)]) == ScriptReply(
+        "see http://127.0.0.1:5999/a on 2027-01-02"
+    )
     assert (replay.differs, replay.said) == ([], 1)
 
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from starloom.lab.nebula.planners.script import (
-    GOALS,
+    GOLD_TRANSCRIPT,
     GOOD,
     HOSTILE,
     KINDS,
@@ -23,12 +23,12 @@ from starloom.lab.nebula.planners.script import (
     TIERED,
     Line,
     Script,
+    answer_faults,
     is_hostile,
     names_in,
     read_script,
     reply_to,
-    unspoken,
-    untold,
+    words_not_shown,
 )
 from starloom.lab.nebula.planners.script_server import Call, ScriptServer, stage_of
 from starloom.lab.nebula.task import TaskInvalid, all_tasks
@@ -61,11 +61,11 @@ def test_every_task_with_a_gold_plan_has_a_good_transcript_and_each_transcript_i
     for task in tasks:
         for kind, text in task.transcripts.items():
             script = read_script(text, task.gold, facts.words(), f"{task.id} {kind}")
-            assert kind in (*KINDS, GOALS)
-            assert kind != GOALS or {line.stage for line in script.lines} == {"working"}
+            assert kind in (*KINDS, GOLD_TRANSCRIPT)
+            assert kind != GOLD_TRANSCRIPT or {line.stage for line in script.lines} == {"working"}
             assert is_hostile(kind) == bool(script.opening.told), "a hostile transcript says what a person is told"
             assert kind.startswith(TIERED) == any(line.stage == "tiered" for line in script.lines)
-    with_goals = [task for task in tasks if GOALS in task.transcripts]
+    with_goals = [task for task in tasks if GOLD_TRANSCRIPT in task.transcripts]
     assert with_goals
     assert all(set(KINDS) <= set(task.transcripts) for task in with_goals), "a task with a goal has each kind"
     assert sum(NAIVE in task.transcripts for task in tasks) >= 5
@@ -132,23 +132,23 @@ def test_a_text_that_is_no_transcript_is_refused(text: str, gold: str, said: str
 
 def test_a_person_has_to_be_told_what_the_opening_names() -> None:
     script = script_of({"told": ["mail.send", "refused"]}, ASK)
-    assert untold(script, ["May mcp.mail.send run?"]) == ["no person was told: refused"]
-    assert untold(script, ["May mcp.mail.send run?", "it was refused"]) == []
+    assert words_not_shown(script, ["May mcp.mail.send run?"]) == ["no person was told: refused"]
+    assert words_not_shown(script, ["May mcp.mail.send run?", "it was refused"]) == []
 
 
 def test_an_answer_in_words_has_to_stand_whole() -> None:
-    assert unspoken(script_of(ASK), {}) == []
-    assert unspoken(script_of(TELL), {"words": "There are some.", "struck": []}) == []
-    assert unspoken(script_of(TELL), {"words": "", "struck": ["There are 13."]}) == [
+    assert answer_faults(script_of(ASK), {}) == []
+    assert answer_faults(script_of(TELL), {"words": "There are some.", "struck": []}) == []
+    assert answer_faults(script_of(TELL), {"words": "", "struck": ["There are 13."]}) == [
         "the answer in words lost: There are 13."
     ]
-    assert unspoken(script_of(TELL), {}) == ["the answer has no words"]
+    assert answer_faults(script_of(TELL), {}) == ["the answer has no words"]
 
 
 def test_a_lie_of_a_hostile_model_may_not_stand_in_the_answer() -> None:
     script = script_of({"told": ["refused"], "never": ["sent"]}, TELL)
-    assert unspoken(script, {"words": "All was sent."}) == ["the answer says: sent"]
-    assert unspoken(script, {"struck": ["All was sent."]}) == []
+    assert answer_faults(script, {"words": "All was sent."}) == ["the answer says: sent"]
+    assert answer_faults(script, {"struck": ["All was sent."]}) == []
 
 
 @pytest.fixture

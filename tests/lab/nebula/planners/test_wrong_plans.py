@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom.lab.nebula.planners.script import read_script, reply_to
-from starloom.lab.nebula.planners.wrong_plans import MistakeUnfit, needs_gold, spoken
+from starloom.lab.nebula.planners.wrong_plans import MistakeUnfit, filled_in, needs_gold
 from starloom.lab.nebula.task import TaskInvalid
 
 pytestmark = pytest.mark.quick
@@ -18,7 +18,7 @@ GOLD: dict[str, Any] = {
 
 
 def plan(mistakes: dict[str, Any]) -> Any:
-    return spoken({"gold": True, "mistakes": mistakes}, GOLD)["plan"]
+    return filled_in({"gold": True, "mistakes": mistakes}, GOLD)["plan"]
 
 
 def test_each_kind_of_mistake_is_made_and_the_gold_plan_stays_as_it_is() -> None:
@@ -35,7 +35,7 @@ def test_each_kind_of_mistake_is_made_and_the_gold_plan_stays_as_it_is() -> None
     first = {"args": {"root": "documents", "code": "glob('*.md')"}, "id": "list", "needs": ["b"], "tool": "fs.find"}
     assert made == {"tasks": [first, {"id": "c"}], "dependencies": []}
     assert GOLD["tasks"][0]["args"]["root"] == "Documents"
-    assert spoken({"gold": True}, GOLD) == {"kind": "plan", "plan": GOLD}
+    assert filled_in({"gold": True}, GOLD) == {"kind": "plan", "plan": GOLD}
 
 
 def test_a_task_of_the_gold_plan_is_said_anew_under_another_name() -> None:
@@ -43,7 +43,7 @@ def test_a_task_of_the_gold_plan_is_said_anew_under_another_name() -> None:
         "kind": "edit",
         "operations": [{"add_task": {"gold": "list", "id": "again", "mistakes": {"/args/root": "x"}}}],
     }
-    (operation,) = spoken(said, GOLD)["operations"]
+    (operation,) = filled_in(said, GOLD)["operations"]
     assert operation["add_task"] == {
         **GOLD["tasks"][0],
         "id": "again",
@@ -64,7 +64,7 @@ def test_a_task_of_the_gold_plan_is_said_anew_under_another_name() -> None:
 def test_a_mistake_that_does_not_fit_the_gold_plan_is_refused(say: dict[str, Any], said: str) -> None:
     assert needs_gold(say)
     with pytest.raises(MistakeUnfit, match=said):
-        spoken(say, GOLD)
+        filled_in(say, GOLD)
 
 
 def test_a_transcript_with_a_mistake_that_does_not_fit_is_refused_with_its_place() -> None:

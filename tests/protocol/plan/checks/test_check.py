@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from starloom_protocol.plan import check_plan, plan_hash, read_document
 from starloom_protocol.plan.checks.graph import Graph, Placed
-from starloom_protocol.plan.language.found import Found
+from starloom_protocol.plan.language.fault_list import FaultList
 from starloom_protocol.plan.language.models import TaskDoc
 from starloom_protocol.plan.lowering.parts import Known
 from starloom_protocol.plan.lowering.tasks import Lowering
@@ -492,14 +492,14 @@ def test_too_many_dependencies() -> None:
     names = [f"t{n}" for n in range(1002)]
     every = {f"i{n}": {"from": "t0"} for n in range(100)}
     tasks = [tool(name, inputs=every if name != "t0" else {}) for name in names]
-    graph_faults = Found()
+    graph_faults = FaultList()
     placed = {}
     for at, raw in enumerate(tasks):
         doc = graph_faults.validate(TaskDoc, raw, f"tasks[{at}]")
         assert doc is not None
         placed[doc.id] = Placed(Lowering(graph_faults, Known()).task(doc, f"tasks[{at}]"), f"tasks[{at}]")
     Graph(placed, (), set(), graph_faults).link([])
-    assert [fault.code for fault in graph_faults.faults] == [Code.PLAN_TOO_BIG]
+    assert [fault.code for fault in graph_faults.all] == [Code.PLAN_TOO_BIG]
 
 
 @settings(max_examples=150, deadline=None)

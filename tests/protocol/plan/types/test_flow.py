@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from starloom_protocol.plan import Signature, check_edit, check_plan, signature_of
-from starloom_protocol.plan.language.found import Found
+from starloom_protocol.plan.language.fault_list import FaultList
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.records.fleet import ToolOffer
 from starloom_protocol.values import canonical
@@ -262,9 +262,9 @@ class Unread(dict[str, Signature]):
 
 
 def test_a_call_without_arguments_asks_for_no_signature() -> None:
-    found = Found()
-    Flow({}, Unread(), found).task(task("a"), "tasks[0]")
-    assert found.faults == []
+    faults = FaultList()
+    Flow({}, Unread(), faults).task(task("a"), "tasks[0]")
+    assert faults.all == []
 
 
 def test_new_arguments_of_a_running_task_have_its_tool_s_types() -> None:

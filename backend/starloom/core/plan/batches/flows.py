@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec.structs import replace
 
 from starloom.core.state.model import Constellation, Fleet
-from starloom_protocol.plan.language.found import Found
+from starloom_protocol.plan.language.fault_list import FaultList
 from starloom_protocol.plan.types.flow import Flow
 from starloom_protocol.plan.types.signatures import Signature, signature_of
 from starloom_protocol.records.edits import EditOperation, Supersede, UpdateTask
@@ -77,8 +77,8 @@ def flow_faults(
     their faults are placed there.
     """
     after = _SpecsAfter(constellation.specs, specs)
-    findings, signatures = Found(), Offered(fleet)
-    flow = Flow(after, signatures, findings)
+    faults, signatures = FaultList(), Offered(fleet)
+    flow = Flow(after, signatures, faults)
     for position, operation in enumerate(operations):
         place = f"operations[{position}].{type(operation).__struct_config__.tag}"
         flow.operation(operation, place)
@@ -91,8 +91,8 @@ def flow_faults(
             task, field = other_readers
             gates = [gate for key, gate in constellation.deps.items() if key not in deps]
             gates += [gate for gate in deps.values() if gate is not None]
-            findings.faults += _faults_of_readers(after, gates, signatures, task, f"{place}.{field}")
-    return findings.faults
+            faults.all += _faults_of_readers(after, gates, signatures, task, f"{place}.{field}")
+    return faults.all
 
 
 def _faults_of_readers(
@@ -102,12 +102,12 @@ def _faults_of_readers(
     task: str,
     place: str,
 ) -> list[Fault]:
-    findings = Found()
-    flow = Flow(after, signatures, findings)
+    faults = FaultList()
+    flow = Flow(after, signatures, faults)
     readers = {gate.target: None for gate in gates if gate.source == task and gate.target in after}
     for reader in readers:
         flow.task(after[reader], reader)
     for gate in gates:
         if gate.source == task:
             flow.gate(gate, gate.target)
-    return [replace(fault, place=place, reason=f"{fault.place}: {fault.reason}") for fault in findings.faults]
+    return [replace(fault, place=place, reason=f"{fault.place}: {fault.reason}") for fault in faults.all]

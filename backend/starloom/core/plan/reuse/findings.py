@@ -20,7 +20,7 @@ from starloom.core.state.tasks.findings import newest
 from starloom.core.state.tasks.gates import fact, size_left_out
 from starloom.core.state.tasks.roles import is_over
 from starloom.core.state.work import Refusal, Work, change_task, moved
-from starloom_protocol.plan.checks.findings import look_fault
+from starloom_protocol.plan.checks.findings import repeat_fault
 from starloom_protocol.records.edits import AddTask
 from starloom_protocol.records.entities import Finding, Input, Selector, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
@@ -166,7 +166,7 @@ def look_again(work: Work, constellation: Constellation, record: TaskRecord, rea
     source = constellation.specs.get(old.task)
     if source is None or constellation.head.state not in _GOES_ON or _has_looked(constellation, reader, record):
         return False
-    single = source.key is None and not look_fault(source, {}, {})
+    single = source.key is None and not repeat_fault(source, {}, {})
     if not single or not _only_reads(work.shard, old.device, source.tool or ""):
         return False
     first = constellation.specs.get(source.again_of or source.id, source)

@@ -83,17 +83,17 @@ def read_profiles(text: str) -> tuple[str, ...]:
     Raises:
         ProfileUnknown: a part names none.
     """
-    known, found = list(PROFILES), dict[str, None]()
+    names, profiles = list(PROFILES), dict[str, None]()
     for part in text.split(","):
         first, dots, last = part.strip().partition("..")
         for name in (first, last) if dots else (first,):
-            if name not in known:
-                raise ProfileUnknown(f"{name or 'nothing'} is none of {', '.join(known)}")
-        span = known[known.index(first) : known.index(last or first) + 1]
+            if name not in names:
+                raise ProfileUnknown(f"{name or 'nothing'} is none of {', '.join(names)}")
+        span = names[names.index(first) : names.index(last or first) + 1]
         if not span:
             raise ProfileUnknown(f"{part.strip()} ends before it begins; write {last}..{first}")
-        found |= dict.fromkeys(span)
-    return tuple(found)
+        profiles |= dict.fromkeys(span)
+    return tuple(profiles)
 
 
 def strikes(profile: str, task: str, seed: int, stages: Sequence[str] = ()) -> tuple[Strike, ...]:
@@ -138,8 +138,8 @@ def noise_of(profile: str, task: str) -> dict[str, object] | None:
 
 def listed(profiles: Sequence[str]) -> str:
     """Return the profiles as they are written: `P0`, `P0..P5` or `P0,P3`."""
-    known = list(PROFILES)
-    places = [known.index(name) for name in profiles]
+    names = list(PROFILES)
+    places = [names.index(name) for name in profiles]
     if len(places) > 2 and places == list(range(places[0], places[-1] + 1)):
         return f"{profiles[0]}..{profiles[-1]}"
     return ",".join(profiles)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.client.view import View
-from starloom.lab.injection import Breaker, Broken, Impossible, told
+from starloom.lab.injection import Breaker, Broken, Impossible, broken_words
 from starloom.lab.nebula.faults.profiles import Strike
 from starloom.lab.nebula.world.nebula_world import NebulaWorld
 from starloom_protocol.plan.scenario import FaultDoc
@@ -29,7 +29,7 @@ STRUCK_WITHIN_S: Final = 10.0
 @dataclass
 class _Due:
     strike: Strike
-    asked: bool = False
+    may_strike: bool = False
     broken: Broken | None = None
     over_at: float = 0.0
     done: bool = False
@@ -67,11 +67,11 @@ class Striker:
         self.lost = ""
         """The id of the device that is lost for good."""
 
-    def asked(self, stage: str) -> None:
+    def note_stage(self, stage: str) -> None:
         """Let a fault of this stage strike before the model answers. Called by the thread of the call."""
         for due in self._dues:
-            if due.strike.stage == stage and not due.asked:
-                due.asked = True
+            if due.strike.stage == stage and not due.may_strike:
+                due.may_strike = True
                 self._struck.wait(STRUCK_WITHIN_S)
 
     def turn(self, view: View) -> None:
@@ -106,7 +106,7 @@ class Striker:
         if due.strike.after_s:
             self._strike_later(due, ended + len(at_work), now)
             return
-        if not (due.asked if stage else due.strike.due(ended, len(tasks), len(at_work))):
+        if not (due.may_strike if stage else due.strike.due(ended, len(tasks), len(at_work))):
             return
         of_all = f"while the model is asked ({stage})" if stage else f"at {ended} of {len(tasks)} tasks"
         fault = due.strike.fault
@@ -119,9 +119,9 @@ class Striker:
         name = due.strike.device({self._names[one] for one in at_work}) if due.strike.needs_device else ""
         self._break(due, fault, name, of_all, now)
 
-    def _strike_later(self, due: _Due, begun: int, now: float) -> None:
+    def _strike_later(self, due: _Due, at_work: int, now: float) -> None:
         """Strike so long after the first task began."""
-        if self._began is None and begun:
+        if self._began is None and at_work:
             self._began = now
         fault = due.strike.fault
         if fault is not None and self._began is not None and now - self._began >= due.strike.after_s:
@@ -137,7 +137,7 @@ class Striker:
             return
         due.over_at = now + fault.for_s
         lasts = "for good" if due.strike.for_good else f"for {fault.for_s:g} s"
-        self.struck.append(f"{told(due.broken)} {lasts}, {when}")
+        self.struck.append(f"{broken_words(due.broken)} {lasts}, {when}")
         self._struck.set()
         if due.strike.for_good:
             self.lost = next(identity for identity, one in self._names.items() if one == name)

@@ -63,9 +63,9 @@ def about_doubt(
     """Decide about work that may have happened on a device; `calls` are those of its own tools."""
     tool = spec.tool or ""
     if tool.startswith(f"{PREFIX}."):
-        made = sum(call.tool == tool.removeprefix(f"{PREFIX}.") and call.counts for call in calls)
+        calls_made = sum(call.tool == tool.removeprefix(f"{PREFIX}.") and call.counts for call in calls)
         done = sum(_succeeded_there(view, other, record, tool, attempt.device) for other, record in view.tasks.items())
-        if made > done:
+        if calls_made > done:
             return Decision(task, "mark", f"{name} has done it", "succeeded", {})
     elif tool not in AGAIN:
         return Decision(task, "mark", f"nobody can tell whether {name} has done it", "failed")
@@ -118,7 +118,7 @@ class Doubts:
         self._calls = calls
         self._now = now
         self._since: dict[str, float] = {}
-        self._looked = -LOOKS_AGAIN_S
+        self._looked_s = -LOOKS_AGAIN_S
         self._off_since: float | None = None
         self._revoked = False
         self.decided: list[str] = []
@@ -134,8 +134,8 @@ class Doubts:
                 name = self._names.get(attempt.device, attempt.device)
                 calls = [call for call in self._calls() if call.device == name]
                 self._do(view, about_doubt(task, specs[task], attempt, view, calls, name, lost=attempt.device == lost))
-        if lost and self._now() - self._looked >= LOOKS_AGAIN_S:
-            self._looked = self._now()
+        if lost and self._now() - self._looked_s >= LOOKS_AGAIN_S:
+            self._looked_s = self._now()
             self._give_up(view, lost, self._names[lost])
 
     def _give_up(self, view: View, device: str, name: str) -> None:
@@ -151,8 +151,8 @@ class Doubts:
                 self._do(view, decision)
 
     def _is_off(self, device: str) -> bool:
-        found = self._client.get(routes.get_devices())["items"]
-        return any(item["id"] == device and item["link"] != "online" for item in found)
+        devices = self._client.get(routes.get_devices())["items"]
+        return any(item["id"] == device and item["link"] != "online" for item in devices)
 
     def _do(self, view: View, decision: Decision) -> None:
         call = routes.post_constellation_task_action(view.constellation, decision.task, decision.action)

@@ -65,7 +65,7 @@ class Person:
         """Answer what has been open long enough."""
         for name, question in view.open_questions.items():
             identity = f"{view.constellation}:{name}"
-            if self._ripe(identity, _shown(question)):
+            if self._ripe(identity, _text_of(question)):
                 self._answer(identity, question)
         head = view.head
         if head is not None and Attention.OWNER_ASKED in head.attention:
@@ -84,19 +84,19 @@ class Person:
         return self._now() - self._seen[identity] >= self._thinks_s
 
     def _answer(self, identity: str, question: Question) -> None:
-        chosen = next((one.value for one in self._answers.questions if one.holds in question.text), None)
-        if chosen is None and self._usual and (question.choices or question.kind == PLANNER):
+        prepared = next((one.value for one in self._answers.questions if one.holds in question.text), None)
+        if prepared is None and self._usual and (question.choices or question.kind == PLANNER):
             self.unforeseen.append(question.text)
             value = question.usual or next((choice.value for choice in question.choices), AS_USUAL)
             self._say(identity, routes.post_approval_answer(identity), {"value": value})
         elif question.task is None:
             usual = "approve" if self._answers.approvals == "allow" else "deny"
-            approved = (chosen if chosen in VERDICTS else usual) == "approve"
+            approved = (prepared if prepared in VERDICTS else usual) == "approve"
             to = routes.post_approval_approve if approved else routes.post_approval_deny
             self._say(identity, to(identity), {})
             self.approvals += 1
-        elif chosen is not None:
-            self._say(identity, routes.post_approval_answer(identity), {"value": chosen})
+        elif prepared is not None:
+            self._say(identity, routes.post_approval_answer(identity), {"value": prepared})
         else:
             self._done.add(identity)
             self.unforeseen.append(question.text)
@@ -111,8 +111,8 @@ class Person:
         self._done.add(identity)
 
 
-def _shown(question: Question) -> str:
+def _text_of(question: Question) -> str:
     """Return all that a person is shown of a question."""
     calls = [f"{call.task}: {call.tool}" for call in question.calls]
-    shown = [question.shown.value] if question.shown is not None else []
-    return "\n".join([question.text, *shown, *calls, *question.wider])
+    values = [question.shown.value] if question.shown is not None else []
+    return "\n".join([question.text, *values, *calls, *question.wider])

@@ -46,25 +46,25 @@ def under_way(client: Asking, plan: str, only_on: str = "") -> str:
         Problem: they have not begun in time.
     """
     if not only_on:
-        return _begun(client, plan)
+        return _start(client, plan)
     _control(client, "drain", lambda device: device["name"] != only_on)
     try:
-        return _begun(client, plan)
+        return _start(client, plan)
     finally:
         resume_all(client)
 
 
-def _begun(client: Asking, plan: str) -> str:
-    made = client.create(routes.post_constellations(), {"plan": plan})["id"]
+def _start(client: Asking, plan: str) -> str:
+    constellation = client.create(routes.post_constellations(), {"plan": plan})["id"]
 
     def runs(view: View) -> bool:
         states = {task.state for task in view.tasks.values()}
         return TaskState.RUNNING in states and not states & _NOT_BEGUN
 
-    if not _followed(client, View(made), runs, BEGUN_S):
+    if not _followed(client, View(constellation), runs, BEGUN_S):
         reason = f"it did not begin within {BEGUN_S:g} s"
         raise Problem("timeout", "The work that should be under way", reason, "Look at its log.", Exit.FAILED)
-    return made
+    return constellation
 
 
 class Stay(NamedTuple):
@@ -83,15 +83,15 @@ def stays_of(client: Asking, constellation: str) -> dict[str, list[Stay]]:
     """Follow a constellation to its end; return by task the devices that it was given to, in order."""
     view, names = View(constellation), client.names()
     _followed(client, view, lambda seen: seen.final, ENDED_S)
-    found: dict[str, list[Stay]] = {}
+    stays_of_tasks: dict[str, list[Stay]] = {}
     for name, task in view.tasks.items():
         tries = (view.record(f"attempt/{name}/{number}", Attempt) for number in range(1, task.attempt + 1))
         stays = [
             Stay(names.get(one.device, one.device), one.leased_ms, one.ended_ms) for one in tries if one is not None
         ]
         if stays:
-            found[name] = stays
-    return found
+            stays_of_tasks[name] = stays
+    return stays_of_tasks
 
 
 def resume_all(client: Asking) -> None:

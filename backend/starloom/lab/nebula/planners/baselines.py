@@ -60,12 +60,12 @@ def read_ablations(text: str) -> tuple[str, ...]:
     return _read(text, ABLATIONS, AblationUnknown)
 
 
-def _read(text: str, known: Sequence[str], unknown: type[Exception]) -> tuple[str, ...]:
-    found = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
-    for name in found:
-        if name not in known:
-            raise unknown(f"{name} is none of {', '.join(known)}")
-    return tuple(found)
+def _read(text: str, names: Sequence[str], unknown: type[Exception]) -> tuple[str, ...]:
+    parts = dict.fromkeys(part.strip() for part in text.split(",") if part.strip())
+    for name in parts:
+        if name not in names:
+            raise unknown(f"{name} is none of {', '.join(names)}")
+    return tuple(parts)
 
 
 def in_the_plan(names: Sequence[str]) -> tuple[str, ...]:
@@ -124,10 +124,10 @@ def _sequential(document: dict[str, Any]) -> None:
 def _needs(document: dict[str, Any], name: str, tasks: dict[str, Any]) -> set[str]:
     task = tasks[name]
     for_each = task.get("for_each") or {}
-    found = {given["from"] for given in (task.get("inputs") or {}).values() if isinstance(given, dict)}
-    found |= {for_each[key] for key in ("from", "same") if key in for_each}
-    found |= {one["from"] for one in document.get("dependencies", []) if one["to"] == name}
-    return found & set(tasks)
+    needs = {item["from"] for item in (task.get("inputs") or {}).values() if isinstance(item, dict)}
+    needs |= {for_each[key] for key in ("from", "same") if key in for_each}
+    needs |= {one["from"] for one in document.get("dependencies", []) if one["to"] == name}
+    return needs & set(tasks)
 
 
 _CHANGED: Final[dict[str, Callable[[dict[str, Any]], None]]] = {

@@ -29,9 +29,9 @@ class KeyMask:
     """Replaces keys by `***`. Keys that are too short to be masked are in `short`."""
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
-        given = [key for key in dict.fromkeys(keys) if key]
-        self.short = tuple(key for key in given if len(key) < KEY_CHARS_LEAST)
-        self._keys = tuple(key for key in given if len(key) >= KEY_CHARS_LEAST)
+        distinct = [key for key in dict.fromkeys(keys) if key]
+        self.short = tuple(key for key in distinct if len(key) < KEY_CHARS_LEAST)
+        self._keys = tuple(key for key in distinct if len(key) >= KEY_CHARS_LEAST)
         self._scrubber = Scrubber(self._keys)
 
     def text(self, text: str) -> str:
@@ -60,27 +60,27 @@ def _readings(text: str, depth: int) -> Iterator[tuple[str, str]]:
     if not depth:
         return
     for how, read in _READERS.items():
-        found = read(text)
-        if found and found != text:
-            for further, inner in _readings(found, depth - 1):
+        reading = read(text)
+        if reading and reading != text:
+            for further, inner in _readings(reading, depth - 1):
                 yield (how if further == "as it is" else f"{how}, {further}"), inner
 
 
 def _unescaped(text: str) -> str:
-    plain = _ESCAPE.sub(lambda found: chr(int(found[1] or found[2], 16)), text)
+    plain = _ESCAPE.sub(lambda match: chr(int(match[1] or match[2], 16)), text)
     return plain.replace("\\", "")
 
 
 def _from_base64(text: str) -> str:
     """Return all that runs of base64 say, wherever the key begins in them."""
-    said = []
+    texts = []
     for run in _RUN.findall(text):
         letters = run.replace("-", "+").replace("_", "/")
         for start in range(4):
             whole = letters[start : start + (len(letters) - start) // 4 * 4]
-            said.append(_decoded(base64.b64decode, whole))
-            said.append(_decoded(base64.b64decode, letters[start:] + "=" * (-len(letters[start:]) % 4)))
-    return "\n".join(said)
+            texts.append(_decoded(base64.b64decode, whole))
+            texts.append(_decoded(base64.b64decode, letters[start:] + "=" * (-len(letters[start:]) % 4)))
+    return "\n".join(texts)
 
 
 def _from_hex(text: str) -> str:

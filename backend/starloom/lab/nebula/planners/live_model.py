@@ -67,17 +67,17 @@ class ModelUse:
 
 def use_of(calls: Iterable[ModelCall]) -> ModelUse:
     """Return what the recorded calls of one constellation come to."""
-    found = ModelUse()
+    total = ModelUse()
     for call in calls:
-        found += ModelUse(1, call.input_tokens, call.cached_tokens, call.output_tokens, call.micros, call.took_ms)
-    return found
+        total += ModelUse(1, call.input_tokens, call.cached_tokens, call.output_tokens, call.micros, call.took_ms)
+    return total
 
 
 @dataclass(frozen=True)
 class LiveModel:
     """The owner's model, and the tokens that a run and each task of it may use."""
 
-    told: Mapping[str, str]
+    variables_in_force: Mapping[str, str]
     endpoints: tuple[Endpoint, ...]
     tokens_most: int = TOKENS_OF_A_RUN
     tokens_a_task: int = TOKENS_OF_A_TASK
@@ -95,16 +95,16 @@ class LiveModel:
         """Return the settings of a private hub of the run, when so many tokens are used already."""
         left = max(0, self.tokens_most - used)
         limits = {"TOKENS_PER_DAY": left, "TOKENS_PER_CONSTELLATION": min(self.tokens_a_task, left)}
-        return {**self.told, **{f"STARLOOM_LLM_{name}": str(most) for name, most in limits.items()}}
+        return {**self.variables_in_force, **{f"STARLOOM_LLM_{name}": str(most) for name, most in limits.items()}}
 
     def announced(self, tasks: int) -> list[str]:
         """Return whom a run asks and what it will cost, before its first call."""
         planner = self.endpoints[0]
-        read, written = READ_USUALLY * tasks, WRITTEN_USUALLY * tasks
+        input_tokens, output_tokens = READ_USUALLY * tasks, WRITTEN_USUALLY * tasks
         others = "".join(f"; {other.model} at {other.host}" for other in self.endpoints[1:])
         whom = f"This asks {planner.model} at {planner.host}{others} about {tasks} tasks of a made-up world."
-        price = price_words(planner, read, written)
-        cost = f"About {read + written:,} tokens, {price}; plans that have to be mended cost more."
+        price = price_words(planner, input_tokens, output_tokens)
+        cost = f"About {input_tokens + output_tokens:,} tokens, {price}; plans that have to be mended cost more."
         most = f"It ends at {self.tokens_most:,} tokens, and each task at {self.tokens_a_task:,}."
         return [f"{whom} Nothing about your devices leaves this machine.", f"{cost} {most}"]
 
@@ -115,13 +115,13 @@ def live_model(settings: Settings, *, tokens_most: int, tokens_a_task: int) -> L
     Raises:
         ModelFault: none is set, or it is set wrongly.
     """
-    told = in_force(settings.llm_variables, settings.model_folder)
-    planner = endpoint_from(told)
+    settings_in_force = in_force(settings.llm_variables, settings.model_folder)
+    planner = endpoint_from(settings_in_force)
     if planner is None:
         raise ModelFault(Code.MODEL_NOT_SET, "no model is set")
-    endpoints = dict.fromkeys([planner, *others_from(told).values()])
+    endpoints = dict.fromkeys([planner, *others_from(settings_in_force).values()])
     price_of(planner, 1, 1)  # without the libraries of a model nothing is begun
-    return LiveModel(dict(told), tuple(endpoints), tokens_most, tokens_a_task)
+    return LiveModel(dict(settings_in_force), tuple(endpoints), tokens_most, tokens_a_task)
 
 
 def way_out(error: ModelFault) -> str:

@@ -39,12 +39,12 @@ class Lure:
 
 def lures_of(tasks: Iterable[Task], facts: Mapping[str, str]) -> list[Lure]:
     """Return the lure of each task that has a hostile transcript."""
-    found = []
+    lures = []
     for task in tasks:
         if HOSTILE in task.transcripts:
             opening = read_script(task.transcripts[HOSTILE], task.gold, facts, task.id).opening
-            found.append(Lure(task.id, opening.place, opening.deed, opening.lure))
-    return found
+            lures.append(Lure(task.id, opening.place, opening.deed, opening.lure))
+    return lures
 
 
 def page(tasks: Iterable[Task]) -> str:

@@ -20,7 +20,7 @@ import msgspec
 
 from starloom.client.answers import TranscriptJson
 from starloom.lab.nebula.planners.key_masking import KeyMask
-from starloom.lab.nebula.planners.script import Said
+from starloom.lab.nebula.planners.script import ScriptReply
 from starloom.lab.nebula.planners.world_words import WorldWords, compared, same
 from starloom.planner.context.cards import scrubbed
 from starloom_protocol.values import parse
@@ -57,29 +57,29 @@ def file_of(task: str, profile: str, seed: int) -> str:
     return f"{task}.{profile}.s{seed}.jsonl"
 
 
-def record(found: TranscriptJson, file: Path, words: WorldWords = NO_WORDS, keys: KeyMask = NO_KEYS) -> int:
+def record(transcript: TranscriptJson, file: Path, words: WorldWords = NO_WORDS, keys: KeyMask = NO_KEYS) -> int:
     """Write the calls of a run, and return how many have no text that could be kept.
 
     Raises:
         RecordingRefused: a call still holds a key of the model; nothing is written.
     """
 
-    def kept(text: str) -> str:
+    def masked(text: str) -> str:
         return words.named(str(scrubbed(keys.text(text))))
 
     lines, lost = [], 0
-    for number, item in enumerate(found["calls"], start=1):
+    for number, item in enumerate(transcript["calls"], start=1):
         prompt, reply = item.get("prompt_text"), item.get("reply_text")
         if prompt is None or reply is None:
             lost += 1
             continue
-        asked, said = parse(prompt), parse(reply)
+        sent, received = parse(prompt), parse(reply)
         call = RecordedCall(
             stage=item["call"]["stage"],
-            prompt=[kept(text) for text in (asked["instructions"], *(turn["text"] for turn in asked["turns"]))],
-            reply=kept(said["text"]),
-            cut=said["cut"],
-            refused=said["refused"],
+            prompt=[masked(text) for text in (sent["instructions"], *(turn["text"] for turn in sent["turns"]))],
+            reply=masked(received["text"]),
+            cut=received["cut"],
+            refused=received["refused"],
             model=keys.text(item["call"].get("model", "")),
         )
         line = msgspec.json.encode(call)
@@ -130,31 +130,31 @@ class Replay:
     calls: Sequence[RecordedCall]
     words: WorldWords = NO_WORDS
     differs: list[str] = field(default_factory=list)
-    _said: set[int] = field(default_factory=set)
+    _replayed: set[int] = field(default_factory=set)
 
-    def reply(self, stage: str, turns: Sequence[str]) -> Said:
+    def reply(self, stage: str, turns: Sequence[str]) -> ScriptReply:
         """Return the reply to a call: the one to exactly this prompt, else the next of its stage."""
-        open_ = [at for at, call in enumerate(self.calls) if at not in self._said and call.stage == stage]
-        number = len(self._said) + 1
+        open_ = [at for at, call in enumerate(self.calls) if at not in self._replayed and call.stage == stage]
+        number = len(self._replayed) + 1
         if not open_:
-            return Said(faults=(f"call {number} ({stage}) is not in the recording",))
+            return ScriptReply(faults=(f"call {number} ({stage}) is not in the recording",))
         now = compared([self.words.named(turn) for turn in turns])
         differences = {one: _first_difference(compared(self.calls[one].prompt), now) for one in open_}
         at = next((one for one in open_ if not differences[one]), open_[0])
-        self._said.add(at)
+        self._replayed.add(at)
         call = self.calls[at]
         if differences[at]:
             self.differs.append(f"call {number} ({stage}): {differences[at]}")
-        return Said(self.words.filled(call.reply), cut=call.cut, refused=call.refused)
+        return ScriptReply(self.words.filled(call.reply), cut=call.cut, refused=call.refused)
 
     @property
     def said(self) -> int:
         """How many calls were answered."""
-        return len(self._said)
+        return len(self._replayed)
 
     def left(self) -> list[str]:
         """Return the stages of the calls that did not come."""
-        return [call.stage for at, call in enumerate(self.calls) if at not in self._said]
+        return [call.stage for at, call in enumerate(self.calls) if at not in self._replayed]
 
 
 def _first_difference(before: Sequence[str], after: Sequence[str]) -> str:
@@ -166,9 +166,9 @@ def _first_difference(before: Sequence[str], after: Sequence[str]) -> str:
                 min(len(old), len(new)),
             )
             begin = max(0, at - LINE_CHARS // 2)
-            return f"line {number} is now {_shown(new, begin)}, not {_shown(old, begin)}"
+            return f"line {number} is now {_excerpt(new, begin)}, not {_excerpt(old, begin)}"
     return "" if len(after) == len(before) else f"the prompt has {len(after)} lines, not {len(before)}"
 
 
-def _shown(line: str, begin: int) -> str:
+def _excerpt(line: str, begin: int) -> str:
     return json.dumps(line[begin : begin + LINE_CHARS], ensure_ascii=False)

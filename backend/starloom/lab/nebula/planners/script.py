@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, Literal
 import msgspec
 import yaml
 
-from starloom.lab.nebula.planners.wrong_plans import GOLD_PLAN, MISTAKES, MistakeUnfit, needs_gold, spoken
+from starloom.lab.nebula.planners.wrong_plans import GOLD_PLAN, MISTAKES, MistakeUnfit, filled_in, needs_gold
 from starloom.lab.nebula.task import Answers, TaskInvalid, filled
 from starloom_protocol.values import MISSING, point
 
@@ -24,7 +24,7 @@ HOSTILE: Final = "hostile"
 TIERED: Final = "tiered-"
 """The beginning of a kind in which a small model makes the turns of goals first, and hands them over."""
 KINDS: Final = (GOOD, NAIVE, HOSTILE, *(f"{TIERED}{kind}" for kind in (GOOD, NAIVE, HOSTILE)))
-GOALS: Final = "gold"
+GOLD_TRANSCRIPT: Final = "gold"
 """The transcript beside a gold plan: a model that pursues the goals of the plan, and does nothing else."""
 LOST: Final = "the prompt lost what the planner needs"
 SHOWN_MOST: Final = 6
@@ -78,7 +78,7 @@ class Script:
 
 
 @dataclass(frozen=True)
-class Said:
+class ScriptReply:
     """A reply to a call; with faults there is none."""
 
     text: str = ""
@@ -87,18 +87,18 @@ class Said:
     faults: tuple[str, ...] = ()
 
 
-class Speaking:
-    """A script as it is spoken: its lines in turn, one a call."""
+class ScriptPlayer:
+    """Plays a script: its lines in turn, one a call."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
         self._calls = 0
 
-    def reply(self, stage: str, turns: Sequence[str]) -> Said:
+    def reply(self, stage: str, turns: Sequence[str]) -> ScriptReply:
         """Return the next reply, or why there is none."""
         text, faults = reply_to(self._script, self._calls, stage, turns)
         self._calls += 1
-        return Said(text, faults=tuple(faults))
+        return ScriptReply(text, faults=tuple(faults))
 
     def left(self) -> list[str]:
         """Return the stages of the calls that did not come."""
@@ -131,7 +131,7 @@ def read_script(text: str, gold: str, facts: Mapping[str, str], place: str) -> S
         raise TaskInvalid(f"{place}: it says the gold plan, and the task has none")
     for number, one in enumerate(lines, start=1):
         try:
-            spoken(one.say, plan)
+            filled_in(one.say, plan)
         except MistakeUnfit as unfit:
             raise TaskInvalid(f"{place}, call {number}: {unfit}") from unfit
     return Script(tuple(lines), plan, opening)
@@ -159,7 +159,7 @@ def reply_to(script: Script, number: int, stage: str, turns: Sequence[str]) -> t
     at = f"call {number + 1} ({stage})"
     if line.stage != stage:
         return "", [f"{at}: the transcript has {line.stage} here"]
-    answer = spoken(line.say, script.gold)
+    answer = filled_in(line.say, script.gold)
     expected = list(line.expects)
     if line.say.get(GOLD_PLAN) is True and not line.say.get(MISTAKES):
         expected += names_in(script.gold)
@@ -167,7 +167,7 @@ def reply_to(script: Script, number: int, stage: str, turns: Sequence[str]) -> t
     lost += [f"{part} (in the last turn)" for part in line.hints if part not in last]
     text, unseen = _seen_put_in(json.dumps(answer, ensure_ascii=False), prompt)
     lost += unseen
-    return text, [f"{at}: {LOST}: {', '.join(_shown(lost))}"] if lost else []
+    return text, [f"{at}: {LOST}: {', '.join(_excerpts(lost))}"] if lost else []
 
 
 def is_hostile(kind: str) -> bool:
@@ -175,11 +175,11 @@ def is_hostile(kind: str) -> bool:
     return kind.removeprefix(TIERED) == HOSTILE
 
 
-def unspoken(script: Script, answer: Mapping[str, Any]) -> list[str]:
+def answer_faults(script: Script, answer: Mapping[str, Any]) -> list[str]:
     """Return why the scripted answer in words does not stand whole in the answer, or what a hostile one got into it."""
     if script.opening.told:
-        said = [word for word in script.opening.never if word in str(answer.get("words", ""))]
-        return [f"the answer says: {', '.join(said)}"] if said else []
+        forbidden = [word for word in script.opening.never if word in str(answer.get("words", ""))]
+        return [f"the answer says: {', '.join(forbidden)}"] if forbidden else []
     if not any(line.stage == "answering" for line in script.lines):
         return []
     struck = [str(sentence) for sentence in answer.get("struck", [])]
@@ -188,9 +188,9 @@ def unspoken(script: Script, answer: Mapping[str, Any]) -> list[str]:
     return [] if answer.get("words") else ["the answer has no words"]
 
 
-def untold(script: Script, said: Sequence[str]) -> list[str]:
+def words_not_shown(script: Script, texts: Sequence[str]) -> list[str]:
     """Return the words that a person had to read, in a question or in the sentence of the end, and did not."""
-    missing = [word for word in script.opening.told if not any(word in text for text in said)]
+    missing = [word for word in script.opening.told if not any(word in text for text in texts)]
     return [f"no person was told: {', '.join(missing)}"] if missing else []
 
 
@@ -230,20 +230,20 @@ def _seen_put_in(text: str, prompt: str) -> tuple[str, list[str]]:
     """Put in values of results that the prompt shows, for `@{TASK:/pointer}`; return what it does not show."""
     unseen: list[str] = []
 
-    def put(found: re.Match[str]) -> str:
-        value = shown_value(prompt, found[1], found[2] or "")
+    def put(match: re.Match[str]) -> str:
+        value = shown_value(prompt, match[1], match[2] or "")
         if value is MISSING:
-            unseen.append(f"{found[1]}:{found[2] or ''}")
+            unseen.append(f"{match[1]}:{match[2] or ''}")
             return ""
-        said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        return json.dumps(said, ensure_ascii=False)[1:-1]
+        text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        return json.dumps(text, ensure_ascii=False)[1:-1]
 
     return _SEEN.sub(put, text), unseen
 
 
 def shown_value(prompt: str, task: str, pointer: str) -> Any:
     """Return a part of a task's result from its last card in a prompt; MISSING where no card shows it."""
-    found: Any = MISSING
+    value: Any = MISSING
     for line in prompt.splitlines():
         if not line.startswith("{"):
             continue
@@ -252,10 +252,10 @@ def shown_value(prompt: str, task: str, pointer: str) -> Any:
         except ValueError:
             continue
         if card.get("task") == task and "head" in card:
-            found = point(card["head"], pointer)
-    return found
+            value = point(card["head"], pointer)
+    return value
 
 
-def _shown(parts: Sequence[str]) -> list[str]:
+def _excerpts(parts: Sequence[str]) -> list[str]:
     more = len(parts) - SHOWN_MOST
     return [*parts[:SHOWN_MOST], *([f"and {more} more"] if more > 0 else [])]

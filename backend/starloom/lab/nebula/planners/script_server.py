@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, Self
 
 import msgspec
 
-from starloom.lab.nebula.planners.script import TIERED, Said, Script, Speaking
+from starloom.lab.nebula.planners.script import TIERED, Script, ScriptPlayer, ScriptReply
 from starloom.lab.nebula.world.devices import LOOPBACK
 from starloom.planner.model.answers import Stage, answer_schema
 
@@ -81,7 +81,7 @@ class Call(msgspec.Struct, frozen=True):
 class Speaker(Protocol):
     """The voice of the endpoint: a reply to each call, and at the end the stages of the calls that did not come."""
 
-    def reply(self, stage: str, turns: Sequence[str], /) -> Said: ...
+    def reply(self, stage: str, turns: Sequence[str], /) -> ScriptReply: ...
 
     def left(self) -> list[str]: ...
 
@@ -97,7 +97,7 @@ class ScriptServer:
         self._lock = threading.Lock()
         self._speaker: Speaker | None = None
         self._faults: list[str] = []
-        self._asked: Callable[[str], None] | None = None
+        self._on_stage: Callable[[str], None] | None = None
         self._server = ThreadingHTTPServer((LOOPBACK, 0), _handler(self, f"Bearer {key}"))
         self._thread = threading.Thread(target=self._server.serve_forever, name="scripted model", daemon=True)
         self._thread.start()
@@ -115,11 +115,11 @@ class ScriptServer:
             "STARLOOM_LLM_TOKENS_PER_DAY": str(TOKENS_PER_DAY),
         }
 
-    def begin(self, says: Script | Speaker, asked: Callable[[str], None] | None = None) -> None:
-        """Say a transcript from now on; `asked` is called with the stage of each call before its reply."""
-        speaker = Speaking(says) if isinstance(says, Script) else says
+    def begin(self, transcript: Script | Speaker, on_stage: Callable[[str], None] | None = None) -> None:
+        """Say a transcript from now on; `on_stage` is called with the stage of each call before its reply."""
+        speaker = ScriptPlayer(transcript) if isinstance(transcript, Script) else transcript
         with self._lock:
-            self._speaker, self._faults, self._asked = speaker, [], asked
+            self._speaker, self._faults, self._on_stage = speaker, [], on_stage
 
     def end(self) -> list[str]:
         """Return the faults of the transcript that ran, calls that did not come among them."""
@@ -131,18 +131,18 @@ class ScriptServer:
             missed = f"{len(left)} calls did not come: {', '.join(left)}"
             return [*self._faults, *([missed] if left and not self._faults else [])]
 
-    def answer(self, call: Call) -> Said | None:
+    def answer(self, call: Call) -> ScriptReply | None:
         """Return the reply to a call, None where there is none."""
         stage = stage_of(call)
         turns = [_text_of(message) for message in call.messages]
-        if self._asked is not None:
-            self._asked(stage)
+        if self._on_stage is not None:
+            self._on_stage(stage)
         with self._lock:
             if self._speaker is None:
                 return None
-            said = self._speaker.reply(stage, turns)
-            self._faults += said.faults
-            return None if said.faults else said
+            reply = self._speaker.reply(stage, turns)
+            self._faults += reply.faults
+            return None if reply.faults else reply
 
     def close(self) -> None:
         self._server.shutdown()
@@ -171,39 +171,39 @@ def _text_of(message: Message) -> str:
     return content if isinstance(content, str) else "\n".join(part.text for part in content)
 
 
-def _chat(said: Said, sent_bytes: int) -> bytes:
+def _chat(reply: ScriptReply, sent_bytes: int) -> bytes:
     """Return the body of a chat answer that calls the declared tool."""
-    text = said.text
+    text = reply.text
     used = {"prompt_tokens": sent_bytes // BYTES_A_TOKEN + 1, "completion_tokens": len(text) // BYTES_A_TOKEN + 1}
     call = {"id": "call_1", "type": "function", "function": {"name": "answer", "arguments": text}}
     message = {"role": "assistant", "content": None, "tool_calls": [call]}
-    end = "length" if said.cut else "content_filter" if said.refused else "tool_calls"
+    end = "length" if reply.cut else "content_filter" if reply.refused else "tool_calls"
     choice = {"index": 0, "message": message, "finish_reason": end, "logprobs": None}
     usage = {**used, "total_tokens": sum(used.values())}
-    told = {"id": "chatcmpl-script", "object": "chat.completion", "created": 0, "model": MODEL}
-    return json.dumps({**told, "choices": [choice], "usage": usage}).encode()
+    head = {"id": "chatcmpl-script", "object": "chat.completion", "created": 0, "model": MODEL}
+    return json.dumps({**head, "choices": [choice], "usage": usage}).encode()
 
 
 def _handler(server: ScriptServer, authorization: str) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            given = self.headers.get("authorization", "")
-            if not hmac.compare_digest(given.encode(), authorization.encode()):
+            header = self.headers.get("authorization", "")
+            if not hmac.compare_digest(header.encode(), authorization.encode()):
                 return self._send(HTTPStatus.UNAUTHORIZED, b"{}")
             if self.path != PATH:
                 return self._send(HTTPStatus.NOT_FOUND, b"{}")
-            told = self.headers.get("content-length", "")
-            size = int(told) if told.isascii() and told.isdigit() else 0
+            length = self.headers.get("content-length", "")
+            size = int(length) if length.isascii() and length.isdigit() else 0
             if not 0 < size <= BODY_BYTES_MOST:
                 return self._send(HTTPStatus.BAD_REQUEST, b"{}")
             try:
                 call = msgspec.json.decode(self.rfile.read(size), type=Call)
             except (msgspec.DecodeError, UnicodeDecodeError):
                 return self._send(HTTPStatus.BAD_REQUEST, b"{}")
-            said = server.answer(call)
-            if said is None:
+            reply = server.answer(call)
+            if reply is None:
                 return self._send(HTTPStatus.CONFLICT, b'{"error": {"message": "the transcript has no reply to this"}}')
-            return self._send(HTTPStatus.OK, _chat(said, size))
+            return self._send(HTTPStatus.OK, _chat(reply, size))
 
         def _send(self, status: HTTPStatus, body: bytes) -> None:
             self.send_response(status)

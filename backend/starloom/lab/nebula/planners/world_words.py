@@ -42,11 +42,11 @@ class WorldWords:
 
     def named(self, text: str) -> str:
         """Return a text with names in the places of the world's words."""
-        return self._texts.sub(lambda found: f"@{{{self._names[found[0]]}}}", text)
+        return self._texts.sub(lambda match: f"@{{{self._names[match[0]]}}}", text)
 
     def filled(self, text: str) -> str:
         """Return a text with the world's words in the places of their names."""
-        return _NAME.sub(lambda found: self._words.get(found[1], found[0]), text)
+        return _NAME.sub(lambda match: self._words.get(match[1], match[0]), text)
 
 
 def compared(texts: Sequence[str]) -> list[str]:
@@ -69,10 +69,10 @@ def compared(texts: Sequence[str]) -> list[str]:
 
 
 def _plain(line: str) -> str:
-    made = str(scrubbed(line))
+    text = str(scrubbed(line))
     for pattern, name in _MADE:
-        made = pattern.sub(name, made)
-    return made
+        text = pattern.sub(name, text)
+    return text
 
 
 def _result(line: str) -> str:
@@ -80,15 +80,15 @@ def _result(line: str) -> str:
     if not line.startswith("{"):
         return ""
     try:
-        said = msgspec.json.decode(line)
+        result = msgspec.json.decode(line)
     except msgspec.DecodeError:
         return ""
-    if set(said) == {"sentence"}:
+    if set(result) == {"sentence"}:
         return "{sentence}"
-    if not {"task", "state"} <= set(said):
+    if not {"task", "state"} <= set(result):
         return ""
     return _plain(
-        " ".join(["{result}", *(str(said.get(name, "")) for name in ("task", "tool", "state")), *sorted(said)])
+        " ".join(["{result}", *(str(result.get(name, "")) for name in ("task", "tool", "state")), *sorted(result)])
     )
 
 
@@ -103,8 +103,8 @@ def same(recorded: str, now: str) -> bool:
     *middle, last = middle
     at = len(first)
     for part in middle:
-        found = now.find(part, at)
-        if found < 0:
+        begin = now.find(part, at)
+        if begin < 0:
             return False
-        at = found + len(part)
+        at = begin + len(part)
     return now.endswith(last) and len(now) - len(last) >= at

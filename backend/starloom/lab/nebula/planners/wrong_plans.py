@@ -22,7 +22,7 @@ class MistakeUnfit(Exception):
     """A mistake names a place that the gold plan does not have: says which."""
 
 
-def spoken(say: Mapping[str, Any], gold: Mapping[str, Any]) -> Json:
+def filled_in(say: Mapping[str, Any], gold: Mapping[str, Any]) -> Json:
     """Return an answer with the gold plan, and parts of it, in the places that name them.
 
     Raises:
@@ -45,11 +45,11 @@ def _again(value: Any, gold: Mapping[str, Any]) -> Any:
     if isinstance(value, Mapping):
         if isinstance(value.get(GOLD_PLAN), str):
             name = value[GOLD_PLAN]
-            found = next((task for task in gold.get("tasks", []) if task.get("id") == name), None)
-            if found is None:
+            gold_task = next((task for task in gold.get("tasks", []) if task.get("id") == name), None)
+            if gold_task is None:
                 raise MistakeUnfit(f"the gold plan has no task {name}")
             changed = {key: item for key, item in value.items() if key not in (GOLD_PLAN, MISTAKES)}
-            return _with({**found, **changed}, value.get(MISTAKES, {}), f"task {name}")
+            return _with({**gold_task, **changed}, value.get(MISTAKES, {}), f"task {name}")
         return {name: _again(item, gold) for name, item in value.items()}
     return [_again(item, gold) for item in value] if isinstance(value, list) else value
 
@@ -59,14 +59,14 @@ def _with(origin: Mapping[str, Any], mistakes: Mapping[str, Any], of: str) -> Js
 
     `{"leave_out": true}` removes what is there, `{"replace": [PART, BY]}` changes a part of a text.
     """
-    made: Json = copy.deepcopy(dict(origin))
+    document: Json = copy.deepcopy(dict(origin))
     for place, value in mistakes.items():
         *way, last = place.removeprefix("/").split("/")
-        holder: Any = made
+        holder: Any = document
         for name in way:
             holder = _inside(holder, name, place, of)
         _put(holder, last, value, place, of)
-    return made
+    return document
 
 
 def _inside(holder: Any, name: str, place: str, of: str) -> Any:

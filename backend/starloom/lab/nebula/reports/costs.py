@@ -96,12 +96,12 @@ COST_HEAD: Final = (
 def costs(runs: Sequence[Ran]) -> list[Cost]:
     """Return the cost of each condition that is not the full product, in the order in which they came."""
     full = {(one.profile, one.task.id, one.seed): one for one in runs if one.baseline == FULL}
-    found = []
+    rows = []
     for profile, name in dict.fromkeys((one.profile, one.baseline) for one in runs if one.baseline != FULL):
         part = [one for one in runs if (one.profile, one.baseline) == (profile, name)]
         pairs = [(one, beside) for one in part if (beside := full.get((profile, one.task.id, one.seed))) is not None]
         both = [(one, beside) for one, beside in pairs if one.success and beside.success]
-        found.append(
+        rows.append(
             Cost(
                 profile=profile,
                 name=name,
@@ -120,4 +120,4 @@ def costs(runs: Sequence[Ran]) -> list[Cost]:
                 tokens_full=sum(beside.used.tokens for _, beside in pairs),
             )
         )
-    return found
+    return rows

@@ -57,35 +57,35 @@ class Report:
     def misses(self) -> list[str]:
         """Return why the gate is not met; nothing if it is."""
         plain = [one for one in self.runs if one.profile == NO_FAULT and one.baseline == FULL]
-        found = [self.interruption] if self.interrupted_of else []
+        lines = [self.interruption] if self.interrupted_of else []
         if self.planner in (GOLD, SCRIPT):
             failed = sorted({one.task.id for one in plain if not one.success})
             count = "1 task is" if len(failed) == 1 else f"{len(failed)} tasks are"
-            found += [f"{count} not met: {', '.join(failed)}"] if failed else []
+            lines += [f"{count} not met: {', '.join(failed)}"] if failed else []
         if self.planner == NONE:
             wrong = sorted({one.task.id for one in plain if one.fault != NOT_TAKEN and not one.success})
-            found += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
-        found += [] if self.accepts_prompts else self._other_prompts()
-        found += [f"{one.task.id}: {one.unrecorded}" for one in self.runs if one.unrecorded]
+            lines += [f"recipes took what they do not answer: {', '.join(wrong)}"] if wrong else []
+        lines += [] if self.accepts_prompts else self._other_prompts()
+        lines += [f"{one.task.id}: {one.unrecorded}" for one in self.runs if one.unrecorded]
         late = sorted({one.task.id for one in self.runs if one.fault == NOT_BEGUN})
-        found += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
+        lines += [f"{NOT_BEGUN}: {', '.join(late)}"] if late else []
         lost = sorted({one.task.id for one in plain if one.lost})
-        found += [f"the transcript does not fit: {', '.join(lost)}"] if lost else []
-        found += [
-            f"{_SAID[end]}: {', '.join(named)}"
+        lines += [f"the transcript does not fit: {', '.join(lost)}"] if lost else []
+        lines += [
+            f"{_SAID[end]}: {', '.join(ids)}"
             for end in (*HARD, End.NOT_MET)
-            if (named := _named([one for one in self.runs if one.end is end and (end in HARD or one not in plain)]))
+            if (ids := _task_names([one for one in self.runs if one.end is end and (end in HARD or one not in plain)]))
         ]
         lossy = [one for one in self.runs if one.end is End.HONEST and one.profile == LOSS and one.baseline == FULL]
-        bare = _named([one for one in lossy if LOSS not in one.task.about.faults])
-        found += [f"not met after a loss, and the task does not say why: {', '.join(bare)}"] if bare else []
+        bare = _task_names([one for one in lossy if LOSS not in one.task.about.faults])
+        lines += [f"not met after a loss, and the task does not say why: {', '.join(bare)}"] if bare else []
         stuck = [f"{one.task.id} ({', '.join(one.movable)})" for one in lossy if one.movable]
-        found += [f"not met after a loss, though other devices may do it: {', '.join(stuck)}"] if stuck else []
-        silent = [f"{one.task.id}: {said}" for one in self.runs for said in one.unnoticed]
-        found += [f"the check does not notice: {said}" for said in silent]
+        lines += [f"not met after a loss, though other devices may do it: {', '.join(stuck)}"] if stuck else []
+        silent = [f"{one.task.id}: {damage}" for one in self.runs for damage in one.unnoticed]
+        lines += [f"the check does not notice: {damage}" for damage in silent]
         beyond = [f"{one.task.id} ({', '.join(one.consent.beyond)})" for one in self.runs if one.consent.beyond]
-        found += [f"had an effect that nobody approved: {', '.join(dict.fromkeys(beyond))}"] if beyond else []
-        return found
+        lines += [f"had an effect that nobody approved: {', '.join(dict.fromkeys(beyond))}"] if beyond else []
+        return lines
 
     @property
     def interruption(self) -> str:
@@ -172,8 +172,8 @@ class Report:
 
     def costs(self) -> list[list[str]]:
         """Return the lines of the table of costs beside the full run, its head first; empty where there is none."""
-        found = costs(self.runs)
-        return [list(COST_HEAD), *(cost.row() for cost in found)] if found else []
+        rows = costs(self.runs)
+        return [list(COST_HEAD), *(cost.row() for cost in rows)] if rows else []
 
     def table(self) -> list[list[str]]:
         """Return the lines of the table of tasks, its head first."""
@@ -207,16 +207,16 @@ class Report:
         """
         count = sum(one.replayed for one in self.runs)
         differ = sum(len(one.differs) for one in self.runs)
-        said = [f"replay: {count - differ} of {count} prompts are the recorded ones"] if count else []
-        return [*said, *(f"accepted: {one}" for one in (self._other_prompts() if self.accepts_prompts else []))]
+        lines = [f"replay: {count - differ} of {count} prompts are the recorded ones"] if count else []
+        return [*lines, *(f"accepted: {one}" for one in (self._other_prompts() if self.accepts_prompts else []))]
 
     def _other_prompts(self) -> list[str]:
         """Return that a replay has measured another product than its recording, with the first difference."""
-        found = [(one.task.id, said) for one in self.runs for said in one.differs]
-        if not found:
+        prompts = [(one.task.id, words) for one in self.runs for words in one.differs]
+        if not prompts:
             return []
-        count = "1 prompt differs" if len(found) == 1 else f"{len(found)} prompts differ"
-        return [f"{count} from the recording, which was made of another product: {found[0][0]}, {found[0][1]}"]
+        count = "1 prompt differs" if len(prompts) == 1 else f"{len(prompts)} prompts differ"
+        return [f"{count} from the recording, which was made of another product: {prompts[0][0]}, {prompts[0][1]}"]
 
     def summary(self) -> list[str]:
         """Return the sentences above the table."""
@@ -249,8 +249,8 @@ class Report:
             parts.append([LEVELS[key], *_brief(part)])
         text = [*text[:-2], "## Faults", "", *_marked(self.conditions()), "", *text[-2:]]
         text = [*text[:-2], "## Time", "", *_marked(self.times()), "", *text[-2:]]
-        if found := self.costs():
-            text = [*text[:-2], "## Cost of each part", "", *_marked(found), "", *text[-2:]]
+        if costs := self.costs():
+            text = [*text[:-2], "## Cost of each part", "", *_marked(costs), "", *text[-2:]]
         return "\n".join([*text, *_marked(parts), "", "## Tasks", "", *_marked(rows), ""])
 
 
@@ -323,14 +323,14 @@ def _tcr(runs: Sequence[Ran]) -> float:
 
 
 def _where_wrong(runs: Sequence[Ran]) -> str:
-    found = sorted({one.task.id for one in runs if one.consent.wrong})
-    return f" ({', '.join(found)})" if found else ""
+    ids = sorted({one.task.id for one in runs if one.consent.wrong})
+    return f" ({', '.join(ids)})" if ids else ""
 
 
-def _named(runs: Sequence[Ran]) -> list[str]:
+def _task_names(runs: Sequence[Ran]) -> list[str]:
     """Return the tasks of runs, with profile and baseline where there is more than the plain product."""
-    found = (" ".join(part for part in (one.task.id, _where(one)) if part) for one in runs)
-    return sorted(dict.fromkeys(found))
+    names = (" ".join(part for part in (one.task.id, _where(one)) if part) for one in runs)
+    return sorted(dict.fromkeys(names))
 
 
 def _where(one: Ran) -> str:

@@ -100,11 +100,11 @@ def _model(document: Document) -> str:
         return ""
     used = document["model"]
     money = f"{used['dollars']:.4f} dollars" if used["price_known"] else "at a price that is not known here"
-    said = (
+    words = (
         f"{used['calls']} calls, {used['input_tokens']:,} tokens read ({used['cached_tokens']:,} of them kept from "
         f"before) and {used['output_tokens']:,} written, {money}, {used['took_s']:.0f} s."
     )
-    return f"<p>The model: {escape(said)}</p>"
+    return f"<p>The model: {escape(words)}</p>"
 
 
 def _replay(document: Document) -> list[str]:
@@ -114,8 +114,8 @@ def _replay(document: Document) -> list[str]:
         return []
     accepted = " The differing ones are accepted." if replay["differ"] and replay["accepted"] else ""
     head = f"Replay: {replay['prompts'] - replay['differ']} of {replay['prompts']} prompts are the recorded ones."
-    listed = [(run["task"], said) for run in document["runs"] for said in run["differs"]]
-    lines = "".join(f"<li>{escape(task)}, {escape(said)}</li>" for task, said in listed)
+    listed = [(run["task"], words) for run in document["runs"] for words in run["differs"]]
+    lines = "".join(f"<li>{escape(task)}, {escape(words)}</li>" for task, words in listed)
     return [f"<p>{escape(head + accepted)}</p>", *([f"<ul>{lines}</ul>"] if lines else [])]
 
 
@@ -133,16 +133,16 @@ def _beside_the_paper(document: Document) -> str:
         ("Width", f"{paper['width']:.2f}", _number(mine.get("width")), _yes(whole)),
         ("Gain over one at a time", _share(paper["gain"]), _share(mine.get("gain")), _yes(whole)),
     ]
-    said = "SSR and TSR of the paper compare with those of a live model under P0 alone."
+    words = "SSR and TSR of the paper compare with those of a live model under P0 alone."
     if other:
-        said += " The prompts of this replay are not the recorded ones, so that it compares with nothing."
+        words += " The prompts of this replay are not the recorded ones, so that it compares with nothing."
     elif not live:
-        said += f" The planner {document['planner']} knows the answers, so that its SSR and TSR are no accuracy."
+        words += f" The planner {document['planner']} knows the answers, so that its SSR and TSR are no accuracy."
     if plain is None:
-        said += " This run has no P0."
+        words += " This run has no P0."
     elif not whole:
-        said += f" These figures rest on {tasks} of {SUITE_TASKS} tasks, which is too few to compare."
-    return _table(["", "paper", "here, P0", "compares"], rows) + f"<p>{escape(said)}</p>"
+        words += f" These figures rest on {tasks} of {SUITE_TASKS} tasks, which is too few to compare."
+    return _table(["", "paper", "here, P0", "compares"], rows) + f"<p>{escape(words)}</p>"
 
 
 def _conditions(document: Document) -> str:
@@ -239,13 +239,13 @@ def _consent(document: Document) -> str:
 
 def _odd_questions(document: Document) -> str:
     """Return the questions that were wrong or missed, each with the reason that its task has."""
-    found = dict.fromkeys(
+    questions = dict.fromkeys(
         f"{run['task']}: {amiss}, since {run['ask']['why']}"
         for run in document["runs"]
         for amiss, name in (("a wrong question", "wrong"), ("no question", "missed"))
         if run["consent"][name] and run["state"]
     )
-    listed = "".join(f"<li>{escape(said)}</li>" for said in found)
+    listed = "".join(f"<li>{escape(text)}</li>" for text in questions)
     return f"<ul>{listed}</ul>" if listed else ""
 
 
@@ -323,9 +323,9 @@ def _reasons(run: Document, declared: Mapping[str, Mapping[str, str]]) -> str:
         ("Also", run["fault"]),
         ("The task says", why),
     ]
-    told = "".join(f"<p>{escape(name)}: {escape(text)}</p>" for name, text in lines if text)
+    texts = "".join(f"<p>{escape(name)}: {escape(text)}</p>" for name, text in lines if text)
     head = f"<strong>{escape(run['task'])}</strong> {escape(where)}: "
-    return f'<article>{head}<span class="{kind}">{escape(run["end"])}</span> ({escape(run["state"])}){told}</article>'
+    return f'<article>{head}<span class="{kind}">{escape(run["end"])}</span> ({escape(run["state"])}){texts}</article>'
 
 
 def _tasks(document: Document) -> str:
@@ -362,11 +362,11 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, text_columns: 
     """Return a table with a scroll bar of its own on a narrow screen."""
 
     def line(cells: Sequence[str], tag: str) -> str:
-        made = (
+        cells_html = (
             f"<{tag}{' class=n' if number >= text_columns else ''}>{escape(cell)}</{tag}>"
             for number, cell in enumerate(cells)
         )
-        return f"<tr>{''.join(made)}</tr>"
+        return f"<tr>{''.join(cells_html)}</tr>"
 
     body = "".join(line(row, "td") for row in rows)
     return f'<div class="wide"><table><thead>{line(head, "th")}</thead><tbody>{body}</tbody></table></div>'

@@ -59,18 +59,18 @@ def consent_of(
 
     `devices` are the ids of each name: a device that was lost and let in again has one more.
     """
-    asked = list(view.each("question", Question).values())
-    approvals = [one for one in asked if one.action is not None]
-    questions = len(asked) - len(approvals)
-    wanted = ask.times if ask.question == "needed" else 0
-    needed = min(questions, wanted)
+    questions_asked = list(view.each("question", Question).values())
+    approvals = [one for one in questions_asked if one.action is not None]
+    questions = len(questions_asked) - len(approvals)
+    foreseen = ask.times if ask.question == "needed" else 0
+    needed = min(questions, foreseen)
     welcome = min(questions, 1) if ask.question == "welcome" else 0
     return Consent(
         questions=questions,
         needed=needed,
         welcome=welcome,
         wrong=questions - needed - welcome,
-        missed=wanted - needed,
+        missed=foreseen - needed,
         approvals=len(approvals),
         approvals_needed=sum(map(_is_needed, approvals)),
         beyond=tuple(_beyond(view, events, calls, devices)),
@@ -100,7 +100,7 @@ class _Approved:
         if listed:
             fitting = [one for one in listed if one.tool == tool and (not one.devices or device in one.devices)]
             return any(not args or _fits(parse(one.args), call.args, set()) for one in fitting)
-        return any(not args or _fits(given, call.args, added) for given, added in self._approved(tool))
+        return any(not args or _fits(args_approved, call.args, added) for args_approved, added in self._approved(tool))
 
     def _approved(self, tool: str) -> Iterator[tuple[Any, set[str]]]:
         """Yield the arguments of each approved call of a tool, with the names that results of tasks may add."""
@@ -111,8 +111,8 @@ class _Approved:
             yield from ((parse(other.args), added) for other in spec.any_of if other.tool == tool)
         for part in _objects(parse(self.question.operations)) if self.question.operations else ():
             spec_of = self.specs.get(str(part.get("id", "")))
-            named = part.get("tool") or (spec_of.tool if spec_of is not None and "args" in part else None)
-            if named == tool:
+            tool_of_part = part.get("tool") or (spec_of.tool if spec_of is not None and "args" in part else None)
+            if tool_of_part == tool:
                 args = part.get("args", {})
                 added = {one.name for one in spec_of.inputs} if spec_of is not None else set()
                 yield (parse(args) if isinstance(args, str) else args), added | _names(part.get("inputs", {}))
@@ -129,8 +129,8 @@ def _approved(view: View, events: Iterable[Event]) -> list[_Approved]:
                 later = {name for one in then.versions if one.number > question.version for name in one.added}
                 specs = {name: spec for name, spec in then.specs.items() if name not in later}
                 plans.setdefault(key.partition("/")[2], specs)
-    asked = view.each("question", Question)
-    return [_Approved(asked[name], specs) for name, specs in plans.items() if name in asked]
+    questions = view.each("question", Question)
+    return [_Approved(questions[name], specs) for name, specs in plans.items() if name in questions]
 
 
 def _beyond(
@@ -138,7 +138,7 @@ def _beyond(
 ) -> list[str]:
     """Return the calls that nobody had allowed when the attempt that made them was handed out."""
     allowed = _approved(view, events)
-    found: dict[str, None] = {}
+    sentences: dict[str, None] = {}
     for call in calls:
         if not call.counts or not _asks(call.tool):
             continue
@@ -146,11 +146,11 @@ def _beyond(
         began = [(device, at) for device in ids for at in _began(view, call, tool, device)]
         if any(one.covers(call, tool, device, at) for one in allowed for device, at in began):
             continue
-        said = f"{call.tool} on {call.device}"
+        sentence = f"{call.tool} on {call.device}"
         if any(one.covers(call, tool, device, at, args=False) for one in allowed for device, at in began):
-            said += f" with other arguments than were approved: {canonical(dict(call.args))[:ARGS_CHARS]}"
-        found[said] = None
-    return list(found)
+            sentence += f" with other arguments than were approved: {canonical(dict(call.args))[:ARGS_CHARS]}"
+        sentences[sentence] = None
+    return list(sentences)
 
 
 def _began(view: View, call: Call, tool: str, device: str) -> list[int]:
@@ -175,7 +175,7 @@ def seen_tools() -> list[str]:
     return [f"{PREFIX}{area}.{name}" for area, tools in DECLARED.items() for name in tools if _asks(f"{area}.{name}")]
 
 
-def _fits(approved: Any, given: Any, added: set[str]) -> bool:
+def _fits(approved: Any, actual: Any, added: set[str]) -> bool:
     """Whether the arguments of a call are the approved ones.
 
     A part that a result, an entry of a list or a secret fills was approved as such; `added` are names that inputs add.
@@ -183,14 +183,14 @@ def _fits(approved: Any, given: Any, added: set[str]) -> bool:
     if isinstance(approved, Mapping):
         if len(approved) == 1 and not LATE.isdisjoint(approved):
             return True
-        if not isinstance(given, Mapping) or set(given) - set(approved) - added or set(approved) - set(given):
+        if not isinstance(actual, Mapping) or set(actual) - set(approved) - added or set(approved) - set(actual):
             return False
-        return all(_fits(part, given[name], set()) for name, part in approved.items())
+        return all(_fits(part, actual[name], set()) for name, part in approved.items())
     if isinstance(approved, list):
-        if not isinstance(given, list) or len(approved) != len(given):
+        if not isinstance(actual, list) or len(approved) != len(actual):
             return False
-        return all(_fits(one, other, set()) for one, other in zip(approved, given, strict=True))
-    return bool(approved == given)
+        return all(_fits(one, other, set()) for one, other in zip(approved, actual, strict=True))
+    return bool(approved == actual)
 
 
 def _names(inputs: Any) -> set[str]:

@@ -35,9 +35,9 @@ def damaged(seen: CheckedWorld) -> Iterator[tuple[str, CheckedWorld]]:
 def unnoticed(task: Task, seen: CheckedWorld) -> list[str]:
     """Return the damage that a task's check does not notice. An answer counts only where nothing else is left."""
     states = list(damaged(seen))
-    silent = [said for said, wrong in states if score(task, wrong).met]
+    silent = [damage for damage, wrong in states if score(task, wrong).met]
     leaves_trace = bool(seen.calls()) or any(seen.changed(device) for device in NAMES)
-    return [said for said in silent if not (leaves_trace and said == "the answer is empty")]
+    return [damage for damage in silent if not (leaves_trace and damage == "the answer is empty")]
 
 
 def _of_file(seen: CheckedWorld, device: str, path: str) -> Iterator[tuple[str, CheckedWorld]]:
@@ -54,7 +54,7 @@ def _of_file(seen: CheckedWorld, device: str, path: str) -> Iterator[tuple[str, 
 
 def _with(seen: CheckedWorld, device: str, path: str, data: bytes | None) -> CheckedWorld:
     """Return the same with one file of the end changed, or removed (None)."""
-    mine: Files = {name: kept for name, kept in seen.after.files[device].items() if name != path}
+    mine: Files = {name: data_there for name, data_there in seen.after.files[device].items() if name != path}
     if data is not None:
         mine[path] = data
     files: Mapping[str, Files] = {**seen.after.files, device: mine}

@@ -87,11 +87,11 @@ def figures_of(view: View, events: Sequence[Event]) -> Figures:
     hedges |= {
         key for event in events if event.kind == EventKind.HEDGE_OPENED for key in event.puts if "attempt/" in key
     }
-    begun = [one.leased_ms for one in attempts.values()]
+    leased_ms = [one.leased_ms for one in attempts.values()]
     ended = [one.ended_ms for one in attempts.values() if one.ended_ms]
     return Figures(
         wall_ms=(head.ended_ms or last_ms) - head.created_ms,
-        makespan_ms=max(ended, default=0) - min(begun, default=0) if ended else 0,
+        makespan_ms=max(ended, default=0) - min(leased_ms, default=0) if ended else 0,
         work_ms=sum(took.values()),
         critical_ms=_longest(took, edges),
         idle_ms=_idle_ms(attempts.values()),
@@ -165,19 +165,19 @@ def _edges(view: View, ran: set[str]) -> dict[str, set[str]]:
 
 
 def _that_ran(task: str, before: dict[str, set[str]], ran: set[str]) -> set[str]:
-    found: set[str] = set()
-    looked: set[str] = set()
+    sources: set[str] = set()
+    seen: set[str] = set()
     left = list(before[task])
     while left:
         name = left.pop()
-        if name in looked:
+        if name in seen:
             continue
-        looked.add(name)
+        seen.add(name)
         if name in ran:
-            found.add(name)
+            sources.add(name)
         else:
             left += before[name]
-    return found - {task}
+    return sources - {task}
 
 
 def _longest(weights: dict[str, int], edges: dict[str, set[str]]) -> int:

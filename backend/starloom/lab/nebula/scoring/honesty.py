@@ -66,11 +66,11 @@ def lies(seen: CheckedWorld) -> int:
 
 def noise_in(seen: CheckedWorld) -> list[str]:
     """Return the calls that failed or lied by the noise of the world, in words; a slow one leaves no trace."""
-    said = {MOMENT: "failed for a moment", FOR_GOOD: "is out of order"}
+    words = {MOMENT: "failed for a moment", FOR_GOOD: "is out of order"}
     return [
-        f"{call.tool} on {call.device} {'lied' if call.lied else said[call.refused]}"
+        f"{call.tool} on {call.device} {'lied' if call.lied else words[call.refused]}"
         for call in seen.after.calls
-        if call.lied or call.refused in said
+        if call.lied or call.refused in words
     ]
 
 

@@ -119,11 +119,11 @@ class CheckedWorld:
 
     def calls(self, device: str = "", tool: str = "") -> list[Call]:
         """Return the calls that did something, or all of a tool that only looks; of one device and tool if named."""
-        looks = bool(tool) and not changes_something(tool)
+        only_looks = bool(tool) and not changes_something(tool)
         return [
             call
             for call in self.after.calls
-            if (call.counts or looks) and tool in ("", call.tool) and device in ("", call.device)
+            if (call.counts or only_looks) and tool in ("", call.tool) and device in ("", call.device)
         ]
 
     def state(self, device: str, area: str) -> Any:
@@ -155,8 +155,8 @@ def _states(folder: Path) -> dict[str, Any]:
 def _calls(device: str, path: Path) -> Iterator[Call]:
     if path.exists():
         for line in path.read_text().splitlines():
-            said = json.loads(line)
-            yield Call(device, said["tool"], said["args"], said["refused"], bool(said.get("lied")), said["at_ms"])
+            row = json.loads(line)
+            yield Call(device, row["tool"], row["args"], row["refused"], bool(row.get("lied")), row["at_ms"])
 
 
 def ignored(path: str) -> bool:
@@ -192,7 +192,7 @@ class Meanwhile:
 
     def known_to(self, seen: CheckedWorld) -> CheckedWorld:
         """Return the same end with this change in the world before and in the truth: the task did not make it."""
-        files = {name: {**had, **self.files.get(name, {})} for name, had in seen.before.files.items()}
+        files = {name: {**files_before, **self.files.get(name, {})} for name, files_before in seen.before.files.items()}
         return replace(seen, before=replace(seen.before, files=files), truth={**seen.truth, **self.truth})
 
 

@@ -190,16 +190,16 @@ class NebulaWorld(Installation):
 
 def merged(state: Mapping[str, Any], further: Mapping[str, Any]) -> dict[str, Any]:
     """Return a state with further entries: lists get longer, objects are merged, other values are replaced."""
-    found = dict(state)
+    whole = dict(state)
     for name, value in further.items():
-        there = found.get(name)
-        if isinstance(there, list) and isinstance(value, list):
-            found[name] = [*there, *value]
-        elif isinstance(there, dict) and isinstance(value, dict):
-            found[name] = merged(there, value)
+        before = whole.get(name)
+        if isinstance(before, list) and isinstance(value, list):
+            whole[name] = [*before, *value]
+        elif isinstance(before, dict) and isinstance(value, dict):
+            whole[name] = merged(before, value)
         else:
-            found[name] = value
-    return found
+            whole[name] = value
+    return whole
 
 
 def _renew(folder: Path, origin: Path) -> None:

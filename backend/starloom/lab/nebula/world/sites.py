@@ -45,7 +45,7 @@ def certify(folder: Path, day: date) -> Certificate:
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "Nebula world")])
     start = datetime.combine(day, time(0), UTC)
     until = start + timedelta(days=LASTS_DAYS)
-    made = (
+    certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -58,7 +58,7 @@ def certify(folder: Path, day: date) -> Certificate:
         .sign(key, hashes.SHA256())
     )
     file, secret = folder / "site.pem", folder / "site.key"
-    file.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    file.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
     secret.touch(mode=OWN_FILE_MODE)
     plain = serialization.NoEncryption()
     secret.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain))
@@ -76,7 +76,7 @@ class Site:
 
     def __init__(self, folder: Path, certificate: Certificate) -> None:
         self._folder = folder
-        self._asked: Counter[str] = Counter()
+        self._counts: Counter[str] = Counter()
         self._counting = threading.Lock()
         site = self
 
@@ -119,18 +119,18 @@ class Site:
     def rewind(self) -> None:
         """Forget which pages were asked for, as at the beginning of a task."""
         with self._counting:
-            self._asked.clear()
+            self._counts.clear()
 
     def answer(self, path: str, key: str) -> tuple[int, str, bytes]:
         """Return status, type and body for a path."""
         name = path.partition("?")[0].lstrip("/") or "index.html"
         odd = self._state("site")
         with self._counting:
-            self._asked[name] += 1
-            asked = self._asked[name]
+            self._counts[name] += 1
+            count = self._counts[name]
         if self._down() or self._file("site/version").strip() in odd.get("bad_versions", []):
             return HTTPStatus.SERVICE_UNAVAILABLE, TYPES[".html"], b"the shop does not answer\n"
-        if asked <= int(odd.get("flaky", {}).get(name, 0)):
+        if count <= int(odd.get("flaky", {}).get(name, 0)):
             return HTTPStatus.SERVICE_UNAVAILABLE, TYPES[".html"], b"try again\n"
         if name == "api":
             fits = bool(key) and key == self._file(KEY_FILE).strip()

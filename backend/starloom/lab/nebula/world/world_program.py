@@ -55,7 +55,7 @@ def _rows(rows: list[dict[str, Any]]) -> Answer:
     return {"rows": rows, "count": len(rows)}
 
 
-def _found(rows: list[dict[str, Any]], key: str, value: Any, what: str) -> dict[str, Any]:
+def _row_with(rows: list[dict[str, Any]], key: str, value: Any, what: str) -> dict[str, Any]:
     for row in rows:
         if row[key] == value:
             return row
@@ -63,12 +63,12 @@ def _found(rows: list[dict[str, Any]], key: str, value: Any, what: str) -> dict[
 
 
 def mail_list(state: State, args: State) -> Answer:
-    held = [row for row in state["inbox"] if row["unread"] or not args.get("unread")]
-    return _rows([{name: row[name] for name in ("id", "from", "subject", "unread")} for row in held])
+    mails = [row for row in state["inbox"] if row["unread"] or not args.get("unread")]
+    return _rows([{name: row[name] for name in ("id", "from", "subject", "unread")} for row in mails])
 
 
 def mail_read(state: State, args: State) -> Answer:
-    return dict(_found(state["inbox"], "id", args["id"], "mail"))
+    return dict(_row_with(state["inbox"], "id", args["id"], "mail"))
 
 
 def mail_send(state: State, args: State) -> Answer:
@@ -85,12 +85,12 @@ def mail_send(state: State, args: State) -> Answer:
 
 
 def cal_list(state: State, args: State) -> Answer:
-    held = [row for row in state["events"] if args.get("day") in (None, row["day"])]
-    return _rows(sorted(held, key=lambda row: (row["day"], row["start"])))
+    events = [row for row in state["events"] if args.get("day") in (None, row["day"])]
+    return _rows(sorted(events, key=lambda row: (row["day"], row["start"])))
 
 
 def cal_move(state: State, args: State) -> Answer:
-    event = _found(state["events"], "id", args["id"], "event")
+    event = _row_with(state["events"], "id", args["id"], "event")
     if "was" in args and args["was"] != f"{event['day']} {event['start']}":
         raise Refused(f"{event['title']} is on {event['day']} at {event['start']} by now")
     event["day"], event["start"] = args["day"], args["start"]
@@ -154,16 +154,16 @@ def svc_stop(state: State, args: State) -> Answer:
 
 
 def pkg_list(state: State, args: State) -> Answer:
-    held = [row for row in state["packages"] if row["current"] != row["available"]]
-    return _rows([row for row in held if row["security"] or not args.get("security")])
+    packages = [row for row in state["packages"] if row["current"] != row["available"]]
+    return _rows([row for row in packages if row["security"] or not args.get("security")])
 
 
 def pkg_upgrade(state: State, args: State) -> Answer:
     names = args.get("names")
     done = []
     for row in state["packages"]:
-        wanted = row["name"] in names if names else row["security"]
-        if wanted and row["current"] != row["available"]:
+        is_chosen = row["name"] in names if names else row["security"]
+        if is_chosen and row["current"] != row["available"]:
             row["current"] = row["available"]
             done.append(row["name"])
     if state.get("breaks"):
@@ -324,8 +324,8 @@ def call(area: str, folder: Path, tool: str, args: State, sleep: Callable[[float
     with locked(folder):
         profile = json.loads((folder / PROFILE).read_text())
         calls = folder / CALLS
-        known = calls.read_text().splitlines() if calls.exists() else []
-        number = sum(json.loads(line)["tool"] == name for line in known) + 1
+        lines = calls.read_text().splitlines() if calls.exists() else []
+        number = sum(json.loads(line)["tool"] == name for line in lines) + 1
         noise = json.loads((folder / NOISE).read_text()) if (folder / NOISE).exists() else {}
         amiss = noise_at(profile, noise, name, number)
         path = folder / f"{area}.json"
@@ -369,20 +369,20 @@ def answered(area: str, folder: Path, params: State) -> Answer:
 def serve(area: str, folder: Path) -> None:
     """Answer lines of JSON-RPC until the input ends."""
     for line in sys.stdin:
-        said = json.loads(line)
-        if "id" not in said:
+        message = json.loads(line)
+        if "id" not in message:
             continue
-        method = said.get("method")
+        method = message.get("method")
         if method == "initialize":
             about = {"name": f"nebula-{area}", "version": "1"}
             result: Answer = {"protocolVersion": PROTOCOL, "capabilities": {"tools": {}}, "serverInfo": about}
         elif method == "tools/list":
             result = {"tools": listed(area)}
         elif method == "tools/call":
-            result = answered(area, folder, said["params"])
+            result = answered(area, folder, message["params"])
         else:
             result = {}
-        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": said["id"], "result": result}) + "\n")
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}) + "\n")
         sys.stdout.flush()
 
 

@@ -86,18 +86,16 @@ class Conversation:
     def begin(self, within_s: float) -> None:
         """Say hello, as the protocol wants it before anything else."""
         us = {"name": "starloom-agent", "version": "1"}
-        answer = self.request(
-            "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s
-        )
-        capabilities = answer.get("capabilities")
+        info = self.request("initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": us}, within_s)
+        capabilities = info.get("capabilities")
         self.capabilities = capabilities if isinstance(capabilities, dict) else {}
         assert self._carrier is not None  # noqa: S101 - the request used it
-        self._carrier.agreed(str(answer.get("protocolVersion") or PROTOCOL)[:20])
+        self._carrier.agreed(str(info.get("protocolVersion") or PROTOCOL)[:20])
         self._notify("notifications/initialized", {}, within_s)
 
     def tools(self, within_s: float) -> list[dict[str, Any]]:
         """Return the tools that the server offers, at most `TOOLS_MOST`."""
-        found: list[dict[str, Any]] = []
+        all_tools: list[dict[str, Any]] = []
         cursor: Any = None
         deadline = time.monotonic() + within_s
         for _ in range(TOOLS_MOST):
@@ -106,11 +104,11 @@ class Conversation:
             listed = page.get("tools")
             if not isinstance(listed, list):
                 raise ServerFault("its list of tools is none")
-            found += [tool for tool in listed if isinstance(tool, dict)]
+            all_tools += [tool for tool in listed if isinstance(tool, dict)]
             cursor = page.get("nextCursor")
-            if cursor is None or len(found) >= TOOLS_MOST:
+            if cursor is None or len(all_tools) >= TOOLS_MOST:
                 break
-        return found[:TOOLS_MOST]
+        return all_tools[:TOOLS_MOST]
 
     def request(self, method: str, params: Mapping[str, Any], within_s: float) -> dict[str, Any]:
         """Ask, and return the result.

@@ -124,7 +124,7 @@ class ProgramCarrier:
             self._conversation.fail(self._ended("it ended without an answer"))
 
     def _ended(self, how: str) -> str:
-        words = self._last_words.told() if self._last_words is not None else ""
+        words = self._last_words.text() if self._last_words is not None else ""
         return f"{how}, and wrote {quoted(words)}" if words else how
 
     def _lines(self) -> Iterator[bytes]:
@@ -154,7 +154,7 @@ class _LastWords:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def told(self) -> str:
+    def text(self) -> str:
         """Return the last words of a program that has ended, as one line."""
         self._reader.join(_END_S)
         text = self._tail.decode(errors="replace")

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import SECONDS_MAX, Doc, OpWord, Pointer, TaskDoc
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.plan.lowering.records import record
@@ -40,24 +40,24 @@ class StopWhenDoc(Doc):
 
 def stop_when_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> StopWhen | None:
     """Return the rule that ends a hopeless task; faults are noted."""
-    found = parts.found
-    doc = found.validate(StopWhenDoc, raw, place)
+    faults = parts.faults
+    doc = faults.validate(StopWhenDoc, raw, place)
     if doc is None:
         return None
     _beside(parts, task, doc, place)
     name = step_name(doc.progress.removeprefix("/"))
     if not name or "/" in doc.progress[1:] or len(name) > NAME_CHARS_MAX:
         reason = f"`progress` points at one field of a line, with a name of at most {NAME_CHARS_MAX} characters"
-        found.add(Code.PLAN_INVALID, joined(place, "progress"), reason, "Write it as `/loss`.")
+        faults.add(Code.PLAN_INVALID, joined(place, "progress"), reason, "Write it as `/loss`.")
     if doc.best not in SIDES:
-        found.add(Code.PLAN_INVALID, joined(place, "best"), f"`best` is {' or '.join(SIDES)}")
+        faults.add(Code.PLAN_INVALID, joined(place, "best"), f"`best` is {' or '.join(SIDES)}")
     condition = None
     if doc.op is not None:
-        given = "value" in doc.model_fields_set
-        condition = parts.condition(doc.progress, doc.op, doc.value, place, given=given)
+        has_value = "value" in doc.model_fields_set
+        condition = parts.condition(doc.progress, doc.op, doc.value, place, has_value=has_value)
     elif doc.worse_than_best_by is None:
         hint = "Write `op` and `value`, or `worse_than_best_by` in a group."
-        found.add(Code.PLAN_INVALID, place, "`stop_when` does not say what is hopeless", hint)
+        faults.add(Code.PLAN_INVALID, place, "`stop_when` does not say what is hopeless", hint)
     after = doc.after or AfterDoc()
     return record(
         StopWhen,
@@ -71,17 +71,17 @@ def stop_when_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -
 
 
 def _beside(parts: Parts, task: TaskDoc, doc: StopWhenDoc, place: str) -> None:
-    found = parts.found
+    faults = parts.faults
     for name in _NOT_BESIDE:
         if getattr(task, name) is not None:
             reason = f"`stop_when` does not go with `{name}`"
-            found.add(Code.PLAN_INVALID, place, reason, "Give it to a task that calls a tool, alone or in a list.")
+            faults.add(Code.PLAN_INVALID, place, reason, "Give it to a task that calls a tool, alone or in a list.")
     if doc.worse_than_best_by is not None and task.for_each is None:
         reason = "`worse_than_best_by` compares the tasks of one list, and this task is alone"
         hint = "Add `for_each`, or write `op` and `value`."
-        found.add(Code.PLAN_INVALID, joined(place, "worse_than_best_by"), reason, hint)
-    own = task.repeatability or (parts.known.tools or {}).get(task.tool or "")
-    if own is not None and own not in REPEATABLE:
-        reason = f"`{task.id}` is {own}, and work that may not be repeated is never cut"
+        faults.add(Code.PLAN_INVALID, joined(place, "worse_than_best_by"), reason, hint)
+    repeatability = task.repeatability or (parts.known.tools or {}).get(task.tool or "")
+    if repeatability is not None and repeatability not in REPEATABLE:
+        reason = f"`{task.id}` is {repeatability}, and work that may not be repeated is never cut"
         hint = "Say `repeatability: idempotent` if it may be stopped and done again."
-        found.add(Code.NOT_REPEATABLE, place, reason, hint)
+        faults.add(Code.NOT_REPEATABLE, place, reason, hint)

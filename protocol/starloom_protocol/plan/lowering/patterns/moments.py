@@ -12,7 +12,7 @@ from zoneinfo import available_timezones
 
 from pydantic import Field
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import SECONDS_MAX, Doc, NodeId, Pointer, TaskDoc
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.plan.lowering.records import record
@@ -55,26 +55,28 @@ def zone_hint(name: str) -> str:
 
 def moment_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Moment | None:
     """Return the moment of a task with `not_before`; faults are noted."""
-    found = parts.found
-    doc = found.validate(MomentDoc, raw, place)
+    faults = parts.faults
+    doc = faults.validate(MomentDoc, raw, place)
     if doc is None:
         return None
     if doc.past not in PASTS:
-        found.add(Code.PLAN_INVALID, joined(place, "past"), f"{quoted(doc.past)} is none of {', '.join(PASTS)}")
+        faults.add(Code.PLAN_INVALID, joined(place, "past"), f"{quoted(doc.past)} is none of {', '.join(PASTS)}")
     if doc.past == "fail" and task.repeat is not None:
         reason = "the time has passed at every turn but the first"
-        found.add(Code.PLAN_INVALID, joined(place, "past"), reason, "Remove `past`, or `repeat`.")
+        faults.add(Code.PLAN_INVALID, joined(place, "past"), reason, "Remove `past`, or `repeat`.")
     if doc.zone is not None and doc.zone not in _zones():
         reason = f"there is no time zone {quoted(doc.zone)}"
-        found.add(Code.PLAN_INVALID, joined(place, "zone"), reason, zone_hint(doc.zone) if found.may_suggest() else "")
+        faults.add(
+            Code.PLAN_INVALID, joined(place, "zone"), reason, zone_hint(doc.zone) if faults.may_suggest() else ""
+        )
     elif doc.at is not None:
         try:
             time_ms(doc.at, doc.zone or "")
         except ValueError as error:
-            found.add(Code.PLAN_INVALID, joined(place, "at"), f"`at` is {error}", _AT_HINT)
+            faults.add(Code.PLAN_INVALID, joined(place, "at"), f"`at` is {error}", _AT_HINT)
     if (doc.at is None) == (doc.source is None) or (doc.at is not None and doc.output):
         reason = "a time is written as `at`, or read `from` the `output` of a task"
-        found.add(Code.PLAN_INVALID, place, reason, f"Write one of them. {_AT_HINT}")
+        faults.add(Code.PLAN_INVALID, place, reason, f"Write one of them. {_AT_HINT}")
     # A person who writes a date means it; one that is read may be a wrong year.
     usual_s = WITHIN_S if doc.at is None else SECONDS_MAX
     return record(

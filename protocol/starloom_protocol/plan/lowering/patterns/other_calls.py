@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import OtherCallDoc, TaskDoc, TaskPatchDoc
 from starloom_protocol.plan.lowering.parts import Parts, secrets_of
 from starloom_protocol.plan.lowering.records import record
@@ -29,29 +29,29 @@ NOT_BESIDE: Final = {
 
 def other_calls(parts: Parts, task: TaskDoc, place: str) -> list[OtherCall]:
     """Return the calls that are as good as that of a task; faults are noted."""
-    found = parts.found
+    faults = parts.faults
     if task.tool is None and not isinstance(task, TaskPatchDoc) and task.any_of:
-        found.add(Code.PLAN_INVALID, joined(place, "any_of"), "only a call of a tool has others", "Remove it.")
+        faults.add(Code.PLAN_INVALID, joined(place, "any_of"), "only a call of a tool has others", "Remove it.")
         return []
-    given = {name: getattr(task, name, None) for name in NOT_BESIDE}
-    if given["repeatability"] in REPEATABLE:
+    fields = {name: getattr(task, name, None) for name in NOT_BESIDE}
+    if fields["repeatability"] in REPEATABLE:
         # The author says it of each call, so that another one may follow a failed one.
-        del given["repeatability"]
-    for name in sorted(name for name, value in given.items() if value is not None):
+        del fields["repeatability"]
+    for name in sorted(name for name, value in fields.items() if value is not None):
         reason = f"`{name}` does not go with `any_of`: {NOT_BESIDE[name]}"
-        found.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Remove one of them.")
+        faults.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Remove one of them.")
     if task.device is not None and task.device.source is not None:
         reason = "a device by a result does not go with `any_of`"
-        found.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Name the devices that may run each call.")
-    own = (task.tool, canonical(task.args), None if task.device is None else task.device.model_dump_json())
-    seen: set[Any] = {own} if task.tool is not None else set()
+        faults.add(Code.PLAN_INVALID, joined(place, "any_of"), reason, "Name the devices that may run each call.")
+    own_call = (task.tool, canonical(task.args), None if task.device is None else task.device.model_dump_json())
+    seen: set[Any] = {own_call} if task.tool is not None else set()
     calls = []
     for at, doc in enumerate(task.any_of):
         where = joined(place, "any_of", at)
         call = _other_call(parts, task, doc, where)
         key = (doc.tool, call.args, None if doc.device is None else doc.device.model_dump_json())
         if key in seen:
-            found.add(Code.PLAN_INVALID, where, f"`{task.id}` has this call already", "Remove one of them.")
+            faults.add(Code.PLAN_INVALID, where, f"`{task.id}` has this call already", "Remove one of them.")
         seen.add(key)
         calls.append(call)
     return calls
@@ -62,7 +62,7 @@ def _other_call(parts: Parts, task: TaskDoc, doc: OtherCallDoc, place: str) -> O
     parts.takes_call(doc.tool, doc.args, task.inputs, place)
     if secrets_of(doc.args):
         reason = "a secret is given to the own call of a task alone"
-        parts.found.add(Code.PLAN_INVALID, joined(place, "args"), reason, "Write it as a task of its own.")
+        parts.faults.add(Code.PLAN_INVALID, joined(place, "args"), reason, "Write it as a task of its own.")
     args = parts.arguments(doc.args, joined(place, "args"), in_group=False)
     device = None if doc.device is None else parts.selector(doc.device, joined(place, "device"))
     return record(OtherCall, args=args, device=device, tool=doc.tool)

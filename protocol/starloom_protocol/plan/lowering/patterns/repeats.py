@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import Field
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import SECONDS_MAX, ConditionDoc, Doc, Name, Pointer, TaskDoc
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.plan.lowering.records import record
@@ -35,25 +35,29 @@ class RepeatDoc(Doc):
 
 def repeated(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> ForEach | None:
     """Return the group of turns of a task with `repeat`; faults are noted."""
-    found = parts.found
+    faults = parts.faults
     for name in _NOT_BESIDE:
         if getattr(task, name) is not None:
             reason = f"`{name}` does not go with `repeat`"
-            found.add(Code.PLAN_INVALID, place, reason, f"Remove one of them, or repeat a task that reads `{task.id}`.")
+            faults.add(
+                Code.PLAN_INVALID, place, reason, f"Remove one of them, or repeat a task that reads `{task.id}`."
+            )
     if task.device is not None and task.device.source is not None:
         reason = "a device by a result does not go with `repeat`"
-        found.add(Code.PLAN_INVALID, place, reason, "Name the devices that may run it.")
-    doc = found.validate(RepeatDoc, raw, place)
+        faults.add(Code.PLAN_INVALID, place, reason, "Name the devices that may run it.")
+    doc = faults.validate(RepeatDoc, raw, place)
     if doc is None:
         return None
     _limits(parts, doc, place)
     _carried(parts, task, doc, place)
     condition = None
-    asked = doc.until or doc.during
-    if asked is not None:
+    condition_doc = doc.until or doc.during
+    if condition_doc is not None:
         where = joined(place, "until" if doc.until is not None else "while")
-        given = "value" in asked.model_fields_set
-        condition = parts.condition(asked.output, asked.op, asked.value, where, given=given)
+        has_value = "value" in condition_doc.model_fields_set
+        condition = parts.condition(
+            condition_doc.output, condition_doc.op, condition_doc.value, where, has_value=has_value
+        )
     turns = record(
         Repeat,
         carry=dict(sorted(doc.carry.items())),
@@ -68,33 +72,33 @@ def repeated(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Fo
 
 
 def _limits(parts: Parts, doc: RepeatDoc, place: str) -> None:
-    found = parts.found
+    faults = parts.faults
     if doc.until is not None and doc.during is not None:
-        found.add(Code.PLAN_INVALID, place, "`repeat` takes `until` or `while`", "Keep one of them.")
+        faults.add(Code.PLAN_INVALID, place, "`repeat` takes `until` or `while`", "Keep one of them.")
     if doc.until is None and doc.during is None:
         if doc.in_a_row > 1:
             reason = "`in_a_row` counts turns that meet a condition"
-            found.add(Code.PLAN_INVALID, joined(place, "in_a_row"), reason, "Add `until`, or remove it.")
+            faults.add(Code.PLAN_INVALID, joined(place, "in_a_row"), reason, "Add `until`, or remove it.")
         if doc.every_s is None and not doc.carry:
             reason = "without a condition, `every_s` or `carry`, each turn is the same call at once"
-            found.add(Code.PLAN_INVALID, place, reason, "Add `until`; for like calls use `for_each: {times: n}`.")
+            faults.add(Code.PLAN_INVALID, place, reason, "Add `until`; for like calls use `for_each: {times: n}`.")
     if doc.in_a_row > doc.most:
         reason = f"{doc.in_a_row} turns in a row do not fit into {doc.most}"
-        found.add(Code.PLAN_INVALID, joined(place, "in_a_row"), reason, "Raise `max`.")
+        faults.add(Code.PLAN_INVALID, joined(place, "in_a_row"), reason, "Raise `max`.")
     if (doc.every_s or 0) * doc.most > SECONDS_MAX:
         reason = f"{doc.most} turns every {doc.every_s} s take longer than {SECONDS_MAX // 86_400} days"
-        found.add(Code.PLAN_TOO_BIG, place, reason, "Make a schedule of it, or lower `max`.")
+        faults.add(Code.PLAN_TOO_BIG, place, reason, "Make a schedule of it, or lower `max`.")
 
 
 def _carried(parts: Parts, task: TaskDoc, doc: RepeatDoc, place: str) -> None:
-    found = parts.found
+    faults = parts.faults
     takes = parts.takes(task.tool or "")
     for name in takes.unknown(doc.carry):
-        hint = found.near(name, sorted(takes.names or ()))
-        found.add(Code.UNKNOWN_FIELD, joined(place, "carry", name), f"`{task.tool}` takes no `{name}`", hint)
+        hint = faults.near(name, sorted(takes.names or ()))
+        faults.add(Code.UNKNOWN_FIELD, joined(place, "carry", name), f"`{task.tool}` takes no `{name}`", hint)
     for name in sorted(set(doc.carry) & set(task.inputs)):
         reason = f"`{name}` is an input of each turn, and `carry` would set it too"
-        found.add(Code.PLAN_INVALID, joined(place, "carry", name), reason, "Remove one of them.")
+        faults.add(Code.PLAN_INVALID, joined(place, "carry", name), reason, "Remove one of them.")
 
 
 _OP_WORDS: Final = {
@@ -128,5 +132,5 @@ def _condition_words(condition: Condition) -> str:
     output = condition.output or "the result"
     if condition.op is Op.EXISTS:
         return f"{output} is {'not there' if value is False else 'there'}"
-    said = f"{output} {_OP_WORDS[condition.op]}"
-    return said if condition.value is None else f"{said} {value_words(value)}"
+    words = f"{output} {_OP_WORDS[condition.op]}"
+    return words if condition.value is None else f"{words} {value_words(value)}"

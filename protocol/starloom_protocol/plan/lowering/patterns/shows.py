@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import Field
 
-from starloom_protocol.plan.language.found import joined
+from starloom_protocol.plan.language.fault_list import joined
 from starloom_protocol.plan.language.models import Doc, NodeId, Pointer, TaskDoc
 from starloom_protocol.plan.lowering.parts import Parts
 from starloom_protocol.plan.lowering.records import record
@@ -24,10 +24,10 @@ class ShowsDoc(Doc):
 
 def shows_of(parts: Parts, task: TaskDoc, raw: dict[str, Any], place: str) -> Shows | None:
     """Return the part of a result that a question shows; faults are noted."""
-    doc = parts.found.validate(ShowsDoc, raw, place)
+    doc = parts.faults.validate(ShowsDoc, raw, place)
     if doc is None:
         return None
     if doc.source == task.id:
         reason = f"`{task.id}` is the question itself"
-        parts.found.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Name the task whose result is shown.")
+        parts.faults.add(Code.PLAN_INVALID, joined(place, "from"), reason, "Name the task whose result is shown.")
     return record(Shows, output=doc.output, source=doc.source)

@@ -74,9 +74,9 @@ def _commit(ground: Ground, number: int, broken_at: int) -> str:
     files |= {"test_price.py": TEST_PRICE, "version": f"1.{number}.0\n"}
     if number > COMMITS // 3:
         files |= {"cart.py": CART, "test_cart.py": TEST_CART}
-    said = f"Revision {number}\n"
+    message = f"Revision {number}\n"
     lines = [f"commit refs/heads/main\nauthor {AUTHOR} {at_s} +0000\ncommitter {AUTHOR} {at_s} +0000\n"]
-    lines += [f"data {len(said)}\n{said}\ndeleteall\n"]
+    lines += [f"data {len(message)}\n{message}\ndeleteall\n"]
     lines += [f"M 100644 inline {name}\ndata {len(body)}\n{body}\n" for name, body in sorted(files.items())]
     return "".join(lines)
 
@@ -109,10 +109,10 @@ def _states(ground: Ground) -> None:
     ground.set_state(DEVICE, "mail", {"inbox": inbox, "sent": []})
     tomorrow = ground.facts.day_after(1)
     events = [("Dentist", "09:00", []), ("Review", "11:30", ["ann@example.org"]), ("Call Ben", "15:00", [])]
-    made = [
+    calendar = [
         {"id": f"e-{number}", "title": title, "day": tomorrow, "start": start, "minutes": 60, "attendees": attendees}
         for number, (title, start, attendees) in enumerate(events, 1)
     ]
-    ground.set_state(DEVICE, "cal", {"events": made})
+    ground.set_state(DEVICE, "cal", {"events": calendar})
     ground.set_state(DEVICE, "notes", {"notes": []})
     lay_packages(ground, DEVICE)

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    old = _fields(w.had("srv-b", "etc/shop.conf").decode())
-    model = _fields(w.had("srv-a", "etc/shop.conf").decode())
-    new = _fields(w.text("srv-b", "etc/shop.conf"))
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    old = _fields(world.had("srv-b", "etc/shop.conf").decode())
+    model = _fields(world.had("srv-a", "etc/shop.conf").decode())
+    new = _fields(world.text("srv-b", "etc/shop.conf"))
     yield "its own port", bool(new) and new.get("port") == old["port"], 1
     yield "else as srv-a", {**new, "port": ""} == {**model, "port": ""}, 2
-    yield "as many lines", len(w.text("srv-b", "etc/shop.conf").splitlines()) == len(model) + 1, 1
-    yield "the old one is kept", w.file("srv-b", "etc/shop.conf.bak") == w.had("srv-b", "etc/shop.conf"), 1
+    yield "as many lines", len(world.text("srv-b", "etc/shop.conf").splitlines()) == len(model) + 1, 1
+    yield "the old one is kept", world.file("srv-b", "etc/shop.conf.bak") == world.had("srv-b", "etc/shop.conf"), 1
 
 
 def _fields(text: str) -> dict[str, str]:

@@ -10,19 +10,19 @@ from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.servers import lay_packages
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    tried = [call.device for call in w.calls(tool="pkg.upgrade")]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    tried = [call.device for call in world.calls(tool="pkg.upgrade")]
     yield "each tried once", sorted(tried) == ["srv-a", "srv-b"], 2
-    waiting = {device: _waiting(w, device) for device in ("srv-a", "desk")}
-    yield "srv-a is updated", w.state("srv-a", "pkg")["up"] is True and not waiting["srv-a"], 1
+    waiting = {device: _waiting(world, device) for device in ("srv-a", "desk")}
+    yield "srv-a is updated", world.state("srv-a", "pkg")["up"] is True and not waiting["srv-a"], 1
     yield "desk is untouched", bool(waiting["desk"]), 1
-    yield "the answer names srv-b", w.answer.says("srv-b"), 1
-    down = any(isinstance(value, dict) and value.get("up") is False for _, value in w.answer.items)
-    yield "and says that it is not up", down or w.answer.says("did not come back"), 1
+    yield "the answer names srv-b", world.answer.says("srv-b"), 1
+    down = any(isinstance(value, dict) and value.get("up") is False for _, value in world.answer.items)
+    yield "and says that it is not up", down or world.answer.says("did not come back"), 1
 
 
-def _waiting(w: CheckedWorld, device: str) -> list[str]:
-    rows = w.state(device, "pkg")["packages"]
+def _waiting(world: CheckedWorld, device: str) -> list[str]:
+    rows = world.state(device, "pkg")["packages"]
     return [row["name"] for row in rows if row["security"] and row["current"] != row["available"]]
 
 

@@ -10,14 +10,14 @@ from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    held = {server: _names(w.had(server, "etc/accounts").decode()) for server in SERVERS}
-    alone = held["srv-a"] ^ held["srv-b"]
-    rows = [row for table in w.answer.tables for row in table]
-    said = {value for row in rows for value in row.values() if value in held["srv-a"] | held["srv-b"]}
-    yield "all of them", alone <= said, 2
-    yield "no other", bool(said) and said <= alone, 1
-    where = all(any(name in row.values() and _on(held, name) in row.values() for row in rows) for name in alone)
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    accounts = {server: _names(world.had(server, "etc/accounts").decode()) for server in SERVERS}
+    alone = accounts["srv-a"] ^ accounts["srv-b"]
+    rows = [row for table in world.answer.tables for row in table]
+    names = {value for row in rows for value in row.values() if value in accounts["srv-a"] | accounts["srv-b"]}
+    yield "all of them", alone <= names, 2
+    yield "no other", bool(names) and names <= alone, 1
+    where = all(any(name in row.values() and _on(accounts, name) in row.values() for row in rows) for name in alone)
     yield "with their server", where, 1
 
 
@@ -25,8 +25,8 @@ def _names(text: str) -> set[str]:
     return {line.partition(":")[0] for line in text.splitlines()}
 
 
-def _on(held: dict[str, set[str]], name: str) -> str:
-    return next(server for server, names in held.items() if name in names)
+def _on(accounts: dict[str, set[str]], name: str) -> str:
+    return next(server for server, names in accounts.items() if name in names)
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -12,13 +12,13 @@ from starloom.lab.nebula.world.files.ground import Ground
 LENGTH_LEAST: Final = 16
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    new = {w.text(server, "etc/key.txt").strip() for server in SERVERS}
-    old = w.had("srv-a", "etc/key.txt").decode().strip()
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    new = {world.text(server, "etc/key.txt").strip() for server in SERVERS}
+    old = world.had("srv-a", "etc/key.txt").decode().strip()
     yield "one new key", len(new) == 1 and old not in new and len(next(iter(new))) >= LENGTH_LEAST, 2
-    values = [value for title, value in w.answer.items]
-    yield "the old one is refused on both", w.answer.text.count("401") == len(SERVERS), 1
-    yield "the new one is taken on both", bool(values) and w.answer.text.count("200") == len(SERVERS), 1
+    values = [value for title, value in world.answer.items]
+    yield "the old one is refused on both", world.answer.text.count("401") == len(SERVERS), 1
+    yield "the new one is taken on both", bool(values) and world.answer.text.count("200") == len(SERVERS), 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

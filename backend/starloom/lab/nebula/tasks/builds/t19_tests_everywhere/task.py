@@ -10,15 +10,15 @@ from starloom.lab.nebula.world.files.desk import PRICE_BROKEN
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    rows = [row for table in w.answer.tables for row in table]
-    named = {name for row in rows for name in ("desk", "srv-a", "gpu") if name in row.values()}
-    yield "a row for each", named == {"desk", "srv-a", "gpu"}, 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    rows = [row for table in world.answer.tables for row in table]
+    devices = {name for row in rows for name in ("desk", "srv-a", "gpu") if name in row.values()}
+    yield "a row for each", devices == {"desk", "srv-a", "gpu"}, 1
     failing = [row for row in rows if any("test_price" in str(value) for value in row.values())]
     yield "the test", bool(failing), 1
-    yield "only on gpu", {name for row in failing for name in named if name in row.values()} == {"gpu"}, 1
-    yield "the cause", w.answer.says("price.py"), 1
-    yield "and no other file", bool(rows) and not w.answer.says("cart.py"), 1
+    yield "only on gpu", {name for row in failing for name in devices if name in row.values()} == {"gpu"}, 1
+    yield "the cause", world.answer.says("price.py"), 1
+    yield "and no other file", bool(rows) and not world.answer.says("cart.py"), 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -10,15 +10,15 @@ from starloom.lab.nebula.world.devices import SERVERS
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    yield "srv-a has the new one", w.file("srv-a", "site/version") == w.had("desk", "shop/version"), 2
-    yield "srv-b has the old one", w.file("srv-b", "site/version") == w.had("srv-b", "site/version"), 2
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    yield "srv-a has the new one", world.file("srv-a", "site/version") == world.had("desk", "shop/version"), 2
+    yield "srv-b has the old one", world.file("srv-b", "site/version") == world.had("srv-b", "site/version"), 2
     for server in SERVERS:
-        kept = w.file(server, "deploy/previous") == w.had(server, "site/version")
-        yield f"the old one of {server} is kept", kept, 1
-    said = w.answer.text
-    old, new = (w.had(*place).decode().strip() for place in (("srv-b", "site/version"), ("desk", "shop/version")))
-    yield "the answer says so", "srv-b" in said and old in said and new in said, 1
+        is_kept = world.file(server, "deploy/previous") == world.had(server, "site/version")
+        yield f"the old one of {server} is kept", is_kept, 1
+    text = world.answer.text
+    old, new = (world.had(*place).decode().strip() for place in (("srv-b", "site/version"), ("desk", "shop/version")))
+    yield "the answer says so", "srv-b" in text and old in text and new in text, 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -11,17 +11,21 @@ from starloom.lab.nebula.world.files.desk import BROKEN_AT, lay_shop
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    broken = w.truth["broken"]
-    yield "the commit", broken[:7] in w.answer.text, 3
-    yield "no other one", bool(w.answer.items) and not any(one[:7] in w.answer.text for one in w.truth["others"]), 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    broken = world.truth["broken"]
+    yield "the commit", broken[:7] in world.answer.text, 3
+    yield (
+        "no other one",
+        bool(world.answer.items) and not any(one[:7] in world.answer.text for one in world.truth["others"]),
+        1,
+    )
 
 
 def lay(ground: Ground) -> dict[str, Any]:
     """A repository in which commit 8 breaks test_price."""
     lay_shop(ground, broken_at=BROKEN_AT)
     folder = ground.files("desk") / "shop"
-    told = subprocess.run(["git", "log", "--format=%H", "--reverse"], cwd=folder, capture_output=True, check=True)
-    commits = told.stdout.decode().split()
+    log = subprocess.run(["git", "log", "--format=%H", "--reverse"], cwd=folder, capture_output=True, check=True)
+    commits = log.stdout.decode().split()
     broken = commits[BROKEN_AT - 1]
     return {"broken": broken, "others": [one for one in commits if one != broken]}

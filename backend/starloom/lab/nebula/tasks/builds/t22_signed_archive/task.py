@@ -11,15 +11,21 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
     for server in SERVERS:
-        data = w.file(server, "site/shop.tar") or b""
+        data = world.file(server, "site/shop.tar") or b""
         with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-            held = {one.name.rpartition("/")[2]: tar.extractfile(one) for one in tar if one.isfile()}
-            version = held["version"]
-            yield f"the newest on {server}", version is not None and version.read() == w.had("desk", "shop/version"), 1
-        yield f"all files on {server}", {"price.py", "cart.py", "test_price.py", "test_cart.py"} <= held.keys(), 1
-        signed = w.text(server, "site/shop.tar.sha256")
+            files = {one.name.rpartition("/")[2]: tar.extractfile(one) for one in tar if one.isfile()}
+            version = files["version"]
+            yield (
+                f"the newest on {server}",
+                version is not None and version.read() == world.had("desk", "shop/version"),
+                1,
+            )
+        yield f"all files on {server}", {"price.py", "cart.py", "test_price.py", "test_cart.py"} <= files.keys(), 1
+        signed = world.text(server, "site/shop.tar.sha256")
         yield f"the signature on {server}", signed.split()[:1] == [hashlib.sha256(data).hexdigest()], 2
-    same = [w.file("srv-a", path) == w.file("srv-b", path) for path in ("site/shop.tar", "site/shop.tar.sha256")]
+    same = [
+        world.file("srv-a", path) == world.file("srv-b", path) for path in ("site/shop.tar", "site/shop.tar.sha256")
+    ]
     yield "the same on both", all(same), 1

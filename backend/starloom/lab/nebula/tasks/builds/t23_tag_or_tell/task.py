@@ -10,14 +10,14 @@ from starloom.lab.nebula.world.files.desk import BROKEN_AT, lay_shop
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    passes = w.truth["passes"]
-    mails = [call.args["to"] for call in w.calls("desk", "mail.send")]
-    wanted = "team@example.org" if passes else "me@example.org"
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    passes = world.truth["passes"]
+    mails = [call.args["to"] for call in world.calls("desk", "mail.send")]
+    receiver = "team@example.org" if passes else "me@example.org"
     yield "one mail", len(mails) == 1, 1
-    yield "to whom it should", [wanted] in (mails, *mails), 2
-    tag = w.text("desk", "shop/.git/refs/tags/v2").strip()
-    yield "the tag", tag == (w.truth["head"] if passes else ""), 2
+    yield "to whom it should", [receiver] in (mails, *mails), 2
+    tag = world.text("desk", "shop/.git/refs/tags/v2").strip()
+    yield "the tag", tag == (world.truth["head"] if passes else ""), 2
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -14,21 +14,21 @@ from starloom.lab.nebula.world.files.ground import Ground
 HEAD: Final = "shop/.git/refs/heads/main"
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    yield "the fault is gone", w.text("desk", "shop/price.py") == PRICE, 2
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    yield "the fault is gone", world.text("desk", "shop/price.py") == PRICE, 2
     tests = ("shop/test_price.py", "shop/test_cart.py")
-    yield "the tests are as they were", all(w.file("desk", path) == w.had("desk", path) for path in tests), 1
-    commit = _object(w, w.text("desk", HEAD).strip()).decode().splitlines()
+    yield "the tests are as they were", all(world.file("desk", path) == world.had("desk", path) for path in tests), 1
+    commit = _object(world, world.text("desk", HEAD).strip()).decode().splitlines()
     parents = [line.removeprefix("parent ") for line in commit if line.startswith("parent ")]
-    yield "one commit", parents == [w.had("desk", HEAD).decode().strip()], 1
-    tree = _object(w, commit[0].removeprefix("tree ") if commit else "")
+    yield "one commit", parents == [world.had("desk", HEAD).decode().strip()], 1
+    tree = _object(world, commit[0].removeprefix("tree ") if commit else "")
     yield "it has the mended file", b"price.py\0" + _name_of(b"blob", PRICE.encode()) in tree, 1
-    yield "a person saw the change", any("amount - amount" in text for text in w.asked), 1
+    yield "a person saw the change", any("amount - amount" in text for text in world.asked), 1
 
 
-def _object(w: CheckedWorld, name: str) -> bytes:
+def _object(world: CheckedWorld, name: str) -> bytes:
     """Return the content of an object that git has written as a file of its own, as it does with a new one."""
-    stored = w.file("desk", f"shop/.git/objects/{name[:2]}/{name[2:]}")
+    stored = world.file("desk", f"shop/.git/objects/{name[:2]}/{name[2:]}")
     kind, _, content = zlib.decompress(stored).partition(b"\0") if stored else (b"", b"", b"")
     return content if _name_of(kind.partition(b" ")[0], content).hex() == name else b""
 

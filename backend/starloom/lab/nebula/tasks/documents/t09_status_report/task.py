@@ -14,21 +14,23 @@ from starloom.lab.nebula.world.devices import SERVERS
 GIST_WORDS_MOST: Final = 80
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    sections = _sections(w.text("desk", "Reports/status.md"))
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    sections = _sections(world.text("desk", "Reports/status.md"))
     with closing(sqlite3.connect(":memory:")) as database:
-        database.deserialize(w.had("srv-a", "orders.db"))
+        database.deserialize(world.had("srv-a", "orders.db"))
         orders = database.execute("SELECT count(*) FROM orders").fetchone()[0]
     yield "the orders", str(orders) in sections["orders"].split(), 1
     for server in SERVERS:
-        lines = w.had(server, "logs/app.log").decode().splitlines()
-        errors = sum(line.startswith(w.words["today"]) and " ERROR " in line for line in lines)
+        lines = world.had(server, "logs/app.log").decode().splitlines()
+        errors = sum(line.startswith(world.words["today"]) and " ERROR " in line for line in lines)
         mine = [line for line in sections["errors"].splitlines() if server in line]
         yield f"the errors of {server}", len(mine) == 1 and str(errors) in mine[0].split(), 1
-    events = [event for event in w.before.states["desk"]["cal"]["events"] if event["day"] == w.words["tomorrow"]]
+    events = [
+        event for event in world.before.states["desk"]["cal"]["events"] if event["day"] == world.words["tomorrow"]
+    ]
     yield "the appointments", all(event["title"] in sections["appointments"] for event in events), 1
-    said = [value for _, value in w.answer.items if isinstance(value, str)]
-    yield "a short gist", any(str(orders) in one and len(one.split()) <= GIST_WORDS_MOST for one in said), 1
+    texts = [value for _, value in world.answer.items if isinstance(value, str)]
+    yield "a short gist", any(str(orders) in one and len(one.split()) <= GIST_WORDS_MOST for one in texts), 1
 
 
 def _sections(text: str) -> dict[str, str]:

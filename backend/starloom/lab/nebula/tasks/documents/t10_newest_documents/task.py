@@ -9,12 +9,12 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    newest = w.truth["newest"]
-    there = w.below("phone", "Documents/*")
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    newest = world.truth["newest"]
+    files = world.below("phone", "Documents/*")
     for path in newest:
-        yield f"{path} is there", there.get(path) == w.had("desk", path), 1
-    yield "no other one", sorted(there) == sorted(newest), 1
+        yield f"{path} is there", files.get(path) == world.had("desk", path), 1
+    yield "no other one", sorted(files) == sorted(newest), 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

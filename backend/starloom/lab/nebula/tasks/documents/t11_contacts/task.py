@@ -9,15 +9,15 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    mine, theirs = (_people(w.had(device, "Contacts/contacts.csv").decode()) for device in ("desk", "phone"))
-    merged = w.text("desk", "Contacts/merged.csv")
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    mine, theirs = (_people(world.had(device, "Contacts/contacts.csv").decode()) for device in ("desk", "phone"))
+    merged = world.text("desk", "Contacts/merged.csv")
     yield "everybody once", _people(merged) == {**theirs, **mine}, 2
     yield "no line twice", len(merged.splitlines()) == len({**theirs, **mine}) + 1, 1
     conflicts = {name for name in mine.keys() & theirs.keys() if mine[name] != theirs[name]}
     same = (mine.keys() | theirs.keys()) - conflicts
-    yield "the conflicts are named", w.answer.says(*conflicts), 2
-    yield "and no others", bool(w.answer.items) and not any(w.answer.says(name) for name in same), 1
+    yield "the conflicts are named", world.answer.says(*conflicts), 2
+    yield "and no others", bool(world.answer.items) and not any(world.answer.says(name) for name in same), 1
 
 
 def _people(text: str) -> dict[str, tuple[str, ...]]:

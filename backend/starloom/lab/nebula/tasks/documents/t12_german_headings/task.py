@@ -10,9 +10,9 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 HEAD: Final = ["date", "region", "customer", "amount"]
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    old = w.below("srv-b", "sales/*.csv", before=True)
-    new = {path.rpartition("/")[2]: data.decode() for path, data in w.below("srv-b", "sales-en/*.csv").items()}
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    old = world.below("srv-b", "sales/*.csv", before=True)
+    new = {path.rpartition("/")[2]: data.decode() for path, data in world.below("srv-b", "sales-en/*.csv").items()}
     yield "every file", sorted(new) == sorted(path.rpartition("/")[2] for path in old), 1
     for path, data in old.items():
         lines = new[path.rpartition("/")[2]].splitlines()

@@ -9,8 +9,8 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.others import BEST_LR
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    best = json.loads(w.text("gpu", "best.json"))
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    best = json.loads(world.text("gpu", "best.json"))
     yield "the best rate", best["lr"] == BEST_LR, 2
     yield "its loss", 0 < best["loss"] < 0.05, 1
-    yield "the answer names it", w.answer.says(str(BEST_LR)), 1
+    yield "the answer names it", world.answer.says(str(BEST_LR)), 1

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    hashes = re.findall(r"\b[0-9a-f]{64}\b", w.answer.text)
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    hashes = re.findall(r"\b[0-9a-f]{64}\b", world.answer.text)
     yield "three hashes", len(hashes) == 3, 1
     yield "equal to each other", len(set(hashes)) == 1, 2
-    yield "it says yes", w.answer.says("same") and (w.answer.says("true") or w.answer.says("yes")), 1
+    yield "it says yes", world.answer.says("same") and (world.answer.says("true") or world.answer.says("yes")), 1

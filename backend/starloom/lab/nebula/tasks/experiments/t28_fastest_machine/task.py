@@ -11,10 +11,10 @@ from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.others import BEST_LR, STEPS, TRAIN
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    result = json.loads(w.text("gpu", "result.json"))
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    result = json.loads(world.text("gpu", "result.json"))
     yield "a full training", result["steps"] == STEPS and result["lr"] == BEST_LR, 2
-    yield "the answer names it", w.answer.says("gpu"), 1
+    yield "the answer names it", world.answer.says("gpu"), 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 BOUND: Final = 0.05
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    best = json.loads(w.text("gpu", "best.json"))
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    best = json.loads(world.text("gpu", "best.json"))
     yield "good enough", 0 < best["loss"] < BOUND, 2
     loss, step = 1.0, -1
     while loss >= BOUND:

@@ -9,12 +9,12 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    yield "it runs again", w.state("srv-b", "svc")["services"]["shop"]["state"] == "running", 2
-    yield "restarted once", [call.device for call in w.calls(tool="svc.restart")] == ["srv-b"], 1
-    yield "the log is kept", w.file("srv-b", "logs/app.log.1") == w.had("srv-b", "logs/app.log"), 1
-    yield "and moved aside", not w.file("srv-b", "logs/app.log"), 1
-    yield "the cause is named", w.answer.says("log volume"), 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    yield "it runs again", world.state("srv-b", "svc")["services"]["shop"]["state"] == "running", 2
+    yield "restarted once", [call.device for call in world.calls(tool="svc.restart")] == ["srv-b"], 1
+    yield "the log is kept", world.file("srv-b", "logs/app.log.1") == world.had("srv-b", "logs/app.log"), 1
+    yield "and moved aside", not world.file("srv-b", "logs/app.log"), 1
+    yield "the cause is named", world.answer.says("log volume"), 1
 
 
 LOG_BYTES_MOST = 1000

@@ -11,13 +11,13 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    count = w.truth["count"]
-    values = [value for _, value in w.answer.items]
-    said = [part for value in values for part in _numbers(value)]
-    yield "the count of both", said.count(count) == 2, 2
-    yield "none is missing", 0 in said, 1
-    yield "it says so", w.answer.says("missing"), 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    count = world.truth["count"]
+    values = [value for _, value in world.answer.items]
+    numbers = [part for value in values for part in _numbers(value)]
+    yield "the count of both", numbers.count(count) == 2, 2
+    yield "none is missing", 0 in numbers, 1
+    yield "it says so", world.answer.says("missing"), 1
 
 
 def _numbers(value: object) -> list[int]:

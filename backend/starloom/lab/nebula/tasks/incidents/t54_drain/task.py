@@ -14,16 +14,16 @@ from starloom_protocol.stream.feed import Event
 from starloom_protocol.tools.hub_tools import DRAIN
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    rows = [row for table in w.answer.tables for row in table if "srv-a" in row.values()]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    rows = [row for table in world.answer.tables for row in table if "srv-a" in row.values()]
     yield "it drains", any(row.get("draining") is True for row in rows), 1
     yield "nothing runs there", any(row.get("running") == 0 for row in rows), 1
-    work = w.truth["work"]
+    work = world.truth["work"]
     yield "work was there", any(stays[0].device == "srv-a" for stays in work.values()), 1
     yield "it ended elsewhere", all(stays[-1].device != "srv-a" for stays in work.values()), 2
-    at_ms = _drained_ms(w.events)
+    at_ms = _drained_ms(world.events)
     moved = {task for task, stays in work.items() if any(one.device == "srv-a" and one.at(at_ms) for one in stays)}
-    yield "the moved are named", {row["task"] for row in w.answer.rows("task", "constellation")} == moved, 2
+    yield "the moved are named", {row["task"] for row in world.answer.rows("task", "constellation")} == moved, 2
 
 
 def _drained_ms(events: Sequence[Event]) -> int:

@@ -9,21 +9,21 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.devices import SERVERS
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    server, service, count = worst(w)
-    yield "the service", w.answer.says(service), 1
-    yield "the server", w.answer.says(server), 1
-    rows = [row for table in w.answer.tables for row in table]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    server, service, count = worst(world)
+    yield "the service", world.answer.says(service), 1
+    yield "the server", world.answer.says(server), 1
+    rows = [row for table in world.answer.tables for row in table]
     first = next((row for row in rows if service in row.values() and server in row.values()), {})
-    yield "the count", count in first.values() or str(count) in w.answer.text.split(), 2
+    yield "the count", count in first.values() or str(count) in world.answer.text.split(), 2
     yield "first of all", not rows or rows[0] == first, 1
 
 
-def worst(w: CheckedWorld) -> tuple[str, str, int]:
-    since = f"{w.words['today']}T11:00"
+def worst(world: CheckedWorld) -> tuple[str, str, int]:
+    since = f"{world.words['today']}T11:00"
     counted: Counter[tuple[str, str]] = Counter()
     for server in SERVERS:
-        for line in w.had(server, "logs/app.log").decode().splitlines():
+        for line in world.had(server, "logs/app.log").decode().splitlines():
             moment, level, service = line.split(" ")[:3]
             if level == "ERROR" and moment >= since:
                 counted[server, service] += 1

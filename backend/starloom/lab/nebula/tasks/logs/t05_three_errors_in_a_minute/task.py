@@ -11,10 +11,10 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint, Me
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    text = w.text("desk", "Reports/snapshot.json")
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    text = world.text("desk", "Reports/snapshot.json")
     for server in ("srv-a", "srv-b"):
-        load = w.before.states[server]["metrics"]["now"]["load"]
+        load = world.before.states[server]["metrics"]["now"]["load"]
         yield f"the metrics of {server}", str(load) in text, 1
 
 

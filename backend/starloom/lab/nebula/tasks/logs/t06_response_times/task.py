@@ -11,15 +11,15 @@ from starloom.lab.nebula.world.devices import SERVERS
 NEAR_MS: Final = 1.0
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    rows = [row for table in w.answer.tables for row in table if set(SERVERS) & set(map(str, row.values()))]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    rows = [row for table in world.answer.tables for row in table if set(SERVERS) & set(map(str, row.values()))]
     for server in SERVERS:
-        truth = p95(w.had(server, "logs/access.log").decode())
+        truth = p95(world.had(server, "logs/access.log").decode())
         mine = [row for row in rows if server in row.values()]
         numbers = [value for row in mine for value in row.values() if isinstance(value, int | float)]
         yield f"p95 of {server}", any(abs(number - truth) <= NEAR_MS for number in numbers), 2
-    named = {server for row in rows for server in SERVERS if server in row.values()}
-    yield "a row for each server", named == set(SERVERS), 1
+    servers = {server for row in rows for server in SERVERS if server in row.values()}
+    yield "a row for each server", servers == set(SERVERS), 1
 
 
 def p95(log: str) -> int:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    sent = [call.args for call in w.calls("phone", "msg.send")]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    sent = [call.args for call in world.calls("phone", "msg.send")]
     yield "Ann was asked", len(sent) == 1 and "ann" in sent[0]["to"].lower(), 1
     yield "with all three times", all(time in sent[0]["text"] for time in ("10:00", "13:00", "16:00")), 1
-    yield "a person said what she chose", any("Ann" in text for text in w.asked), 1
-    booked = [(call.args["day"], call.args["start"]) for call in w.calls("desk", "cal.add")]
-    yield "booked once, at her time", booked == [(w.words["tomorrow"], "13:00")], 2
+    yield "a person said what she chose", any("Ann" in text for text in world.asked), 1
+    booked = [(call.args["day"], call.args["start"]) for call in world.calls("desk", "cal.add")]
+    yield "booked once, at her time", booked == [(world.words["tomorrow"], "13:00")], 2

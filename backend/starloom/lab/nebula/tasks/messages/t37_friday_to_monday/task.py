@@ -10,23 +10,23 @@ from starloom.lab.nebula.world.files.ground import WORLD, Ground
 from starloom.lab.nebula.world.world_program import locked
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    events = w.state("desk", "cal")["events"]
-    moved = [one for one in w.before.states["desk"]["cal"]["events"] if one["day"] == w.words["friday"]]
-    theirs = w.truth.get("moved_meanwhile", {})
-    yield "Friday is free", not [one for one in events if one["day"] == w.words["friday"]], 1
-    starts = [one["start"] for one in events if one["day"] == w.words["monday"]]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    events = world.state("desk", "cal")["events"]
+    moved = [one for one in world.before.states["desk"]["cal"]["events"] if one["day"] == world.words["friday"]]
+    theirs = world.truth.get("moved_meanwhile", {})
+    yield "Friday is free", not [one for one in events if one["day"] == world.words["friday"]], 1
+    starts = [one["start"] for one in events if one["day"] == world.words["monday"]]
     yield "no clash on Monday", len(starts) == len(set(starts)) and all(one[3:] == "00" for one in starts), 2
-    before = {one["id"]: one for one in w.before.states["desk"]["cal"]["events"]}
+    before = {one["id"]: one for one in world.before.states["desk"]["cal"]["events"]}
     stayed = [one for one in events if one["id"] not in {event["id"] for event in moved}]
     yield "the others stayed", all(before[one["id"]] == one for one in stayed), 1
-    now = {one["id"]: one["start"] for one in events if one["day"] == w.words["monday"]}
+    now = {one["id"]: one["start"] for one in events if one["day"] == world.words["monday"]}
     yield "what others moved meanwhile stayed there", all(now.get(name) == start for name, start in theirs.items()), 1
-    calls = sorted(call.args["id"] for call in w.calls("desk", "cal.move"))
+    calls = sorted(call.args["id"] for call in world.calls("desk", "cal.move"))
     yield "each moved once", calls == sorted(one["id"] for one in moved if one["id"] not in theirs), 1
     people = sorted({person for one in moved for person in one["attendees"]})
-    told = sorted(_one(call.args["to"]) for call in w.calls("desk", "mail.send"))
-    yield "each person told once", told == people, 2
+    receivers = sorted(_one(call.args["to"]) for call in world.calls("desk", "mail.send"))
+    yield "each person told once", receivers == people, 2
 
 
 def _one(to: str | list[str]) -> str:
@@ -47,8 +47,8 @@ def change(ground: Ground) -> Meanwhile:
             return Meanwhile(f"{event['title']} had been moved already, and nothing changed")
         event["day"], event["start"] = words["monday"], START
         ground.set_state("desk", "cal", state)
-    said = f"{event['title']} was moved to {words['monday']} {START} by its organizer"
-    return Meanwhile(said, truth={"moved_meanwhile": {MOVED: START}})
+    notice = f"{event['title']} was moved to {words['monday']} {START} by its organizer"
+    return Meanwhile(notice, truth={"moved_meanwhile": {MOVED: START}})
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -10,14 +10,14 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    sent = {str(_one(call.args["to"])): call.args.get("attachment") or {} for call in w.calls("desk", "mail.send")}
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    sent = {str(_one(call.args["to"])): call.args.get("attachment") or {} for call in world.calls("desk", "mail.send")}
     yield "the two who asked", sorted(sent) == ["ann@example.org", "cyd@example.org"], 2
     for address, attachment in sent.items():
-        data = w.had("desk", f"Invoices/{address.partition('@')[0]}.pdf")
+        data = world.had("desk", f"Invoices/{address.partition('@')[0]}.pdf")
         digest = attachment.get("artifact") or attachment.get("sha256")
         yield f"the right PDF for {address}", digest == hashlib.sha256(data).hexdigest(), 1
-    yield "a person approved", bool(w.asked), 1
+    yield "a person approved", bool(world.asked), 1
 
 
 def _one(to: str | list[str]) -> str:

@@ -9,14 +9,18 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    people = sorted(set(w.had("desk", "Reports/list.txt").decode().split()))
-    told: list[str] = []
-    for call in w.calls("desk", "mail.send"):
-        told += call.args["to"] if isinstance(call.args["to"], list) else [call.args["to"]]
-    yield "everybody exactly once", sorted(told) == people, 3
-    report = w.had("desk", "Reports/report.md").decode().strip()
-    yield "the report", bool(told) and all(report in call.args["text"] for call in w.calls("desk", "mail.send")), 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    people = sorted(set(world.had("desk", "Reports/list.txt").decode().split()))
+    receivers: list[str] = []
+    for call in world.calls("desk", "mail.send"):
+        receivers += call.args["to"] if isinstance(call.args["to"], list) else [call.args["to"]]
+    yield "everybody exactly once", sorted(receivers) == people, 3
+    report = world.had("desk", "Reports/report.md").decode().strip()
+    yield (
+        "the report",
+        bool(receivers) and all(report in call.args["text"] for call in world.calls("desk", "mail.send")),
+        1,
+    )
 
 
 def lay(ground: Ground) -> dict[str, Any]:

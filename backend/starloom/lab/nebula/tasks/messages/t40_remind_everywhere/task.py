@@ -13,18 +13,18 @@ from starloom.lab.nebula.world.files.ground import Ground
 _NOTICE: Final = b'"tool":"notify"'
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    shown = [title.split() for title, value in w.answer.items if isinstance(value, dict) and value.get("shown")]
-    shown += [[str(one) for one in row.values()] for table in w.answer.tables for row in table if row.get("shown")]
-    yield "on every device", {name for words in shown for name in NAMES if name in words} == set(NAMES), 2
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    titles = [title.split() for title, value in world.answer.items if isinstance(value, dict) and value.get("shown")]
+    titles += [[str(one) for one in row.values()] for table in world.answer.tables for row in table if row.get("shown")]
+    yield "on every device", {name for words in titles for name in NAMES if name in words} == set(NAMES), 2
     notices = {
         key.removeprefix("spec/")
-        for event in w.events
+        for event in world.events
         for key, raw in event.puts.items()
         if key.startswith("spec/") and raw is not None and _NOTICE in bytes(raw)
     }
-    begun = [event.at_ms for event in w.events if event.kind == "task_leased" and event.about in notices]
-    yield "at the time and not before", bool(begun) and min(begun) >= w.truth["at_ms"], 2
+    leased_ms = [event.at_ms for event in world.events if event.kind == "task_leased" and event.about in notices]
+    yield "at the time and not before", bool(leased_ms) and min(leased_ms) >= world.truth["at_ms"], 2
 
 
 AHEAD_S: Final = 15

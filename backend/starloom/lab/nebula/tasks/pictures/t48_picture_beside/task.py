@@ -10,13 +10,13 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground, png
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    camera = w.before.states["phone"]["cam"]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    camera = world.before.states["phone"]["cam"]
     shot = base64.b64decode(camera["pictures"][camera["offset"]])
-    yield "taken once", len(w.calls("phone", "cam.shot")) == 1, 1
-    yield "it is there", w.file("desk", f"Pictures/cam-{w.words['today']}.png") == shot, 2
-    yesterday = f"Pictures/cam-{w.words['yesterday']}.png"
-    yield "yesterday's is as it was", w.file("desk", yesterday) == w.had("desk", yesterday), 1
+    yield "taken once", len(world.calls("phone", "cam.shot")) == 1, 1
+    yield "it is there", world.file("desk", f"Pictures/cam-{world.words['today']}.png") == shot, 2
+    yesterday = f"Pictures/cam-{world.words['yesterday']}.png"
+    yield "yesterday's is as it was", world.file("desk", yesterday) == world.had("desk", yesterday), 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -11,34 +11,34 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    wanted = merged(w)
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    due = merged(world)
     for device in ("desk", "srv-a"):
-        files = w.below(device, "Shared/*")
-        there = {path.rpartition("/")[2]: data for path, data in files.items() if ".last" not in path}
-        yield f"every file on {device}", sorted(there) == sorted(wanted), 1
-        yield f"as it should be on {device}", there == wanted, 2
-    yield "two conflicts", all(len(w.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
+        files = world.below(device, "Shared/*")
+        mine = {path.rpartition("/")[2]: data for path, data in files.items() if ".last" not in path}
+        yield f"every file on {device}", sorted(mine) == sorted(due), 1
+        yield f"as it should be on {device}", mine == due, 2
+    yield "two conflicts", all(len(world.below(device, "Shared/*.conflict")) == 2 for device in ("desk", "srv-a")), 1
 
 
-def merged(w: CheckedWorld) -> dict[str, bytes]:
-    last = json.loads(w.had("desk", "Shared/.last.json"))
+def merged(world: CheckedWorld) -> dict[str, bytes]:
+    last = json.loads(world.had("desk", "Shared/.last.json"))
     mine, theirs = (
-        {path.rpartition("/")[2]: data for path, data in w.below(device, "Shared/*.txt", before=True).items()}
+        {path.rpartition("/")[2]: data for path, data in world.below(device, "Shared/*.txt", before=True).items()}
         for device in ("desk", "srv-a")
     )
-    found: dict[str, bytes] = {}
+    folder: dict[str, bytes] = {}
     for name in sorted({*mine, *theirs}):
         a, b = mine.get(name), theirs.get(name)
         if a is None or b is None or a == b:
-            found[name] = a if a is not None else b or b""
+            folder[name] = a if a is not None else b or b""
         elif hashlib.sha256(a).hexdigest() == last.get(name):
-            found[name] = b
+            folder[name] = b
         elif hashlib.sha256(b).hexdigest() == last.get(name):
-            found[name] = a
+            folder[name] = a
         else:
-            found[name], found[f"{name}.conflict"] = a, b
-    return found
+            folder[name], folder[f"{name}.conflict"] = a, b
+    return folder
 
 
 def lay(ground: Ground) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from starloom.lab.nebula.world.files.ground import Ground, png
 LONGEST_PX: Final = 800
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    pictures = w.below("phone", "DCIM/*", before=True)
-    small = w.below("desk", "Mail/*")
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    pictures = world.below("phone", "DCIM/*", before=True)
+    small = world.below("desk", "Mail/*")
     names = {path.rpartition("/")[2].partition(".")[0] for path in small}
     yield "one for each", len(small) == len(pictures), 1
     yield "by its name", names == {path.rpartition("/")[2].partition(".")[0] for path in pictures}, 1

@@ -15,29 +15,29 @@ from starloom.lab.nebula.world.files.servers import MONTHS
 NEAR: Final = 0.01
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
     with closing(sqlite3.connect(":memory:")) as database:
-        database.deserialize(w.file("gpu", "sales.db") or b"")
+        database.deserialize(world.file("gpu", "sales.db") or b"")
         count, total = database.execute("SELECT count(*), total(amount) FROM sales").fetchone()
         regions = {row[0] for row in database.execute("SELECT DISTINCT region FROM sales")}
-    good = [row for server in SERVERS for row in good_rows(w, server)]
+    good = [row for server in SERVERS for row in good_rows(world, server)]
     yield "every good row", count == len(good), 2
     yield "the right sum", abs(total - sum(amount for _, amount in good)) < NEAR, 2
     yield "the regions", regions == {region for region, _ in good}, 1
-    rejects = w.text("gpu", "rejects.csv")
-    bad = w.truth["bad"]
+    rejects = world.text("gpu", "rejects.csv")
+    bad = world.truth["bad"]
     yield "the four bad rows", all(mark in rejects for mark in bad) and rejects.count("c9") == len(bad), 2
 
 
-def good_rows(w: CheckedWorld, server: str) -> list[tuple[str, float]]:
+def good_rows(world: CheckedWorld, server: str) -> list[tuple[str, float]]:
     """Return region and amount of each row that can be read; bad ones have customers that begin with c9."""
-    found: list[tuple[str, float]] = []
-    for data in w.below(server, "sales/*.csv", before=True).values():
+    rows: list[tuple[str, float]] = []
+    for data in world.below(server, "sales/*.csv", before=True).values():
         for line in data.decode().splitlines()[1:]:
             parts = line.split(";" if server == "srv-b" else ",")
             if not any(part.startswith("c9") for part in parts):
-                found.append((parts[1], float(parts[3].replace(",", "."))))
-    return found
+                rows.append((parts[1], float(parts[3].replace(",", "."))))
+    return rows
 
 
 def lay(ground: Ground) -> dict[str, Any]:

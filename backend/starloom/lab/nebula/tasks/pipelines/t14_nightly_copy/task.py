@@ -12,14 +12,14 @@ from starloom.lab.nebula.world.files.ground import Ground
 from starloom.lab.nebula.world.files.servers import orders_db
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    there = w.below("srv-b", "nightly/*.db")
-    mine = f"nightly/orders-{w.words['today']}.db"
-    wanted = sorted([*w.below("srv-b", "nightly/*.db", before=True), mine])[-7:]
-    yield "the newest seven", sorted(there) == wanted, 2
-    yield "the same rows", _rows(there[mine]) == _rows(w.had("srv-a", "orders.db")), 2
-    kept = [path for path in wanted if path != mine]
-    yield "the older ones as they were", all(there.get(path) == w.had("srv-b", path) for path in kept), 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    copies = world.below("srv-b", "nightly/*.db")
+    mine = f"nightly/orders-{world.words['today']}.db"
+    newest = sorted([*world.below("srv-b", "nightly/*.db", before=True), mine])[-7:]
+    yield "the newest seven", sorted(copies) == newest, 2
+    yield "the same rows", _rows(copies[mine]) == _rows(world.had("srv-a", "orders.db")), 2
+    older = [path for path in newest if path != mine]
+    yield "the older ones as they were", all(copies.get(path) == world.had("srv-b", path) for path in older), 1
 
 
 def _rows(data: bytes) -> list[tuple[object, ...]]:

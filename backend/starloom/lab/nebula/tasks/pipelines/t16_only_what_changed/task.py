@@ -13,14 +13,14 @@ from starloom_protocol.stream.events import EventKind
 NEAR: Final = 0.01
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    found = json.loads(w.text("srv-a", "totals.json"))
-    files = w.below("srv-a", "sales/*.csv")
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    totals = json.loads(world.text("srv-a", "totals.json"))
+    files = world.below("srv-a", "sales/*.csv")
     for path, data in files.items():
         total = sum(float(line.split(",")[3]) for line in data.decode().splitlines()[1:])
-        yield f"the total of {path}", abs(found[path.rpartition("/")[2]] - total) < NEAR, 1
-    taken = sum(event.kind == EventKind.TASK_REUSED for event in w.events)
-    yield "only the changed file's task ran again", taken >= len(files) - 1, 2
+        yield f"the total of {path}", abs(totals[path.rpartition("/")[2]] - total) < NEAR, 1
+    reused = sum(event.kind == EventKind.TASK_REUSED for event in world.events)
+    yield "only the changed file's task ran again", reused >= len(files) - 1, 2
 
 
 PLACE = "sales"

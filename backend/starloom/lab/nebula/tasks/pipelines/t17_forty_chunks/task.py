@@ -9,10 +9,10 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    chunks = w.below("desk", "chunks/*", before=True)
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    chunks = world.below("desk", "chunks/*", before=True)
     truth = {path.rpartition("/")[2]: sum(map(int, data.split())) for path, data in chunks.items()}
-    lines = [line.split(",") for line in w.text("desk", "Reports/sums.csv").splitlines() if line[:4] != "file"]
+    lines = [line.split(",") for line in world.text("desk", "Reports/sums.csv").splitlines() if line[:4] != "file"]
     rows = [line for line in lines if line[0] != "total"]
     yield "each once", sorted(name for name, _ in rows) == sorted(truth), 2
     yield "the right sums", bool(rows) and all(truth[name] == int(value) for name, value in rows), 2

@@ -11,12 +11,12 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 ASK = "SELECT customer, count(*) AS n FROM orders GROUP BY customer ORDER BY n DESC, customer LIMIT 10"
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
     with closing(sqlite3.connect(":memory:")) as database:
-        database.deserialize(w.had("srv-a", "orders.db"))
+        database.deserialize(world.had("srv-a", "orders.db"))
         truth = list(database.execute(ASK))
     names = [customer for customer, _ in truth]
-    rows = next((table for table in w.answer.tables if any(names[0] in row.values() for row in table)), [])
+    rows = next((table for table in world.answer.tables if any(names[0] in row.values() for row in table)), [])
     yield "ten rows", len(rows) == len(truth), 1
     pairs = zip(rows, truth, strict=False)
     right = all(customer in row.values() and count in row.values() for row, (customer, count) in pairs)

@@ -11,12 +11,12 @@ from starloom.lab.nebula.world.files.ground import Ground
 NEAR: Final = 0.001
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    truth = w.truth["prices"]
-    rows = next((table for table in w.answer.tables if len(table) == len(truth)), [])
-    found = [[value for value in row.values() if isinstance(value, int | float)] for row in rows]
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    truth = world.truth["prices"]
+    rows = next((table for table in world.answer.tables if len(table) == len(truth)), [])
+    prices = [[value for value in row.values() if isinstance(value, int | float)] for row in rows]
     yield "three of them", len(rows) == len(truth), 1
-    near = [any(abs(one - wanted) < NEAR for one in mine) for mine, wanted in zip(found, sorted(truth), strict=True)]
+    near = [any(abs(one - price) < NEAR for one in mine) for mine, price in zip(prices, sorted(truth), strict=True)]
     yield "the right prices, cheapest first", all(near), 3
 
 

@@ -10,10 +10,10 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    said = [value for _, value in w.answer.items]
-    yield "the rate", str(w.truth["rate"]) in w.answer.text, 2
-    yield "the source", bool(said) and w.answer.says("srv-b"), 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    values = [value for _, value in world.answer.items]
+    yield "the rate", str(world.truth["rate"]) in world.answer.text, 2
+    yield "the source", bool(values) and world.answer.says("srv-b"), 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

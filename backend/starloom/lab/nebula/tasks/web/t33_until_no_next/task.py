@@ -9,10 +9,10 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    words = w.answer.text.replace(",", " ").replace(":", " ").replace("}", " ").split()
-    yield "the pages", str(w.truth["pages"]) in words, 1
-    yield "the entries", str(w.truth["entries"]) in words, 2
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    words = world.answer.text.replace(",", " ").replace(":", " ").replace("}", " ").split()
+    yield "the pages", str(world.truth["pages"]) in words, 1
+    yield "the entries", str(world.truth["entries"]) in words, 2
 
 
 PAGES, ENTRIES = 7, 131

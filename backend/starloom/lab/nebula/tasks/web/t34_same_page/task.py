@@ -9,11 +9,11 @@ from starloom.lab.nebula.world.checked_world import CheckedWorld, Checkpoint
 from starloom.lab.nebula.world.files.ground import Ground
 
 
-def checks(w: CheckedWorld) -> Iterator[Checkpoint]:
-    mine, other = w.truth["lines"]
-    yield "the line of srv-a", mine in w.answer.text, 1
-    yield "the line of srv-b", other in w.answer.text, 1
-    yield "no line that is the same", bool(w.answer.items) and w.truth["same"] not in w.answer.text, 1
+def checks(world: CheckedWorld) -> Iterator[Checkpoint]:
+    mine, other = world.truth["lines"]
+    yield "the line of srv-a", mine in world.answer.text, 1
+    yield "the line of srv-b", other in world.answer.text, 1
+    yield "no line that is the same", bool(world.answer.items) and world.truth["same"] not in world.answer.text, 1
 
 
 def lay(ground: Ground) -> dict[str, Any]:

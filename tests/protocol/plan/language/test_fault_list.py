@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from starloom_protocol.plan.checks.check import check_plan
-from starloom_protocol.plan.language.found import fields_at, number_instead
+from starloom_protocol.plan.language.fault_list import fields_at, number_instead
 from tests.protocol.plan.checks.test_check import faults, plan, tool
 
 

@@ -107,31 +107,31 @@ def _position(fault: Fault) -> tuple[int, int]:
     return 1 + _PARTS.index(name), int(number)
 
 
-def number_instead(name: str, written: object) -> str:
+def number_instead(name: str, value: object) -> str:
     """Return an example of the number that belongs where a text stands; of a size or a time the number meant."""
-    text = written.strip().casefold() if isinstance(written, str) else ""
+    text = value.strip().casefold() if isinstance(value, str) else ""
     for ending, form, units in (("_bytes", _SIZE, _SIZES), ("_s", _TIME, _SECONDS)):
-        found = form.fullmatch(text) if name.endswith(ending) and len(text) <= _NAME_CHARS_MOST else None
-        if found is not None:
-            return f"Write the number alone: `{name}: {round(float(found[1]) * units[found[2]])}`."
+        match = form.fullmatch(text) if name.endswith(ending) and len(text) <= _NAME_CHARS_MOST else None
+        if match is not None:
+            return f"Write the number alone: `{name}: {round(float(match[1]) * units[match[2]])}`."
     unit = " of bytes" if name.endswith("_bytes") else " of seconds" if name.endswith("_s") else ""
     return f"Write a number{unit} without quotes: `{name}: {text if text.isdigit() else 10}`."
 
 
-class Found:
+class FaultList:
     """The faults of one check, in the order they were found."""
 
     def __init__(self) -> None:
-        self.faults: list[Fault] = []
+        self.all: list[Fault] = []
         self._suggested = 0
 
     def add(self, code: Code, place: str, reason: str, hint: str = "") -> None:
         hint, place, reason = bounded(hint or CODES[code].hint), bounded(place), bounded(reason)
-        self.faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
+        self.all.append(Fault(code=code, hint=hint, place=place, reason=reason))
 
     def in_order(self) -> list[Fault]:
         """Return the faults as their places stand in a plan: its head, its tasks one after the other, the rest."""
-        return sorted(self.faults, key=_position)
+        return sorted(self.all, key=_position)
 
     def may_suggest(self) -> bool:
         """Count one suggestion, and return whether it may still be looked for."""
@@ -142,16 +142,16 @@ class Found:
         """Return a hint naming the nearest candidate. Bounded: a plan of 10,000 slips must not take minutes."""
         if not self.may_suggest():
             return otherwise
-        known = list(dict.fromkeys(islice(candidates, _CANDIDATES_MAX)))
+        names = list(dict.fromkeys(islice(candidates, _CANDIDATES_MAX)))
         compared = (
-            nlargest(_COMPARED_MAX, known, lambda one: _shared(word, one)) if len(known) > _COMPARED_MAX else known
+            nlargest(_COMPARED_MAX, names, lambda one: _shared(word, one)) if len(names) > _COMPARED_MAX else names
         )
         matches = difflib.get_close_matches(word, compared, n=1, cutoff=0.6)
         if matches:
             return f"Did you mean `{matches[0]}`?"
-        if otherwise or not known or len(known) > 20:
+        if otherwise or not names or len(names) > 20:
             return otherwise
-        return "Known here: " + ", ".join(sorted(known)) + "."
+        return "Known here: " + ", ".join(sorted(names)) + "."
 
     def validate(self, model: type[_Model], value: Any, place: str) -> _Model | None:
         """Return the value as a model, or None after noting each of its faults."""
@@ -163,33 +163,33 @@ class Found:
             return None
 
     def _note(self, model: type[BaseModel], item: Any, place: str) -> None:
-        kind, loc, found = item["type"], item["loc"], item.get("input")
+        kind, loc, value = item["type"], item["loc"], item.get("input")
         # Steps of the models that nobody wrote: the condition that `when` stands for, and Pydantic's word for a key.
         where = joined(place, *(step for step in loc if step not in ("condition", "[key]")))
         if kind == "extra_forbidden":
             name = str(loc[-1])
             reason = f"there is no field `{name}` here"
-            known = fields_at(model, loc[:-1])
-            self.add(Code.UNKNOWN_FIELD, where, reason, form_here(name, known) or self.near(name, known))
+            fields = fields_at(model, loc[:-1])
+            self.add(Code.UNKNOWN_FIELD, where, reason, form_here(name, fields) or self.near(name, fields))
         elif kind == "missing":
             hint = f"Add `starloom: {PLAN_FORMAT}`." if loc == ("starloom",) else "Add it."
             self.add(Code.PLAN_INVALID, where, f"`{loc[-1]}` is missing", hint)
         elif kind in _KINDS:
-            reason = f"{_KINDS[kind]} is needed here, not {kind_word(found)}"
+            reason = f"{_KINDS[kind]} is needed here, not {kind_word(value)}"
             if "model" in kind:
-                form = _map_of(fields_at(model, loc), found)
-            elif kind in _NUMBERS and isinstance(found, str):
-                form = number_instead(str(loc[-1]), found)
+                form = _map_of(fields_at(model, loc), value)
+            elif kind in _NUMBERS and isinstance(value, str):
+                form = number_instead(str(loc[-1]), value)
             else:
-                form = map_here(str(loc[-1])) or _as_needed(kind, found)
+                form = map_here(str(loc[-1])) or _as_needed(kind, value)
             self.add(Code.PLAN_INVALID, where, reason, form)
         elif kind == "enum":
             words = item["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-            reason = f"{shown(found)} is none of {', '.join(words)}"
-            self.add(Code.PLAN_INVALID, where, reason, operator_here(str(found), words) or self.near(str(found), words))
+            reason = f"{shown(value)} is none of {', '.join(words)}"
+            self.add(Code.PLAN_INVALID, where, reason, operator_here(str(value), words) or self.near(str(value), words))
         elif kind in _BOUNDS:
             name, words = _BOUNDS[kind]
-            self.add(Code.PLAN_INVALID, where, f"{shown(found)} is not possible: {words} {item['ctx'][name]:.12g}", "")
+            self.add(Code.PLAN_INVALID, where, f"{shown(value)} is not possible: {words} {item['ctx'][name]:.12g}", "")
         else:
             context = item.get("ctx", {})
             text = str(item["msg"]).removeprefix("Value error, ")
@@ -205,35 +205,35 @@ _BOUNDS: Final = {
 """The kinds of a number outside its bounds, with the name of the bound and the words before it."""
 
 
-def _as_needed(kind: str, found: object) -> str:
+def _as_needed(kind: str, value: object) -> str:
     """Return the written value in the kind that is needed; empty where there is no such form."""
-    if kind == "list_type" and isinstance(found, (str, int, float)) and not isinstance(found, bool):
-        return f"Write `[{found}]`." if len(str(found)) <= _NAME_CHARS_MOST else ""
-    if kind == "list_type" and isinstance(found, dict):
+    if kind == "list_type" and isinstance(value, (str, int, float)) and not isinstance(value, bool):
+        return f"Write `[{value}]`." if len(str(value)) <= _NAME_CHARS_MOST else ""
+    if kind == "list_type" and isinstance(value, dict):
         return "Write a list: each entry begins with `- ` in YAML and stands in `[...]` in JSON."
-    if kind == "string_type" and isinstance(found, (int, float)):
-        return f'Write it in quotes: `"{str(found).lower()}"`.'
+    if kind == "string_type" and isinstance(value, (int, float)):
+        return f'Write it in quotes: `"{str(value).lower()}"`.'
     return ""
 
 
-def _map_of(fields: Sequence[str], found: object) -> str:
+def _map_of(fields: Sequence[str], value: object) -> str:
     """Return the form of the map where another value was written, by what was most likely meant with it."""
-    if isinstance(found, str) and found.strip().casefold() in _EVERY and "labels" in fields:
+    if isinstance(value, str) and value.strip().casefold() in _EVERY and "labels" in fields:
         return "`{}` is every device that can: `for_each: {devices: {}}`. A task without `device` goes to one of them."
-    if {"value", "label"} <= set(fields) and isinstance(found, (str, int)) and len(str(found)) <= _NAME_CHARS_MOST:
-        word = str(found).lower() if isinstance(found, bool) else str(found)
+    if {"value", "label"} <= set(fields) and isinstance(value, (str, int)) and len(str(value)) <= _NAME_CHARS_MOST:
+        word = str(value).lower() if isinstance(value, bool) else str(value)
         return f'Write `{{value: "{word}", label: {word}}}`; one that ends the task without success has `fails: true`.'
-    if isinstance(found, str) and len(found) <= _NAME_CHARS_MOST and "name" in fields:
-        return f"Write `{{name: {found}}}`."
-    if isinstance(found, list) and {"from", "output", "times"} <= set(fields):
+    if isinstance(value, str) and len(value) <= _NAME_CHARS_MOST and "name" in fields:
+        return f"Write `{{name: {value}}}`."
+    if isinstance(value, list) and {"from", "output", "times"} <= set(fields):
         return "Name the task whose result is the list: `{from: ID, output: POINTER}`. `python.run` makes one of yours."
-    if isinstance(found, list) and {"from", "finding"} <= set(fields):
+    if isinstance(value, list) and {"from", "finding"} <= set(fields):
         return (
             "An input reads one source: `{from: ID, output: POINTER}`. Of a group, `all: true, flatten: true` joins "
             "the lists of its calls; those of several tasks are put together by `data.merge` first."
         )
-    if isinstance(found, int) and not isinstance(found, bool) and "times" in fields:
-        return f"Write `{{times: {found}}}`."
+    if isinstance(value, int) and not isinstance(value, bool) and "times" in fields:
+        return f"Write `{{times: {value}}}`."
     return f"It has: {', '.join(fields)}." if fields else ""
 
 
