@@ -339,7 +339,7 @@ def _place(work: Work, *, silent: bool) -> bool:
             continue
         attempts.grant(work, *lease)
         if lease[0].head.attention:
-            waiting.granted(work, lease[0])
+            waiting.note_granted(work, lease[0])
         placed = True
 
 

@@ -152,8 +152,8 @@ def _unlike_words(selector: Selector, device: Device, offered: Mapping[str, Tool
 
 def unknown_labels(selector: Selector, devices: Iterable[Device]) -> tuple[list[str], list[str]]:
     """Return the labels of a selector that no device has, and those that devices have."""
-    known = {label for device in devices if not device.revoked for label in device.labels}
-    return [label for label in selector.labels if label not in known], sorted(known)
+    labels = {label for device in devices if not device.revoked for label in device.labels}
+    return [label for label in selector.labels if label not in labels], sorted(labels)
 
 
 def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:
@@ -167,7 +167,7 @@ def is_beyond_grants(device: Device, offer: ToolOffer) -> bool:
     return offer.unavailable is not None and not is_tab and (offer.grant or "") not in offer.unavailable
 
 
-def _can(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None) -> bool:
+def _could(fleet: Fleet, device: Device, tool: str, selector: Selector, needs: Needs | None) -> bool:
     return judge_device(fleet, device, tool, selector, needs).reason in (None, Reason.BUSY)
 
 
@@ -183,7 +183,7 @@ def offering(fleet: Fleet, tool: str) -> list[Device]:
 
 def able(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> list[str]:
     """Return the devices that could do this work when free; demonstration devices only if no real one can."""
-    fits = [device for device in offering(fleet, tool) if _can(fleet, device, tool, selector, needs)]
+    fits = [device for device in offering(fleet, tool) if _could(fleet, device, tool, selector, needs)]
     real = [device for device in fits if not device.demo]
     devices = fits if selector != ANY or not real else real
     if tool == NOTIFY:
@@ -210,7 +210,7 @@ def is_able(shard: Shard, constellation: Constellation, spec: TaskSpec) -> bool:
 
 def is_able_for(fleet: Fleet, tool: str, selector: Selector, needs: Needs | None = None) -> bool:
     """Tell whether a device could do this work when free; looks no further than the first one."""
-    return any(_can(fleet, device, tool, selector, needs) for device in offering(fleet, tool))
+    return any(_could(fleet, device, tool, selector, needs) for device in offering(fleet, tool))
 
 
 def elsewhere(shard: Shard, constellation: Constellation, spec: TaskSpec, device: str) -> list[str]:
@@ -238,12 +238,12 @@ def _is_current(fleet: Fleet, demand: Demand) -> bool:
         if changed[identity] <= demand.fleet_seen:
             break
         device, place = fleet.devices.get(identity), demand.places.get(identity)
-        fits = device is not None and _can(fleet, device, demand.tool, demand.selector, demand.needs)
+        fits = device is not None and _could(fleet, device, demand.tool, demand.selector, demand.needs)
         if fits is (place is None):
             return False
         if device is not None and place is not None:
-            listed = demand.feasible[place]
-            if (fleet.offers[identity].slots, _is_spared(device)) != (listed.slots, listed.is_spared):
+            item = demand.feasible[place]
+            if (fleet.offers[identity].slots, _is_spared(device)) != (item.slots, item.is_spared):
                 return False
     return True
 

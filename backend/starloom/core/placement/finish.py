@@ -151,9 +151,9 @@ class Paced:
             place = places.get(device)
             if place is None:
                 continue
-            was = self.known.pop(place, None)
-            if was is not None:
-                self.order.remove((was, place))
+            known_ms = self.known.pop(place, None)
+            if known_ms is not None:
+                self.order.remove((known_ms, place))
                 del self.doubt[place]
             if device in sure:
                 takes_ms = index.expected(self.tool, size, device) if device in logs else 0
@@ -166,17 +166,17 @@ class Paced:
 
 def paced_of(fleet: Fleet, demand: Demand, size: int) -> Paced | None:
     """Return the expected times for a demand; None while nothing is known of its tool."""
-    found: Paced | None = demand.paced.get(size)
-    if found is not None and found.seen == fleet.pace_number:
-        return found
+    paced: Paced | None = demand.paced.get(size)
+    if paced is not None and paced.seen == fleet.pace_number:
+        return paced
     index = index_of(fleet)
     if demand.tool not in index.sizes or not index.sizes[demand.tool]:
         return None
-    if found is None:
-        found = demand.paced[size] = Paced(demand.tool)
-    if found.seen != index.number:
-        found.update(index, size, demand.places)
-    return found
+    if paced is None:
+        paced = demand.paced[size] = Paced(demand.tool)
+    if paced.seen != index.number:
+        paced.update(index, size, demand.places)
+    return paced
 
 
 def doubt_of(count: int) -> int:

@@ -108,13 +108,13 @@ def faded(row: Pace) -> Pace:
     if row.count + row.failures < COUNT_MOST:
         return row
     # The kept share is that of the counts, so that means stay exact when a count is odd.
-    kept = row.count // 2
-    share = (kept, max(row.count, 1))
+    count = row.count // 2
+    share = (count, max(row.count, 1))
     return replace(
         row,
         byte_logs=row.byte_logs * share[0] // share[1],
         byte_squares=row.byte_squares * share[0] // share[1],
-        count=kept,
+        count=count,
         failures=row.failures // 2,
         logs=row.logs * share[0] // share[1],
         squares=row.squares * share[0] // share[1],
@@ -167,13 +167,13 @@ class PaceIndex:
 
     def take(self, key: str, row: Pace | None, number: int) -> None:
         """Take the present state of one row; None if it is gone."""
-        was = self.rows.pop(key, None)
-        if was is not None:
-            self._leave(was)
+        old = self.rows.pop(key, None)
+        if old is not None:
+            self._leave(old)
         if row is not None:
             self.rows[key] = row
             self._join(row)
-        either = row or was
+        either = row or old
         if either is not None:
             changed = self.changed.setdefault(either.tool, {})
             changed.pop(either.device, None)
@@ -188,7 +188,7 @@ class PaceIndex:
         usual = self.median(tool, size)
         if usual is None:
             return 0
-        log, count = self._known(tool, size, device)
+        log, count = self._own_log(tool, size, device)
         return power_of((log * count + (usual + self.factor(device)) * (SAMPLES_LEAST - count)) // SAMPLES_LEAST)
 
     def median(self, tool: str, size: int) -> int | None:
@@ -197,12 +197,12 @@ class PaceIndex:
         if not sizes:
             return None
         near = size if size in sizes else min(sizes, key=lambda known: (abs(known - size), known))
-        found = self._sorted[tool, near]
-        return (found[(len(found) - 1) // 2] + found[len(found) // 2]) // 2
+        logs = self._sorted[tool, near]
+        return (logs[(len(logs) - 1) // 2] + logs[len(logs) // 2]) // 2
 
     def factor(self, device: str) -> int:
         """Return the mean logarithm of how much longer a device takes than the median, over what it is known for."""
-        beside = self._beside(device)
+        beside = self._beside_peers(device)
         return max(-FACTOR_MOST, min(FACTOR_MOST, sum(beside) // len(beside))) if beside else 0
 
     def least(self, tool: str, size: int, device: str) -> int:
@@ -210,37 +210,37 @@ class PaceIndex:
 
         The spread of the factor over its tools is taken off.
         """
-        beside, usual = self._beside(device), self.median(tool, size)
+        beside, usual = self._beside_peers(device), self.median(tool, size)
         if usual is None or len(beside) < TOOLS_LEAST:
             return 0
         total = sum(beside)
         spread = spread_of(len(beside), total, sum(one * one for one in beside))
         factor = max(-FACTOR_MOST, min(FACTOR_MOST, total // len(beside)))
-        log, count = self._known(tool, size, device)
+        log, count = self._own_log(tool, size, device)
         return power_of((log * count + (usual + factor - spread) * (SAMPLES_LEAST - count)) // SAMPLES_LEAST)
 
-    def _known(self, tool: str, size: int, device: str) -> tuple[int, int]:
+    def _own_log(self, tool: str, size: int, device: str) -> tuple[int, int]:
         """Return the mean logarithm of the few calls of a device, and their number."""
         row = self.rows.get(key_of(tool, device, size))
         return (expected_log(row), min(row.count, SAMPLES_LEAST)) if row is not None and row.count else (0, 0)
 
-    def _beside(self, device: str) -> list[int]:
-        found = []
+    def _beside_peers(self, device: str) -> list[int]:
+        differences = []
         for at, log in self._devices.get(device, {}).items():
             ordered = self._sorted[at]
-            found.append(log - (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2)
-        return found
+            differences.append(log - (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) // 2)
+        return differences
 
     def transfer_ms(self, device: str, count: int) -> int:
         """Return the milliseconds for so many bytes to a device."""
-        own, count_own = self.rates.get(device, _NONE)
+        logs_own, count_own = self.rates.get(device, _NONE)
         if count_own < TRANSFERS_LEAST:
             # Transfers pass the same hub, so the first ones to any device tell of all.
             calls = sum(calls for _logs, calls in self.rates.values())
             if calls < SAMPLES_LEAST:
                 return count * MIB_MS // MIB
-            own, count_own = sum(logs for logs, _calls in self.rates.values()), calls
-        return count * power_of(own // count_own) // MIB
+            logs_own, count_own = sum(logs for logs, _calls in self.rates.values()), calls
+        return count * power_of(logs_own // count_own) // MIB
 
     def _join(self, row: Pace) -> None:
         if not row.count:
@@ -318,9 +318,9 @@ def usual_ms(fleet: Fleet, tools: Iterable[str]) -> dict[str, int]:
     if not fleet.paces:
         return {}
     index = index_of(fleet)
-    known = ((tool, index.median(tool, 0)) for tool in sorted(set(tools)))
-    found = {tool: power_of(log) for tool, log in known if log is not None}
-    return dict(sorted(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:TOOLS_MOST]))
+    medians = ((tool, index.median(tool, 0)) for tool in sorted(set(tools)))
+    times = {tool: power_of(log) for tool, log in medians if log is not None}
+    return dict(sorted(sorted(times.items(), key=lambda item: (-item[1], item[0]))[:TOOLS_MOST]))
 
 
 EACH_BELOW: Final = 8
@@ -333,13 +333,13 @@ MOVED_LEAST: Final = 4 * SMALL_BYTES
 
 def inputs_of(constellation: Constellation, spec: TaskSpec) -> dict[str, tuple[int, int]]:
     """Return, by device, how many inputs of a task lie there and how many bytes they have."""
-    found: dict[str, tuple[int, int]] = {}
+    inputs: dict[str, tuple[int, int]] = {}
     for item in spec.inputs:
         source = constellation.last_attempt(item.source)
         if source is not None:
-            count, size = found.get(source.device, (0, 0))
-            found[source.device] = count + 1, size + source.bytes
-    return found
+            count, size = inputs.get(source.device, (0, 0))
+            inputs[source.device] = count + 1, size + source.bytes
+    return inputs
 
 
 def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ended: Attempt) -> None:
@@ -347,8 +347,8 @@ def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ende
     fleet = work.shard.fleet
     if not spec.inputs and work.roll % SPARSE:
         # Nearly every result ends here, as one that is not taken.
-        known = fleet.paces.get(key_of(spec.tool or "", ended.device, 0))
-        if known is not None and known.count + known.failures >= EACH_BELOW:
+        row_known = fleet.paces.get(key_of(spec.tool or "", ended.device, 0))
+        if row_known is not None and row_known.count + row_known.failures >= EACH_BELOW:
             return
     if not work.shard.settings.pace_rows_most or not _counts(work, spec, ended):
         return
@@ -358,9 +358,9 @@ def learn_success(work: Work, constellation: Constellation, spec: TaskSpec, ende
         if _is_taken(work, row, took_ms):
             _put(work, [("pace", key_of(row.tool, row.device, 0), with_sample(row, took_ms, ended.bytes, work.at_ms))])
         return
-    lying = inputs_of(constellation, spec)
-    whole = sum(size for _count, size in lying.values())
-    moved = whole - lying.get(ended.device, (0, 0))[1]
+    inputs = inputs_of(constellation, spec)
+    whole = sum(size for _count, size in inputs.values())
+    moved = whole - inputs.get(ended.device, (0, 0))[1]
     index, size = index_of(fleet), size_of(whole)
     puts: list[Put] = []
     if moved >= MOVED_LEAST:
@@ -399,8 +399,8 @@ def _counts(work: Work, spec: TaskSpec, ended: Attempt) -> bool:
 
 
 def _row(work: Work, tool: str, device: str, size: int) -> Pace:
-    found = work.shard.fleet.paces.get(key_of(tool, device, size))
-    return found or Pace(device=device, last_ms=work.at_ms, size=size, tool=tool)
+    row = work.shard.fleet.paces.get(key_of(tool, device, size))
+    return row or Pace(device=device, last_ms=work.at_ms, size=size, tool=tool)
 
 
 def _is_taken(work: Work, row: Pace, took_ms: int) -> bool:
@@ -417,8 +417,8 @@ def _put(work: Work, puts: list[Put]) -> None:
     new = sum(key not in fleet.paces for _kind, key, _row in puts)
     if new:
         stay = {key for _kind, key, _row in puts}
-        gone = oldest(fleet.paces, work.shard.settings.pace_rows_most)
-        puts = [*(("pace", key, None) for key in gone if key not in stay), *puts]
+        removals = oldest(fleet.paces, work.shard.settings.pace_rows_most)
+        puts = [*(("pace", key, None) for key in removals if key not in stay), *puts]
     work.emit(fleet, EventKind.PACE_LEARNED, puts[-1][1], puts, by=ENGINE)
 
 
@@ -466,10 +466,10 @@ def slow_tools(index: PaceIndex, device: str, offers: Iterable[ToolOffer]) -> li
 
     `offers` are those of the device.
     """
-    known = {row.tool for row in index.rows.values() if row.device == device}
-    tools = {offer.name for offer in offers if offer.name in known and is_comparable(offer)}
-    found = ((tool, slow_at(index, tool, device)) for tool in sorted(tools))
-    return sorted(((tool, tenths) for tool, tenths in found if tenths), key=lambda item: (-item[1], item[0]))
+    tools_known = {row.tool for row in index.rows.values() if row.device == device}
+    tools = {offer.name for offer in offers if offer.name in tools_known and is_comparable(offer)}
+    tenths_by_tool = ((tool, slow_at(index, tool, device)) for tool in sorted(tools))
+    return sorted(((tool, tenths) for tool, tenths in tenths_by_tool if tenths), key=lambda item: (-item[1], item[0]))
 
 
 def slow_words(tenths: int, tool: str) -> str:
@@ -479,11 +479,11 @@ def slow_words(tenths: int, tool: str) -> str:
 
 def slow_sentence(index: PaceIndex, device: str, offers: Iterable[ToolOffer]) -> str:
     """Return what the page of devices says of a device with these tools; empty if it is not slow."""
-    found = slow_tools(index, device, offers)
-    if not found:
+    tools = slow_tools(index, device, offers)
+    if not tools:
         return ""
-    more = f", and is slow for {len(found) - 1} more tool{'s' if len(found) > 2 else ''}" if len(found) > 1 else ""
-    return f"It {slow_words(found[0][1], found[0][0])} over past runs{more}. It is still used where it is free."
+    more = f", and is slow for {len(tools) - 1} more tool{'s' if len(tools) > 2 else ''}" if len(tools) > 1 else ""
+    return f"It {slow_words(tools[0][1], tools[0][0])} over past runs{more}. It is still used where it is free."
 
 
 def p90_ms(index: PaceIndex, tool: str, device: str, size: int) -> int:

@@ -16,7 +16,7 @@ from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import ArmTimer
 from starloom.core.state.queues import ANY, demand_key, queueable
 from starloom.core.state.task_needs import missing, needs_in, set_line
-from starloom.core.state.tasks.roles import is_needed, is_optional_part, is_unbegun
+from starloom.core.state.tasks.roles import is_needed, is_optional_part, is_over, is_unbegun
 from starloom.core.state.work import Work, attend, change_task, moved, unattend
 from starloom_protocol.records.entities import Device, Selector, TaskRecord, TaskSpec
 from starloom_protocol.stream.authors import ENGINE
@@ -24,7 +24,6 @@ from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import few
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.vocabulary import (
-    FINAL_TASK_STATES,
     WORKING_CONSTELLATION_STATES,
     Attention,
     ConstellationState,
@@ -42,7 +41,7 @@ def watch(work: Work) -> None:
     """Check the tasks that joined a queue in this step and found no device: arm a timer, perhaps ask for attention."""
     shard = work.shard
     queued, shard.queued_now = shard.queued_now, {}
-    judged: dict[tuple[str, tuple[str, bytes]], None] = {}
+    judged_demands: dict[tuple[str, tuple[str, bytes]], None] = {}
     for name, task in queued:
         constellation = shard.constellations.get(name)
         record = constellation.tasks.get(task) if constellation is not None else None
@@ -54,8 +53,8 @@ def watch(work: Work) -> None:
         if off is not None:
             work.order(off)
         key = (constellation.name, demand_key(spec))
-        if key not in judged and constellation.head.state is ConstellationState.ACTIVE:
-            judged[key] = None
+        if key not in judged_demands and constellation.head.state is ConstellationState.ACTIVE:
+            judged_demands[key] = None
             _attend(work, constellation, spec)
 
 
@@ -82,10 +81,10 @@ def device_gone(work: Work, device: Device) -> None:
         if constellation.head.state is not ConstellationState.ACTIVE:
             continue
         waiting = [constellation.specs[task] for task, record in constellation.tasks.items() if queueable(record)]
-        named = {
+        specs = {
             demand_key(spec): spec for spec in waiting if spec.device is not None and is_named(spec.device, device)
         }
-        for spec in named.values():
+        for spec in specs.values():
             _attend(work, constellation, spec)
 
 
@@ -93,21 +92,16 @@ def is_awaited(work: Work, wanted: str) -> bool:
     """Tell whether work that has not ended names a device so. All live work is looked at: ask of one name, seldom."""
     live = [work.shard.constellations[name] for name in work.shard.live]
     return any(
-        _says(selector, wanted)
+        _has_name(selector, wanted)
         for constellation in live
         for task, spec in constellation.specs.items()
         for selector in (spec.device, spec.for_each.devices if spec.for_each is not None else None)
-        if selector is not None and not _is_over(constellation, task)
+        if selector is not None and not is_over(constellation, task)
     )
 
 
-def _is_over(constellation: Constellation, task: str) -> bool:
-    record = constellation.tasks.get(task)
-    return record is not None and record.state in FINAL_TASK_STATES
-
-
-def _says(selector: Selector, name: str) -> bool:
-    return selector.name == name or any(_says(one, name) for one in selector.any)
+def _has_name(selector: Selector, name: str) -> bool:
+    return selector.name == name or any(_has_name(one, name) for one in selector.any)
 
 
 def obstacle(work: Work, constellation: Constellation, spec: TaskSpec) -> Reason | None:
@@ -144,31 +138,31 @@ def on_too_long(work: Work, constellation: Constellation, spec: TaskSpec, record
         work.ignore("the timer is stale")
         return
     paused = constellation.head.state not in WORKING_CONSTELLATION_STATES
-    if paused or record.reason is not None or is_able(work.shard, constellation, spec) or _asleep(work, spec):
+    if paused or record.reason is not None or is_able(work.shard, constellation, spec) or _sleeps(work, spec):
         work.order(too_long(constellation, spec, record, work.at_ms))
         return
-    if _may_go(constellation, spec, record):
+    if _may_be_skipped(constellation, spec, record):
         _skip(work, constellation, spec.id, f"no device could begin it within {spec.timeouts.schedule_to_start_s} s")
-        granted(work, constellation)
+        note_granted(work, constellation)
         return
     attend(work, constellation, Attention.WAITS_LONG, note=f"{spec.id} has waited for its device longer than it may")
 
 
 def leave_out(work: Work) -> bool:
     """Skip the optional tasks that joined a queue in this step and that no device they name can do; True for any."""
-    shard, went = work.shard, False
+    shard, any_skipped = work.shard, False
     for name, task in [at for at, may_go in shard.queued_now.items() if may_go]:
         constellation = shard.constellations.get(name)
         record = constellation.tasks.get(task) if constellation is not None else None
         if constellation is None or record is None or constellation.head.state is not ConstellationState.ACTIVE:
             continue
         spec = constellation.specs[task]
-        if spec.optional and queueable(record) and _may_go(constellation, spec, record):
+        if spec.optional and queueable(record) and _may_be_skipped(constellation, spec, record):
             unable = unable_words(shard.fleet, spec)
             if unable:
                 _skip(work, constellation, task, unable)
-                went = True
-    return went
+                any_skipped = True
+    return any_skipped
 
 
 def unable_words(fleet: Fleet, spec: TaskSpec) -> str:
@@ -178,16 +172,16 @@ def unable_words(fleet: Fleet, spec: TaskSpec) -> str:
     """
     if spec.any_of or spec.for_each is not None:
         return ""
-    found = []
+    obstacles = []
     for part in _each(spec.device or ANY):
         device = fleet.devices.get(part.id) if part.id is not None else fleet.named(part.name or "")
         if device is None or device.link is not DeviceLink.ONLINE or device.id not in fleet.offers:
             return ""
-        judged = judge_device(fleet, device, spec.tool or "", part)
-        if judged.reason is not Reason.NO_CAPABLE_DEVICE:
+        judgement = judge_device(fleet, device, spec.tool or "", part)
+        if judgement.reason is not Reason.NO_CAPABLE_DEVICE:
             return ""
-        found.append(f"{device.name} {judged.words}")
-    return few(found, _TOLD_MOST)
+        obstacles.append(f"{device.name} {judgement.words}")
+    return few(obstacles, _TOLD_MOST)
 
 
 def _each(selector: Selector) -> Iterator[Selector]:
@@ -198,7 +192,7 @@ def _each(selector: Selector) -> Iterator[Selector]:
         yield from _each(part)
 
 
-def _may_go(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
+def _may_be_skipped(constellation: Constellation, spec: TaskSpec, record: TaskRecord) -> bool:
     return is_optional_part(spec) and is_unbegun(record) and not is_needed(constellation, spec.id)
 
 
@@ -209,7 +203,7 @@ def _skip(work: Work, constellation: Constellation, task: str, why: str) -> None
     change_task(work, constellation, task, EventKind.TASK_SKIPPED, skipped, note=note, by=ENGINE)
 
 
-def _asleep(work: Work, spec: TaskSpec) -> bool:
+def _sleeps(work: Work, spec: TaskSpec) -> bool:
     """Tell whether a device that could do a task sleeps; the task's time to wait stands still meanwhile."""
     fleet, selector = work.shard.fleet, spec.device or ANY
     return any(
@@ -220,7 +214,7 @@ def _asleep(work: Work, spec: TaskSpec) -> bool:
     )
 
 
-def granted(work: Work, constellation: Constellation) -> None:
+def note_granted(work: Work, constellation: Constellation) -> None:
     """End the attention about devices after a lease, once no task of this constellation waits for one."""
     attention = constellation.head.attention
     if not attention or not any(reason in attention for reason in _ABOUT_DEVICES):

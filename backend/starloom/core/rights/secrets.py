@@ -62,7 +62,7 @@ def on_removed(work: Work, item: SecretRemoved) -> None:
     work.answer({"name": item.name, "replaced": secret.cipher})
 
 
-def given(work: Work, names: Sequence[str], what: str) -> None:
+def note_given(work: Work, names: Sequence[str], what: str) -> None:
     """Note that an attempt is given these secrets: the time and the receiver of the last use of each."""
     access = work.shard.access
     for name in names:

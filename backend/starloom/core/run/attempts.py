@@ -17,7 +17,7 @@ from starloom.core.placement import health, pace
 from starloom.core.placement.device_conditions import tap_reason
 from starloom.core.placement.device_groups import off_devices
 from starloom.core.placement.selection import Choice
-from starloom.core.rights.secrets import given
+from starloom.core.rights.secrets import note_given
 from starloom.core.run import hedging, judgement, recovery, verification
 from starloom.core.state.inputs import (
     LedgerReported,
@@ -28,7 +28,7 @@ from starloom.core.state.inputs import (
 from starloom.core.state.model import Constellation, Fleet
 from starloom.core.state.orders import COMMIT, DURABLE, InputPlan, InputSource, SendCancel, SendDispatch
 from starloom.core.state.settings import ShardSettings
-from starloom.core.state.tasks.gates import SIZE, deciding, fact, size_key, successes, wants_of
+from starloom.core.state.tasks.gates import SIZE, deciding_pointers, fact, size_key, successes, wants_of
 from starloom.core.state.transitions import TASK_TABLE, Trigger, Verdict, look_up
 from starloom.core.state.work import Case, Work, change_task, close_question, moved, present, task_timer, unattend
 from starloom_protocol.records.entities import Attempt, Input, TaskRecord, TaskSpec
@@ -94,40 +94,40 @@ _CANCELLING, _LEASED, _RUNNING, _SUCCEEDED, _UNKNOWN = (
 
 def too_big(constellation: Constellation, spec: TaskSpec, frame: ResultFrame) -> str | None:
     """Return the first fact needed for a decision that was too big to be brought, if there is one."""
-    needed = deciding(constellation, spec)
+    needed = deciding_pointers(constellation, spec)
     sizes = sorted(frame.facts_too_big.items())
-    found = next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
-    return f"{found}; {frame.detail}" if found and frame.detail else found
+    first = next((f"{pointer} has {size} bytes" for pointer, size in sizes if pointer in needed), None)
+    return f"{first}; {frame.detail}" if first and frame.detail else first
 
 
 def missed_check(constellation: Constellation, spec: TaskSpec) -> str | None:
     """Return, in words, the first check that the newest attempt's output fails."""
     for check in spec.checks:
-        found = fact(constellation, spec.id, check.output)
-        wanted = parse(check.value) if check.value is not None else None
-        if not holds(check.op, found, wanted):
-            said = _said(constellation, spec, check)
-            if said:
-                return said
+        value = fact(constellation, spec.id, check.output)
+        expected = parse(check.value) if check.value is not None else None
+        if not holds(check.op, value, expected):
+            sentence = _check_sentence(constellation, spec, check)
+            if sentence:
+                return sentence
             where = place_words(check.output) or "The result"
-            shown = "nothing" if found is MISSING else value_words(found)
-            asked = _MUST[check.op] + (f" {value_words(wanted)}" if check.value is not None else "")
-            return f"{where} must {asked} but is {shown}" + (f" ({check.output})" if check.output else "")
+            shown = "nothing" if value is MISSING else value_words(value)
+            demand = _MUST[check.op] + (f" {value_words(expected)}" if check.value is not None else "")
+            return f"{where} must {demand} but is {shown}" + (f" ({check.output})" if check.output else "")
     return None
 
 
-def _said(constellation: Constellation, spec: TaskSpec, check: Check) -> str:
+def _check_sentence(constellation: Constellation, spec: TaskSpec, check: Check) -> str:
     """Return the check's own sentence with fields of the result; empty where it has none, or one is not there."""
-    shown: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for name in PLACEHOLDER.findall(check.says):
-        found = fact(constellation, spec.id, f"/{name}")
-        if isinstance(found, bool) or not isinstance(found, str | int | float):
+        value = fact(constellation, spec.id, f"/{name}")
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
             return ""
-        if isinstance(found, int) and name.endswith("_bytes"):
-            shown[name] = size_words(found)
+        if isinstance(value, int) and name.endswith("_bytes"):
+            fields[name] = size_words(value)
         else:
-            shown[name] = quoted(found) if isinstance(found, str) else value_words(found)
-    return PLACEHOLDER.sub(lambda match: shown[match[1]], check.says)
+            fields[name] = quoted(value) if isinstance(value, str) else value_words(value)
+    return PLACEHOLDER.sub(lambda match: fields[match[1]], check.says)
 
 
 def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, choice: Choice) -> None:
@@ -159,7 +159,7 @@ def grant(work: Work, constellation: Constellation, spec: TaskSpec, record: Task
     if shard.fleet.health:
         health.granted(work, choice.device)
     if spec.secrets:
-        given(work, spec.secrets, f"{constellation.name}/{spec.id}/{number} on {choice.device}")
+        note_given(work, spec.secrets, f"{constellation.name}/{spec.id}/{number} on {choice.device}")
     work.order(dispatch_of(Case(work, constellation, spec, leased, number, attempt)))
 
 
@@ -288,18 +288,18 @@ def on_started(work: Work, item: StartedReported) -> None:
     """Note that an agent has begun an attempt."""
     case = open_attempt(work, item.device, item.frame.at)
     if case is None:
-        hedged = _open_hedge(work, item.device, item.frame.at)
-        if hedged is not None:
-            put = hedged.with_attempt(started_ms=work.at_ms).put
-            work.emit(hedged.constellation, EventKind.HEDGE_STARTED, hedged.spec.id, [put])
+        hedge_case = _open_hedge(work, item.device, item.frame.at)
+        if hedge_case is not None:
+            put = hedge_case.with_attempt(started_ms=work.at_ms).put
+            work.emit(hedge_case.constellation, EventKind.HEDGE_STARTED, hedge_case.spec.id, [put])
         return
     row = look_up(case.record.state, Trigger.STARTED)
     if row.verdict is not Verdict.ACT:
         work.ignore(row.reason)
         return
     device = work.shard.fleet.devices.get(item.device)
-    asked = tap_reason(device, case.constellation.name, case.spec.id, case.record.attempt)
-    running = case.moved(TaskState.RUNNING, reason=asked) if asked else case.moved(TaskState.RUNNING)
+    tap = tap_reason(device, case.constellation.name, case.spec.id, case.record.attempt)
+    running = case.moved(TaskState.RUNNING, reason=tap) if tap else case.moved(TaskState.RUNNING)
     case.with_attempt(started_ms=work.at_ms).emit(EventKind.TASK_STARTED, running)
 
 
@@ -361,13 +361,13 @@ def _digest(frame: ResultFrame) -> str:
 def _result_of_hedge(work: Work, item: ResultReported) -> Case | None:
     """Take the result of a hedge: success makes it the attempt that counts, else the first attempt continues alone."""
     frame = item.frame
-    hedged = _open_hedge(work, item.device, frame.at)
-    if hedged is None:
+    hedge_case = _open_hedge(work, item.device, frame.at)
+    if hedge_case is None:
         return None
     if frame.outcome is Outcome.OK:
-        hedging.wins(work, hedged.constellation, hedged.spec.id)
+        hedging.let_win(work, hedge_case.constellation, hedge_case.spec.id)
         return open_attempt(work, item.device, frame.at)
-    ended = hedged.with_attempt(
+    ended = hedge_case.with_attempt(
         end=_END_OF[frame.outcome],
         ended_ms=work.at_ms,
         effect=frame.effect,
@@ -492,11 +492,11 @@ def _succeeded(done: Case, *, checked: bool) -> None:
     change_task(done.work, constellation, spec.id, EventKind.TASK_SUCCEEDED, succeeded, put)
     done.work.rules_due.append((constellation.name, spec.id, "succeeded"))
     if spec.verifies is not None:
-        verified = spec.verifies.rpartition("/")
-        looked_at, doubted = constellation.specs.get(verified[0]), constellation.attempts.get(spec.verifies)
-        if looked_at is not None and doubted is not None:
-            most = recovery.attempts_most(looked_at, doubted)
-            verification.told(done.work, constellation, spec.id, tries_most=most)
+        name = spec.verifies.rpartition("/")
+        verified_spec, doubted_attempt = constellation.specs.get(name[0]), constellation.attempts.get(spec.verifies)
+        if verified_spec is not None and doubted_attempt is not None:
+            most = recovery.attempts_most(verified_spec, doubted_attempt)
+            verification.apply_result(done.work, constellation, spec.id, tries_most=most)
 
 
 def stopped(case: Case) -> None:
@@ -505,8 +505,8 @@ def stopped(case: Case) -> None:
     if hedging.take_over(closed):
         arm_fence(present(case.work, case.constellation, case.spec.id))
         return
-    kept = Reason.HOPELESS if case.record.reason is Reason.HOPELESS else None
-    closed.emit(EventKind.TASK_CANCELLED, case.moved(TaskState.CANCELLED, reason=kept))
+    reason = Reason.HOPELESS if case.record.reason is Reason.HOPELESS else None
+    closed.emit(EventKind.TASK_CANCELLED, case.moved(TaskState.CANCELLED, reason=reason))
 
 
 def on_receipt(work: Work, item: ReceiptReported) -> None:
@@ -517,10 +517,10 @@ def on_receipt(work: Work, item: ReceiptReported) -> None:
     """
     case = open_attempt(work, item.device, item.frame.at)
     if case is None:
-        hedged = _open_hedge(work, item.device, item.frame.at)
-        if hedged is not None:
+        hedge_case = _open_hedge(work, item.device, item.frame.at)
+        if hedge_case is not None:
             hedging.ended_early(
-                hedged.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=item.frame.effect)
+                hedge_case.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, effect=item.frame.effect)
             )
         return
     record = case.record
@@ -562,10 +562,10 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
         work.ignore("its ledger may have forgotten so old a lease")
         return
     if item.state == "unknown" and case.record.state in (TaskState.LEASED, TaskState.UNKNOWN):
-        never = case.with_attempt(
+        unstarted = case.with_attempt(
             end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE, code=None, detail=""
         )
-        recovery.not_begun(never)
+        recovery.not_begun(unstarted)
         if not case.constellation.unknown:
             unattend(work, case.constellation, Attention.TASK_UNKNOWN)
 

@@ -41,7 +41,7 @@ def take_over(case: Case) -> bool:
     return True
 
 
-def wins(work: Work, constellation: Constellation, task: str) -> None:
+def let_win(work: Work, constellation: Constellation, task: str) -> None:
     """End the first attempt of a task whose hedge has a result first; the hedge becomes the attempt that counts."""
     first = present(work, constellation, task)
     ended = first.with_attempt(end=AttemptEnd.REVOKED, ended_ms=work.at_ms, detail="its hedge was faster")

@@ -60,7 +60,7 @@ def verdict(constellation: Constellation, verify_task: str) -> bool | None:
     return met
 
 
-def told(work: Work, constellation: Constellation, verify_task: str, *, tries_most: int) -> None:
+def apply_result(work: Work, constellation: Constellation, verify_task: str, *, tries_most: int) -> None:
     """Apply the result of a verify task: its task is done, runs again, fails, or stays with a person."""
     task, _, number = (constellation.specs[verify_task].verifies or "").rpartition("/")
     record = constellation.tasks.get(task)

@@ -56,7 +56,7 @@ _MOVED: Final = ("/count", "/missing")
 
 def wants_of(constellation: Constellation, spec: TaskSpec) -> list[str]:
     """Return the pointers that decisions and the answer name of this task, sorted."""
-    pointers = deciding(constellation, spec)
+    pointers = deciding_pointers(constellation, spec)
     if spec.finds is not None:
         pointers[spec.finds.output] = None
     if spec.undoes is not None and spec.tool in _MOVING:
@@ -94,7 +94,7 @@ def _parts_of_sentence(sentence: SentenceSpec, spec: TaskSpec) -> Iterator[str]:
     yield from (output for source, output in parts if output and source in (spec.id, spec.group))
 
 
-def deciding(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
+def deciding_pointers(constellation: Constellation, spec: TaskSpec) -> dict[str, None]:
     """Return the pointers that conditions, checks, rules and lists name of this task."""
     pointers: dict[str, None] = {}
     by_others = constellation.read or constellation.rules_by_task or spec.group is not None
