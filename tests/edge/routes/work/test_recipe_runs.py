@@ -8,11 +8,11 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from starloom.edge.live.views import Headline
 from starloom.edge.routes.work import report as route
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom.planner.service import Planning
-from starloom_protocol.records.entities import Answer, Head
 from starloom_protocol.records.run_report import RecipeTrend
 from starloom_protocol.wire import frames as f
 from tests.edge.routes.work.test_forks import get
@@ -28,11 +28,11 @@ def made(world: World, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     object.__setattr__(world.hub, "planner", Planning(load_catalogue(), FleetSnapshot, list))
     read = world.hub.headlines.of
 
-    async def of(stream: str) -> tuple[Head, Answer | None] | None:
+    async def of(stream: str) -> Headline | None:
         found = await read(stream)
         if found is None or stream not in runs:
             return found
-        return replace(found[0], recipe=NAME), found[1]
+        return Headline(replace(found.head, recipe=NAME), found.answer)
 
     monkeypatch.setattr(world.hub.headlines, "of", of)
     return runs
@@ -122,7 +122,7 @@ async def test_a_run_that_is_pruned_meanwhile_is_left_out(
     await ended_runs(world, made, 2)
     of, times = world.hub.headlines.of, [0]
 
-    async def pruned(stream: str) -> tuple[Head, Answer | None] | None:
+    async def pruned(stream: str) -> Headline | None:
         times[0] += stream == made[0]
         return None if stream == made[0] and times[0] > 1 else await of(stream)
 

@@ -25,6 +25,7 @@ from starloom.edge.access.credentials import new_id
 from starloom.edge.hub import Hub
 from starloom.edge.live import entity_json
 from starloom.edge.live.fanout import Fanout, WatchedStream
+from starloom.edge.live.views import Headline
 from starloom.edge.routes.bodies import A2aCall, Asked
 from starloom.edge.routes.requests import a2a_tasks
 from starloom.edge.routes.requests.a2a_tasks import SendParams, SentMessage, TaskParams
@@ -34,7 +35,7 @@ from starloom.edge.web.problems import Problem, accepted
 from starloom.edge.web.replies import JsonReply, body_hash, json_reply
 from starloom.process.settings import VERSION
 from starloom_protocol.api.a2a import A2aAnswer, A2aCard, A2aError
-from starloom_protocol.records.entities import Answer, Head
+from starloom_protocol.records.entities import Head
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import FINAL_CONSTELLATION_STATES, Code, PrincipalKind
 
@@ -199,7 +200,7 @@ class A2aRoutes:
         accepted(await self._hub.inbox.ask(item))
         return await self._task(caller, head.id)
 
-    async def _own_task(self, caller: Caller, identity: str) -> tuple[Head, Answer | None]:
+    async def _own_task(self, caller: Caller, identity: str) -> Headline:
         """Return a task of this caller; one of another caller is as unknown as one that is not there."""
         headline = await self._hub.headlines.of(identity) if identity.startswith("c-") else None
         if headline is None or headline.head.author != caller.by or a2a_tasks.CONTEXT_LABEL not in headline.head.labels:
