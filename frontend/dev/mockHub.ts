@@ -264,6 +264,7 @@ export class MockHub {
       };
     }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
+    if (path.startsWith("/asks/")) return { body: {}, status: 200 };
     if (path === "/asks") return { body: { items: this.answeredAsks, next: null }, status: 200 };
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };

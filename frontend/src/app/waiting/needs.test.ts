@@ -5,7 +5,8 @@ import { afterEach, expect, it, vi } from "vitest";
 import type { Need } from "../../link/endpoints.ts";
 import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { answeredHere, STAYS_MS, useNeeds, watchNeeds, withDangers } from "./needs.ts";
+import { answeredHere, useNeeds, watchNeeds, withDangers } from "./needs.ts";
+import { STAYS_MS } from "./waiting.ts";
 
 afterEach(() => {
   cleanup();

@@ -3,7 +3,7 @@ import { create } from "zustand";
 import type { Need } from "../../link/endpoints.ts";
 import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { forgetStopped, readStopped } from "./waiting.ts";
+import { forgetStopped, readStopped, STAYS_MS } from "./waiting.ts";
 
 /** An open question, or one that was answered here a moment ago, with its answer in words. */
 export type ShownNeed = Need & { said?: string };
@@ -17,9 +17,6 @@ interface Needs {
 
 const EMPTY: Needs = { items: [], shown: [], read: false };
 const useStore = create<Needs>(() => EMPTY);
-
-/** A card that leaves with the press moves the next one under the hand; so long its answer can be read in its place. */
-export const STAYS_MS = 2_000;
 
 const isSame = (one: Need, other: Need) => one.id === other.id && one.constellation === other.constellation;
 

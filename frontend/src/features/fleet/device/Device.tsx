@@ -5,7 +5,7 @@ import { Link, useLocation } from "wouter";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { Missing } from "../../../app/shell/Missing.tsx";
 import { Shell } from "../../../app/shell/Shell.tsx";
-import { openAsks } from "../../../app/waiting/waiting.ts";
+import { useAsks } from "../../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
@@ -60,11 +60,10 @@ function Known({ view }: { view: DeviceView }) {
   const { hub } = useWorkspace();
   const { report } = useDoing();
   const [, go] = useLocation();
-  const fleet = useFleet();
   const now = useNow(5000);
   const { now: busy, waiting } = useWorkOf(device);
   const vitals = useVitals([device.id]);
-  const asks = openAsks(fleet).filter((ask) => ask.device === device.id);
+  const asks = useAsks().filter((ask) => ask.device === device.id);
   const act = async (what: (hub: Hub) => Promise<unknown>) => {
     try {
       await what(hub);
