@@ -176,10 +176,11 @@ export class Hub {
       path: { constellation: id },
       body: { base_version: baseVersion, operations: [], retry, ...(confirm.length ? { confirm } : {}) },
     });
-  edit = (id: string, baseVersion: number, operations: unknown[], reason: string) =>
+  /** An edit whose tasks are not `able` to begin on any device of now is refused, unless that is false. */
+  edit = (id: string, baseVersion: number, operations: unknown[], reason: string, able = true) =>
     this.rest.create("/constellations/{constellation}/edits", {
       path: { constellation: id },
-      body: { base_version: baseVersion, operations, reason },
+      body: { able, base_version: baseVersion, operations, reason },
     });
 
   async approvals(state: "open" | "answered" = "open", signal?: AbortSignal): Promise<Need[]> {
