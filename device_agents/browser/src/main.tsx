@@ -1,6 +1,7 @@
 /** The page's first lines: installable shell, then the screen. */
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
+import { guardDrops } from "../../../frontend/src/app/actions/drops.ts";
 import { guardPresses } from "../../../frontend/src/app/actions/presses.ts";
 import { Page } from "./screen/Page.tsx";
 import "../../../frontend/src/styles/tokens.css";
@@ -14,4 +15,5 @@ if ("serviceWorker" in navigator && import.meta.env.PROD) {
 }
 const root = document.getElementById("page");
 guardPresses(document);
+guardDrops(window);
 if (root !== null) createRoot(root).render(<Page />);

@@ -1,5 +1,6 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { onLostFiles } from "../../../../frontend/src/app/actions/drops.ts";
 import { bytes } from "../../../../frontend/src/model/words/words.ts";
 import type { Agent } from "../agent/agent.ts";
 import { isRemoved } from "../agent/connection.ts";
@@ -15,9 +16,12 @@ import { Pill, Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
 import { Removed } from "./Removed.tsx";
 
+const NOT_ASKED = "Files are taken only where they are asked for: drop them on Choose files.";
+
 export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
   const view = useSyncExternalStore(agent.subscribe, agent.view);
   const removed = view.link.state === "stopped" && isRemoved(view.link.why) ? view.link.why : null;
+  useEffect(() => onLostFiles(document, () => agent.complain(NOT_ASKED)), [agent]);
   const change = async (policy: Policy) => {
     agent.allow(policy);
     try {
