@@ -1,6 +1,6 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
-import { onLostFiles } from "../../../../frontend/src/app/actions/drops.ts";
+import { onLostFiles } from "../../../../frontend/src/app/actions/transfers.ts";
 import { bytes } from "../../../../frontend/src/model/words/words.ts";
 import type { Agent } from "../agent/agent.ts";
 import { isRemoved } from "../agent/connection.ts";

@@ -9,7 +9,7 @@ import { Button, ProblemNote } from "../../ui/parts.tsx";
 import { useLink, useWorkspace } from "../workspace/context.ts";
 import { asProblem } from "../workspace/resource.ts";
 import type { Action } from "./actions.ts";
-import { onLostFiles } from "./drops.ts";
+import { onLostFiles } from "./transfers.ts";
 
 const ICONS: Record<string, IconName> = {
   pause: "pause",

@@ -111,7 +111,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
       : !runs
         ? "Say first what is to run, with all that it needs."
         : preview.problem
-          ? "It cannot be saved as it is; the faults say why."
+          ? "It cannot be saved as it is; the reason stands above."
           : shown
             ? null
             : "The preview is being made.";

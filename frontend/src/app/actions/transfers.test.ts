@@ -1,7 +1,7 @@
 // @vitest-environment jsdom
-/** A drop never replaces the page, and a field of the browser's own keeps what it takes. */
+/** A drop never replaces the page, and a text that is too long for a field is refused whole. */
 import { afterEach, expect, it, vi } from "vitest";
-import { guardDrops, onLostFiles } from "./drops.ts";
+import { guardDrops, guardPastes, onLostFiles } from "./transfers.ts";
 
 afterEach(() => document.body.replaceChildren());
 
@@ -28,4 +28,22 @@ it("leaves to the browser what one of its fields takes, and nothing else", () =>
   expect(drop(document.createElement("textarea"), "text/plain")).toBe(true);
   expect(lost).toHaveBeenCalledTimes(2);
   for (const end of ends) end();
+});
+
+it("refuses a pasted text that is too long for its field, and says so there until the next one", () => {
+  const end = guardPastes(document);
+  const area = Object.assign(document.createElement("textarea"), { maxLength: 4000, value: "abc" });
+  document.body.append(area);
+  const paste = (data: string) =>
+    area.dispatchEvent(new InputEvent("beforeinput", { bubbles: true, cancelable: true, data }));
+  area.setSelectionRange(0, 3);
+  expect(paste("x".repeat(4000))).toBe(true);
+  area.setSelectionRange(3, 3);
+  expect(paste("x".repeat(4000))).toBe(false);
+  expect(area.validationMessage).toBe("This text has 4,003 characters; at most 4,000 fit here.");
+  area.dispatchEvent(new Event("input", { bubbles: true }));
+  expect(area.validationMessage).toBe("");
+  area.removeAttribute("maxlength");
+  expect(paste("x".repeat(2 * 1024 * 1024))).toBe(false);
+  end();
 });
