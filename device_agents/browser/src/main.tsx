@@ -1,8 +1,8 @@
 /** The page's first lines: installable shell, then the screen. */
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
-import { guardDrops } from "../../../frontend/src/app/actions/transfers.ts";
 import { guardPresses } from "../../../frontend/src/app/actions/presses.ts";
+import { guardDrops } from "../../../frontend/src/app/actions/transfers.ts";
 import { Page } from "./screen/Page.tsx";
 import "../../../frontend/src/styles/tokens.css";
 import "./screen/screen.css";

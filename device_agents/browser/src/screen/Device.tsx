@@ -30,6 +30,15 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
       agent.complain(`the switch holds for this visit only: ${String(error)}`);
     }
   };
+  const notices = view.notices.map(({ id, title, text }) => (
+    <section key={id} className="card" role="status">
+      <h2>{title}</h2>
+      <p className="shown">{text}</p>
+      <button type="button" className="big" onClick={() => agent.dismiss(id)}>
+        Seen
+      </button>
+    </section>
+  ));
   return (
     <main className="device">
       <header>
@@ -61,16 +70,9 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
           <p>{view.trouble}</p>
         </section>
       )}
-      {view.notices.map(({ id, title, text }) => (
-        <section key={id} className="card" role="status">
-          <h2>{title}</h2>
-          <p className="shown">{text}</p>
-          <button type="button" className="big" onClick={() => agent.dismiss(id)}>
-            Seen
-          </button>
-        </section>
-      ))}
-      {!removed && (
+      {removed ? (
+        notices
+      ) : (
         <>
           <section aria-labelledby="asked">
             <h2 id="asked">Asked of me now</h2>
@@ -82,6 +84,8 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
             {view.running.length > 0 && <Running work={view.running} />}
             {view.questions.length === 0 && view.running.length === 0 && <Quiet view={view} />}
           </section>
+          {/* News may wait: a question and a way to stop stand above it. */}
+          {notices}
           <section aria-labelledby="may">
             <h2 id="may">What others may do here</h2>
             <Capabilities policy={view.policy} onChange={(policy) => void change(policy)} />
