@@ -5,7 +5,7 @@
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Glyph } from "./Glyph.tsx";
 import { Button } from "./parts.tsx";
-import { pressedKey } from "./typed.ts";
+import { pressedKey } from "./pressedKey.ts";
 
 interface ModalProps {
   label: string;

@@ -129,14 +129,14 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     ["devices"],
     PREVIEW_PAUSE_MS,
   );
-  const own = rowsOf(drafting.draft.plan).flatMap((row) => {
+  const ofSchema = rowsOf(drafting.draft.plan).flatMap((row) => {
     const tool = tools.get(row.what);
     return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
   });
   const unable = (preview.value?.faults ?? [])
     .filter(({ task }) => changes.added.includes(task) || changes.changed.includes(task))
     .map(({ task, reason, way_out }) => ({ code: "tool_unavailable", place: `tasks.${task}`, reason, hint: way_out }));
-  const told = [
+  const fromHub = [
     ...((stamp && preview.problem?.faults) || []),
     ...faultsInRows(drafting.draft.plan, changes, unable.length ? unable : (problem?.faults ?? [])),
   ];
@@ -144,7 +144,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     const view = tools.get(tool);
     return view ? able(view).map(({ name }) => name) : [];
   };
-  const faults = joinedFaults(drafting.draft, told, own, stamp === text, ableOn);
+  const faults = joinedFaults(drafting.draft, fromHub, ofSchema, stamp === text, ableOn);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
   const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
@@ -162,14 +162,15 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
       : (changes.impossible[0] ?? (newer ? "The plan has changed meanwhile: look at it first." : null));
   const why = applying ? "It is being applied." : (blocked ?? (faults.length ? "Mend the faults first." : null));
   /** All that is wrong is that no device of now can do it: one that comes later may. */
-  const mayWait = blocked === null && told.length > 0 && told.every(({ code }) => NOT_NOW.has(code)) && !own.length;
+  const mayWait =
+    blocked === null && fromHub.length > 0 && fromHub.every(({ code }) => NOT_NOW.has(code)) && !ofSchema.length;
   const apply = async (waiting = false) => {
     setApplying(true);
     setRefused(null);
     try {
-      const made = await hub.edit(id, base.version, changes.operations, "edited in rows", !waiting);
+      const edit = await hub.edit(id, base.version, changes.operations, "edited in rows", !waiting);
       kept.keep(null);
-      say(`Version ${made.version} is applied`);
+      say(`Version ${edit.version} is applied`);
       go(`/constellations/${id}`);
     } catch (error) {
       setRefused({ plan: drafting.draft.plan, problem: asProblem(error) });
@@ -222,9 +223,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Others may edit these rows meanwhile: {unheld}
         </p>
       )}
-      {elsewhere.map((said) => (
-        <p className="note tone-amber" role="status" key={said}>
-          {said}
+      {elsewhere.map((notice) => (
+        <p className="note tone-amber" role="status" key={notice}>
+          {notice}
         </p>
       ))}
       {theirs && (

@@ -19,10 +19,10 @@ import {
 } from "../../../model/fleet/fleet.ts";
 import { rightsOf } from "../../../model/fleet/rights.ts";
 import { linesOf, withLoad } from "../../../model/fleet/vitals.ts";
+import { typedOnDevice } from "../../../model/words/commands.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
 import { CopyLine, ProblemNote, Rest, StatePill } from "../../../ui/parts.tsx";
-import { typedOnDevice } from "../../../ui/typed.ts";
 import { RecentRow } from "../../constellation/list/RecentRow.tsx";
 import { AskItem } from "../../inbox/WaitingCard.tsx";
 import { LargeLines, workParts } from "../vitals/DeviceLines.tsx";

@@ -35,8 +35,8 @@ import { aboutOf, type Field, type Form, labelOf, titleOf } from "../../../model
 import { withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { plain } from "../../../ui/Said.tsx";
-import { pressedKey } from "../../../ui/typed.ts";
 import { FieldControl } from "./FieldControl.tsx";
 import { Findings } from "./Findings.tsx";
 import { Gates } from "./Gates.tsx";
