@@ -56,7 +56,7 @@ json.dump({"wide": wide, "high": high}, open("result.json", "w"))
 """
 
 
-# Taps again in the moment in which the next question has come to the place: both taps are one message to the browser, so
+# Taps again as soon as the next question has come to the place: both taps are one message to the browser, so
 # that a busy machine puts no time between them.
 _TAP_TWICE = """([x, y]) => new Promise((done) => {
   const tap = () => {
