@@ -80,6 +80,8 @@ export class MockHub {
   private readonly clients = new Map<LiveClient, Set<string>>();
   readonly lab: MockLab | null;
   private readonly takesAway: string[];
+  /** Why no device can begin the last row of a plan; empty where each can begin. */
+  unable = "";
   /** A task that may not be marked. */
   refused = "";
   /** Tasks that the person has to name before a control repeats them. */
@@ -245,7 +247,7 @@ export class MockHub {
       return { body: { ...WAITED_FOR, ...this.waitedFor }, status: 200 };
     if (path === "/constellations") return { body: { id: CONSTELLATION, state: "planning", version: 0 }, status: 202 };
     if (path === "/constellations/preview")
-      return preview(body as { request?: string; recipe?: string; plan?: unknown });
+      return this.unable ? this.cannot(body) : preview(body as { request?: string; recipe?: string; plan?: unknown });
     if (path === "/what-if") {
       const change = body as { without?: string[]; within_s?: number };
       const course = { chance: change.within_s ? 0.84 : null, expected_ms: 40_000, high_ms: 50_000, low_ms: 25_000 };
@@ -264,6 +266,7 @@ export class MockHub {
       };
     }
     if (path === "/approvals") return this.approvals(searchParams.get("state") === "answered");
+    if (path.startsWith("/asks/")) return { body: {}, status: 200 };
     if (path === "/asks") return { body: { items: this.answeredAsks, next: null }, status: 200 };
     if (path === "/recipe-proposals") return { body: { items: this.proposals, left_out: [], next: null }, status: 200 };
     if (path === "/recipes") return { body: { items: RECIPES, next: null }, status: 200 };
@@ -407,6 +410,12 @@ export class MockHub {
     const inside = /^\/constellations\/([^/]+)\/(.+)$/.exec(path);
     if (inside) return this.inside(inside[1] ?? "", inside[2] ?? "", searchParams, body);
     return problem(404, "not_found", `there is nothing at ${path}`);
+  }
+
+  private cannot(body: unknown): Answered {
+    const { tasks } = (body as { plan: { tasks: { id: string }[] } }).plan;
+    const faults = [{ task: tasks.at(-1)?.id ?? "", reason: this.unable, way_out: "Mend that first." }];
+    return { body: { plan_hash: "8c1f", tasks: [], faults }, status: 200 };
   }
 
   private session(): Answered {

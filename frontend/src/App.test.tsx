@@ -422,7 +422,7 @@ describe("New request", () => {
     await userEvent.paste("how are my machines");
     expect((await screen.findByRole("alert")).textContent).toContain("The hub cannot be reached.");
     expect(screen.queryByText(/No recipe fits/)).toBeNull();
-    expect(screen.queryByText(/the faults say why/)).toBeNull();
+    expect(screen.queryByText(/the reason stands above/)).toBeNull();
     expect(document.body.textContent).not.toContain("/constellations/preview");
     expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
   });
@@ -440,7 +440,7 @@ describe("New request", () => {
     await userEvent.paste("how are my machines");
     expect((await screen.findByRole("alert")).textContent).toContain("The hub has a fault");
     expect(screen.queryByText(/No recipe fits/)).toBeNull();
-    expect(screen.queryByText(/the faults say why/)).toBeNull();
+    expect(screen.queryByText(/the reason stands above/)).toBeNull();
     expect(screen.getByRole("button", { name: /^Launch/ }).getAttribute("aria-disabled")).toBe("true");
   });
 

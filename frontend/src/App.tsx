@@ -30,8 +30,8 @@ import { SettingsPage } from "./features/settings/Settings.tsx";
 import { type Invitation, InvitationPage } from "./features/settings/sessions/Invitation.tsx";
 import { SignInPage } from "./features/settings/sessions/SignIn.tsx";
 import type { Problem } from "./link/rest.ts";
+import { setProgram } from "./model/words/commands.ts";
 import { Boundary } from "./ui/Boundary.tsx";
-import { setProgram } from "./ui/typed.ts";
 
 const LiveEdit = lazily(
   "The editor of a running plan",

@@ -15,7 +15,7 @@ const UNDER_FEATURES = ["app/*", "link", "model/*", "styles", "ui"];
 
 /** What a folder may import beside itself. A feature names only other features here, and parts of its own. */
 const NAMED: Record<string, string[]> = {
-  "": ["app/*", "features/*", "link", "styles", "ui"],
+  "": ["app/*", "features/*", "link", "model/words", "styles", "ui"],
   "features/activity": ["generated"],
   "features/answer": ["features/answer/previews", "features/answer/values"],
   "features/answer/previews": ["features/answer/values"],

@@ -14,8 +14,11 @@ import "./styles/print.css";
 import { createRoot } from "react-dom/client";
 import { App } from "./App.tsx";
 import { guardPresses } from "./app/actions/presses.ts";
+import { guardDrops, guardPastes } from "./app/actions/transfers.ts";
 
 const element = document.getElementById("page");
 if (!element) throw new Error("index.html has no element #page");
 guardPresses(document);
+guardDrops(window);
+guardPastes(document);
 createRoot(element).render(<App />);

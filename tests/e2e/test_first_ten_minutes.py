@@ -242,7 +242,7 @@ def change_while_it_runs(walk: Walk) -> None:
     walk.press("Pause")
     expect(state).to_contain_text("Paused")
     walk.press("Edit plan")
-    expect(walk.page.get_by_text("It has started and stands fast.").first).to_be_visible()
+    expect(walk.page.get_by_text("It has started: it stays as it is.").first).to_be_visible()
     where = walk.page.get_by_label("Where row 2 runs")
     where.focus()  # its choices come when one is about to choose
     where.select_option(label=told("home-server"))

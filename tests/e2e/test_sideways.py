@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 
 from tests.e2e.screens import Screens
 from tests.e2e.stack import Stack
@@ -50,16 +50,30 @@ def bar_height(page: Page) -> float:
 
 
 @pytest.mark.parametrize("width", ["phone"], indirect=True)
-def test_answers_are_high_enough_for_a_finger_sideways(page: Page, stack: Stack) -> None:
+def test_controls_are_high_enough_for_a_finger_sideways(page: Page, stack: Stack) -> None:
     ask = {"id": "ask", "person": "Shall the attic be read?", "choices": [{"value": "go", "label": "Read the attic"}]}
-    made = stack.submit({"starloom": 1, "name": NAME, "tasks": [ask]})
+    tasks = [stack.gated("first", "finger"), ask, {"id": "facts", "tool": "system.info"}]
+    waits = [{"from": "first", "to": "facts", "when": "success"}]
+    made = stack.submit({"starloom": 1, "name": NAME, "tasks": tasks, "dependencies": waits})
     page.set_viewport_size(LOW)
+
+    def is_high(control: Locator) -> None:
+        expect(control).to_be_visible()
+        box = control.bounding_box()
+        assert box
+        assert box["height"] >= 44, control
+
     page.goto("/")
-    answer = page.get_by_role("button", name="Read the attic").first
-    expect(answer).to_be_visible()
-    box = answer.bounding_box()
-    assert box
-    assert box["height"] >= 44
+    is_high(page.get_by_role("button", name="Read the attic").first)
+    page.goto(f"/constellations/{made}")
+    is_high(page.get_by_role("button", name="Pause"))
+    stack.until_state(made, "active")
+    page.goto(f"/constellations/{made}/edit")
+    for name in ("Apply", "Row 3, facts"):
+        is_high(page.get_by_role("button", name=name))
+    is_high(page.get_by_label("Where row 3 runs"))
+    # What has started cannot be changed: the first row that can be stands open.
+    expect(page.get_by_role("button", name="Row 1, first")).to_have_attribute("aria-expanded", "false")
     stack.client.post(f"/constellations/{made}/cancel", {})
 
 

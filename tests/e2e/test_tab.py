@@ -56,6 +56,22 @@ json.dump({"wide": wide, "high": high}, open("result.json", "w"))
 """
 
 
+# Taps again as soon as the next question has come to the place: both taps are one message to the browser, so
+# that a busy machine puts no time between them.
+_TAP_TWICE = """([x, y]) => new Promise((done) => {
+  const tap = () => {
+    const button = document.elementFromPoint(x, y);
+    const at = {bubbles: true, cancelable: true, clientX: x, clientY: y, detail: 1};
+    for (const event of [new PointerEvent("pointerdown", at), new MouseEvent("click", at)]) button.dispatchEvent(event);
+    return button.textContent;
+  };
+  new MutationObserver((_, seen) => {
+    if (document.querySelectorAll("section.question").length !== 1) return;
+    seen.disconnect();
+    done(tap());
+  }).observe(document, {subtree: true, childList: true});
+  tap();
+})"""
 # Remembers whether the Inbox said, at any moment, that nothing waits.
 _NOTHING_WAITS = """
 window.nothingWaits = false;
@@ -376,9 +392,7 @@ def test_a_double_tap_answers_the_question_that_was_seen(tab: Page, stack: Stack
     box = answer.bounding_box()
     assert box
     at = (box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
-    for _ in range(2):
-        tab.touchscreen.tap(*at)
-        tab.wait_for_timeout(180)
+    assert tab.evaluate(_TAP_TWICE, at) == "Yes", "the second tap reaches the answer of the next question"
     expect(cards).to_have_count(1)
     tab.wait_for_timeout(1000)
     expect(cards).to_have_count(1)

@@ -2,6 +2,7 @@
 import { createRoot } from "react-dom/client";
 import { z } from "zod";
 import { guardPresses } from "../../../frontend/src/app/actions/presses.ts";
+import { guardDrops } from "../../../frontend/src/app/actions/transfers.ts";
 import { Page } from "./screen/Page.tsx";
 import "../../../frontend/src/styles/tokens.css";
 import "./screen/screen.css";
@@ -14,4 +15,5 @@ if ("serviceWorker" in navigator && import.meta.env.PROD) {
 }
 const root = document.getElementById("page");
 guardPresses(document);
+guardDrops(window);
 if (root !== null) createRoot(root).render(<Page />);

@@ -51,7 +51,7 @@ it("finds a button that stays silent", () => {
 });
 
 /** Only here the key of a press is read, so that every handler leaves those alone that compose a word. */
-const READS_KEYS = "ui/typed.ts";
+const READS_KEYS = "ui/pressedKey.ts";
 
 /** The places of a source where a handler of keys reads the press itself. */
 function readsKeys(name: string, text: string): string[] {

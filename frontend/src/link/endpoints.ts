@@ -29,8 +29,8 @@ type RecipeText = BodyOf<"post", "/recipes/check">["recipe"];
 export type TaskControl = BodyOf<"post", "/constellations/{constellation}/tasks/{task}/{action}">;
 export type TaskAction = Given<"post", "/constellations/{constellation}/tasks/{task}/{action}">["path"]["action"];
 
-/** An open question as the list of approvals gives it, with its times as the stream has them. */
-export interface Need extends Question {
+/** A question of the list of approvals, open or answered, with its times as the stream has them. */
+export interface InboxQuestion extends Question {
   constellation: string;
   name: string;
   takes_away?: string[];
@@ -39,7 +39,7 @@ export interface Need extends Question {
 }
 
 /** A question of the list of approvals as the stream has it. */
-function needOf(row: NamedQuestionRow): Need {
+function needOf(row: NamedQuestionRow): InboxQuestion {
   return {
     ...row,
     id: row.question,
@@ -54,7 +54,7 @@ function needOf(row: NamedQuestionRow): Need {
       value: JSON.stringify(row.shown.value),
       left_out: row.shown.left_out,
     },
-  } as Need;
+  } as InboxQuestion;
 }
 
 export class Hub {
@@ -176,18 +176,19 @@ export class Hub {
       path: { constellation: id },
       body: { base_version: baseVersion, operations: [], retry, ...(confirm.length ? { confirm } : {}) },
     });
-  edit = (id: string, baseVersion: number, operations: unknown[], reason: string) =>
+  /** An edit whose tasks are not `able` to begin on any device of now is refused, unless that is false. */
+  edit = (id: string, baseVersion: number, operations: unknown[], reason: string, able = true) =>
     this.rest.create("/constellations/{constellation}/edits", {
       path: { constellation: id },
-      body: { base_version: baseVersion, operations, reason },
+      body: { able, base_version: baseVersion, operations, reason },
     });
 
-  async approvals(state: "open" | "answered" = "open", signal?: AbortSignal): Promise<Need[]> {
+  async approvals(state: "open" | "answered" = "open", signal?: AbortSignal): Promise<InboxQuestion[]> {
     const page = await this.rest.get("/approvals", { query: { state: state === "open" ? undefined : state }, signal });
     return page.items.map(needOf);
   }
   /** The questions of devices that were lately answered here, as the list of answered approvals has its own. */
-  async answeredAsks(signal?: AbortSignal): Promise<Need[]> {
+  async answeredAsks(signal?: AbortSignal): Promise<InboxQuestion[]> {
     const page = await this.rest.get("/asks", { query: { state: "answered" }, signal });
     return page.items.map((row) => ({
       id: row.id,

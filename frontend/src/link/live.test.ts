@@ -15,15 +15,20 @@ interface Rig {
   pass: (ms: number) => Promise<void>;
 }
 
-function rig(
-  ticket: (signal: AbortSignal) => Promise<string> = async () => "t1",
-  slices = (steps: Steps, then: () => void) => {
-    whole(steps);
-    then();
-  },
-  nextFrame: (run: () => void) => void = (run) => run(),
-  timersMs = 1,
-): Rig {
+interface RigOptions {
+  ticket?: (signal: AbortSignal) => Promise<string>;
+  slices?: (steps: Steps, then: () => void) => void;
+  nextFrame?: (run: () => void) => void;
+  timersMs?: number;
+}
+
+const atOnce = (steps: Steps, then: () => void) => {
+  whole(steps);
+  then();
+};
+
+function rig(options: RigOptions = {}): Rig {
+  const { ticket = async () => "t1", slices = atOnce, nextFrame = (run) => run(), timersMs = 1 } = options;
   let now = 1000;
   let timers: { at: number; run: () => void }[] = [];
   const sent: unknown[] = [];
@@ -104,7 +109,7 @@ async function live(held: Rig, model: StreamModel): Promise<void> {
 
 /** A line that is live, with the stream of one constellation. */
 async function shown(timersMs?: number): Promise<{ held: Rig; model: StreamModel }> {
-  const [held, model] = [rig(undefined, undefined, undefined, timersMs), new StreamModel("c1")];
+  const [held, model] = [rig({ timersMs }), new StreamModel("c1")];
   await live(held, model);
   return { held, model };
 }
@@ -158,8 +163,10 @@ describe("LiveLink", () => {
 
   it("tells a stream once of a burst, however many messages it came in, and of nothing that is not its own", async () => {
     let draw = () => {};
-    const held = rig(undefined, undefined, (run) => {
-      draw = run;
+    const held = rig({
+      nextFrame: (run) => {
+        draw = run;
+      },
     });
     const model = new StreamModel("c1");
     await live(held, model);
@@ -189,14 +196,7 @@ describe("LiveLink", () => {
 
   it("takes what came while a snapshot is read after it, and keeps what was there until then", async () => {
     const paused: (() => void)[] = [];
-    const held = rig(
-      async () => "t1",
-      (steps, then) =>
-        void paused.push(() => {
-          whole(steps);
-          then();
-        }),
-    );
+    const held = rig({ slices: (steps, then) => void paused.push(() => atOnce(steps, then)) });
     const model = new StreamModel("c1");
     model.readSnapshot({ entities: { head: { seq: 1 } }, seq: 1 });
     await live(held, model);
@@ -268,9 +268,11 @@ describe("LiveLink", () => {
   it("waits longer after each failed try, at most some seconds", async () => {
     const tries: number[] = [];
     let time = 0;
-    const held = rig(async () => {
-      tries.push(time);
-      throw new Error("no hub");
+    const held = rig({
+      ticket: async () => {
+        tries.push(time);
+        throw new Error("no hub");
+      },
     });
     held.link.start();
     for (; time < 20_000; time += 100) await held.pass(100);
@@ -315,9 +317,11 @@ describe("LiveLink", () => {
 
   it("asks again when the ticket does not come, and at once when the person wants it", async () => {
     const signals: AbortSignal[] = [];
-    const held = rig((signal) => {
-      signals.push(signal);
-      return new Promise(() => {});
+    const held = rig({
+      ticket: (signal) => {
+        signals.push(signal);
+        return new Promise(() => {});
+      },
     });
     held.link.start();
     await held.pass(9_000);
@@ -331,7 +335,7 @@ describe("LiveLink", () => {
 
   it("takes no ticket that comes after another one was asked for", async () => {
     const tickets: ((ticket: string) => void)[] = [];
-    const held = rig(() => new Promise((done) => tickets.push(done)));
+    const held = rig({ ticket: () => new Promise((done) => tickets.push(done)) });
     held.link.start();
     held.link.retryNow();
     tickets[0]?.("old");

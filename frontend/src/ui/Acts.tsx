@@ -5,7 +5,7 @@
 import { Children, type KeyboardEvent, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { grown } from "../styles/textSize.ts";
 import { Button } from "./parts.tsx";
-import { pressedKey } from "./typed.ts";
+import { pressedKey } from "./pressedKey.ts";
 
 interface ActsProps {
   label: string;

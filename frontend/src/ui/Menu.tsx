@@ -1,6 +1,6 @@
 /** A menu at a place of the page: one tab stop, arrows walk it, Escape and a press beside it close it. */
 import { type KeyboardEvent, useEffect, useRef } from "react";
-import { pressedKey } from "./typed.ts";
+import { pressedKey } from "./pressedKey.ts";
 
 export interface MenuEntry {
   label: string;

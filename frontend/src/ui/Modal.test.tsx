@@ -1,4 +1,4 @@
-import { fireEvent, render, screen } from "@testing-library/react";
+import { cleanup, fireEvent, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, expect, it, vi } from "vitest";
 import { Modal } from "./Modal.tsx";
@@ -95,4 +95,32 @@ it("closes by a press beside it, and only where the press began there and nothin
   press(dialog, beside);
   expect(onClose).toHaveBeenCalledTimes(1);
   measured.mockRestore();
+});
+
+it("closes by the browser's Back instead of the page, and asks there and before a reload once something is typed", async () => {
+  const onClose = vi.fn();
+  const navigation = new EventTarget();
+  vi.stubGlobal("matchMedia", () => ({ matches: true }));
+  vi.stubGlobal("navigation", navigation);
+  render(
+    <Modal label="Save" onClose={onClose}>
+      <input aria-label="Title" />
+    </Modal>,
+  );
+  const back = () => {
+    const event = Object.assign(new Event("navigate", { cancelable: true }), { navigationType: "traverse" });
+    fireEvent(navigation as unknown as Window, event);
+    return event.defaultPrevented;
+  };
+  const reload = () => window.dispatchEvent(new Event("beforeunload", { cancelable: true }));
+  expect(back()).toBe(true);
+  expect(onClose).toHaveBeenCalledOnce();
+  expect(reload(), "nothing is lost").toBe(true);
+  await userEvent.type(screen.getByRole("textbox", { name: "Title" }), "Mine");
+  expect(back()).toBe(true);
+  expect(onClose).toHaveBeenCalledOnce();
+  expect(screen.getByRole("alert")).toBeTruthy();
+  expect(reload()).toBe(false);
+  cleanup();
+  expect(back()).toBe(false);
 });

@@ -1,11 +1,11 @@
 /**
- * The platform's own dialog: it traps the focus and closes on Escape, after a question where something was typed. Giving the focus back is
- * `app/focus.ts`.
+ * The platform's own dialog: it traps the focus and closes on Escape and by the browser's Back, after a question where
+ * something was typed; the browser asks before a reload. Giving the focus back is `app/focus.ts`.
  */
 import { type MouseEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import { Glyph } from "./Glyph.tsx";
 import { Button } from "./parts.tsx";
-import { pressedKey } from "./typed.ts";
+import { pressedKey } from "./pressedKey.ts";
 
 interface ModalProps {
   label: string;
@@ -45,6 +45,12 @@ function isBeside({ target, currentTarget, clientX, clientY }: MouseEvent): bool
   return target === currentTarget && (clientX < left || clientX > right || clientY < top || clientY > bottom);
 }
 
+/** The browser's history, where a browser lets a page hold a step back; elsewhere the page below goes back. */
+const steps = (): EventTarget | undefined => (window as { navigation?: EventTarget }).navigation;
+
+const isStepBack = (event: Event): boolean =>
+  event.cancelable && (event as Event & { navigationType?: string }).navigationType === "traverse";
+
 const focusFirst = (part: HTMLElement | null): void => part?.querySelector("button")?.focus();
 
 export function Modal({ label, className, onClose, children }: ModalProps) {
@@ -59,6 +65,8 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
     else if (typed.current) setAsking({ from: document.activeElement });
     else onClose();
   };
+  const leaving = useRef(leave);
+  leaving.current = leave;
   const stay = () => {
     setAsking(null);
     if (asking?.from instanceof HTMLElement) asking.from.focus();
@@ -69,7 +77,21 @@ export function Modal({ label, className, onClose, children }: ModalProps) {
       element.showModal();
       beginIn(element);
     }
-    return () => element?.close();
+    const stepBack = (event: Event) => {
+      if (!isStepBack(event)) return;
+      event.preventDefault();
+      leaving.current();
+    };
+    const reload = (event: Event) => {
+      if (typed.current) event.preventDefault();
+    };
+    steps()?.addEventListener("navigate", stepBack);
+    window.addEventListener("beforeunload", reload);
+    return () => {
+      steps()?.removeEventListener("navigate", stepBack);
+      window.removeEventListener("beforeunload", reload);
+      element?.close();
+    };
   }, []);
   return (
     <dialog

@@ -1,7 +1,7 @@
 import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, it } from "vitest";
+import { setProgram } from "../model/words/commands.ts";
 import { Said } from "./Said.tsx";
-import { setProgram } from "./typed.ts";
 
 const html = (text: string | null) => renderToStaticMarkup(<Said text={text} />);
 

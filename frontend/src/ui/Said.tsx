@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { ownTimes } from "../model/words/clock.ts";
+import { typed } from "../model/words/commands.ts";
 import { readable } from "../model/words/readable.ts";
-import { typed } from "./typed.ts";
 
 /** What the hub says, with its times on the reader's clock, in which commands and names stand between backticks: those are shown as code. */
 export function Said({ text }: { text: string | null | undefined }) {

@@ -1,6 +1,6 @@
 /** How a list is narrowed: words typed into its search field (`/` goes there), and one choice of a few. */
 import { Icon } from "./Icon.tsx";
-import { pressedKey } from "./typed.ts";
+import { pressedKey } from "./pressedKey.ts";
 
 interface Words {
   label: string;

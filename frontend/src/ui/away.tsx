@@ -10,7 +10,7 @@ import {
   useState,
 } from "react";
 import { grown } from "../styles/textSize.ts";
-import { pressedKey } from "./typed.ts";
+import { pressedKey } from "./pressedKey.ts";
 
 /**
  * Who may ask, as the hub's routes ask for it: `true` is a person who may change something, `fleet` one who may change

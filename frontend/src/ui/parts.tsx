@@ -9,12 +9,13 @@ import {
   useState,
 } from "react";
 import type { QrCode as Drawing } from "../model/types.ts";
+import { typed } from "../model/words/commands.ts";
 import type { Count, Shown } from "../model/words/presentation.ts";
 import { type Asks, useReason, useWhyNot } from "./away.tsx";
 import { Glyph } from "./Glyph.tsx";
 import { Icon, type IconName } from "./Icon.tsx";
+import { pressedKey } from "./pressedKey.ts";
 import { Said } from "./Said.tsx";
-import { pressedKey, typed } from "./typed.ts";
 
 export function StatePill({
   shown,

@@ -1,5 +1,6 @@
 /** The one screen of a tab that has joined: who I am, what is asked of me, what I may do, what ran. */
 import { useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { onLostFiles } from "../../../../frontend/src/app/actions/transfers.ts";
 import { bytes } from "../../../../frontend/src/model/words/words.ts";
 import type { Agent } from "../agent/agent.ts";
 import { isRemoved } from "../agent/connection.ts";
@@ -15,9 +16,12 @@ import { Pill, Switch } from "./parts.tsx";
 import { QuestionCard } from "./QuestionCard.tsx";
 import { Removed } from "./Removed.tsx";
 
+const NOT_ASKED = "Files are taken only where they are asked for: drop them on Choose files.";
+
 export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
   const view = useSyncExternalStore(agent.subscribe, agent.view);
   const removed = view.link.state === "stopped" && isRemoved(view.link.why) ? view.link.why : null;
+  useEffect(() => onLostFiles(document, () => agent.complain(NOT_ASKED)), [agent]);
   const change = async (policy: Policy) => {
     agent.allow(policy);
     try {
@@ -26,6 +30,15 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
       agent.complain(`the switch holds for this visit only: ${String(error)}`);
     }
   };
+  const notices = view.notices.map(({ id, title, text }) => (
+    <section key={id} className="card" role="status">
+      <h2>{title}</h2>
+      <p className="shown">{text}</p>
+      <button type="button" className="big" onClick={() => agent.dismiss(id)}>
+        Seen
+      </button>
+    </section>
+  ));
   return (
     <main className="device">
       <header>
@@ -57,16 +70,9 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
           <p>{view.trouble}</p>
         </section>
       )}
-      {view.notices.map(({ id, title, text }) => (
-        <section key={id} className="card" role="status">
-          <h2>{title}</h2>
-          <p className="shown">{text}</p>
-          <button type="button" className="big" onClick={() => agent.dismiss(id)}>
-            Seen
-          </button>
-        </section>
-      ))}
-      {!removed && (
+      {removed ? (
+        notices
+      ) : (
         <>
           <section aria-labelledby="asked">
             <h2 id="asked">Asked of me now</h2>
@@ -78,6 +84,8 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
             {view.running.length > 0 && <Running work={view.running} />}
             {view.questions.length === 0 && view.running.length === 0 && <Quiet view={view} />}
           </section>
+          {/* News may wait: a question and a way to stop stand above it. */}
+          {notices}
           <section aria-labelledby="may">
             <h2 id="may">What others may do here</h2>
             <Capabilities policy={view.policy} onChange={(policy) => void change(policy)} />

@@ -151,14 +151,20 @@ describe("work that runs here", () => {
     const question: Question = { kind: "line", text: "Where?" };
     const open = { id: "q", at: { ...at, task: "q" }, tool: "ask", asked: { by: "", words: "" }, question };
     const running = [{ at, tool: "file.pick", told, stop }];
-    const view = { name: "pocket", link: { state: "online" }, notices: [], questions: [open], running, recent: [] };
-    const whole = { ...view, policy: {}, trouble: "" };
+    const view = { name: "pocket", link: { state: "online" }, questions: [open], running, recent: [] };
+    const notices = [{ id: "n", title: "Backup", text: "It is done." }];
+    const whole = { ...view, notices, policy: {}, trouble: "" };
     const agent = { subscribe: () => () => {}, view: () => whole } as unknown as Agent;
     const opened = { code: null, joined: null, identity: { device: "d-1", sealed: true } } as unknown as Opened;
     render(<Device opened={opened} agent={agent} />);
     const card = screen.getByText("a.mov").closest("li");
     expect(card?.textContent).toContain("41 % 5.0 MB of 12 MB");
     expect(screen.getByRole("progressbar", { name: "Sent to the hub" }).closest("[aria-live]")).toBeNull();
+    const news = screen.getByText("It is done.");
+    expect(
+      card && card.compareDocumentPosition(news) & Node.DOCUMENT_POSITION_FOLLOWING,
+      "news stand below",
+    ).toBeTruthy();
     await userEvent.setup().click(screen.getByRole("button", { name: "Stop file.pick" }));
     expect(stop).toHaveBeenCalledOnce();
   });

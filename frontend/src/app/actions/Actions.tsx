@@ -9,6 +9,7 @@ import { Button, ProblemNote } from "../../ui/parts.tsx";
 import { useLink, useWorkspace } from "../workspace/context.ts";
 import { asProblem } from "../workspace/resource.ts";
 import type { Action } from "./actions.ts";
+import { onLostFiles } from "./transfers.ts";
 
 const ICONS: Record<string, IconName> = {
   pause: "pause",
@@ -25,6 +26,14 @@ const ICONS: Record<string, IconName> = {
 
 /** Of an address, what names the page: `/constellations/ID`, whatever of it is selected. */
 const PAGE_PARTS = 3;
+
+/** Answers files that are dropped on the page: work takes them from the devices that have them. */
+const DROPPED = new Problem(415, {
+  code: "not_found",
+  title: "Files are not taken here",
+  reason: "This page takes no files that are dropped on it.",
+  hint: "Say on which device and in which folder they are. A phone, or a browser that has joined, sends what is picked in it.",
+});
 
 interface Doing {
   /** Runs an action; asks first where the action or the hub wants it; resolves when it is over. */
@@ -54,6 +63,7 @@ export function DoingProvider({ children }: { children: ReactNode }) {
   const [said, setSaid] = useState("");
 
   const report = useCallback((error: unknown) => setProblem(asProblem(error)), []);
+  useEffect(() => onLostFiles(document, () => report(DROPPED)), [report]);
   const say = useCallback((text: string) => {
     setSaid(text);
     setTimeout(() => setSaid((held) => (held === text ? "" : held)), 4000);

@@ -2,7 +2,7 @@
 import { type KeyboardEvent, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Modal } from "../../ui/Modal.tsx";
-import { pressedKey } from "../../ui/typed.ts";
+import { pressedKey } from "../../ui/pressedKey.ts";
 import { hasWords, type PaletteEntry, requestOf, useFinds } from "./finds.ts";
 
 const SHOWN_MAX = 40;

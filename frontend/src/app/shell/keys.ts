@@ -1,6 +1,6 @@
 /** The keyboard map: one listener, two-key sequences, nothing while one types or behind a dialog. `?` shows the list. */
 import { useEffect, useRef } from "react";
-import { pressedKey } from "../../ui/typed.ts";
+import { pressedKey } from "../../ui/pressedKey.ts";
 
 export interface Key {
   keys: string;

@@ -25,7 +25,7 @@ export function useMine(): Mine {
   const needs = useNeeds();
   const waiting = useWaiting();
   const whyNot = whyNotBy(rights, "approver");
-  const questions = needs.count + waiting.asks.length;
+  const questions = needs.count + waiting.openAsks;
   const all = needs.count + waiting.count;
   // Each person reads their own notices, whatever their rights.
   const notices = byCause(waiting.notices).length;

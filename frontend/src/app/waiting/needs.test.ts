@@ -2,10 +2,11 @@
 /** What waits for a person: with its dangers, and in its place for a moment after the answer. */
 import { act, cleanup, renderHook, waitFor } from "@testing-library/react";
 import { afterEach, expect, it, vi } from "vitest";
-import type { Need } from "../../link/endpoints.ts";
+import type { InboxQuestion } from "../../link/endpoints.ts";
 import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { answeredHere, STAYS_MS, useNeeds, watchNeeds, withDangers } from "./needs.ts";
+import { answeredHere, useNeeds, watchNeeds, withDangers } from "./needs.ts";
+import { STAYS_MS } from "./waiting.ts";
 
 afterEach(() => {
   cleanup();
@@ -13,7 +14,7 @@ afterEach(() => {
 });
 
 const OPEN = [{ id: "q", kind: "person", text: "Remove them?" }] as Question[];
-const NEEDS = [{ ...OPEN[0], constellation: "c-1", takes_away: ["go"] }] as Need[];
+const NEEDS = [{ ...OPEN[0], constellation: "c-1", takes_away: ["go"] }] as InboxQuestion[];
 
 it("shows a question together with the answers that take files away", () => {
   expect(withDangers("c-1", OPEN, NEEDS, false)).toMatchObject([{ id: "q", takes_away: ["go"] }]);
@@ -29,7 +30,7 @@ it("shows all questions where the hub is away, since none can be answered", () =
 });
 
 it("leaves an answered question in its place for a moment, whatever an older reading says", async () => {
-  const need = (id: string) => ({ id, constellation: "c-1", kind: "person", text: id, opened_ms: 1 }) as Need;
+  const need = (id: string) => ({ id, constellation: "c-1", kind: "person", text: id, opened_ms: 1 }) as InboxQuestion;
   let listed = ["a", "b", "c"].map(need);
   let told = () => {};
   const workspace = {

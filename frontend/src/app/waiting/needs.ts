@@ -1,33 +1,31 @@
 /** What waits for a person, over all constellations: questions and approvals, read when they change. */
 import { create } from "zustand";
-import type { Need } from "../../link/endpoints.ts";
+import type { InboxQuestion } from "../../link/endpoints.ts";
 import type { Question } from "../../model/types.ts";
 import type { Workspace } from "../workspace/workspace.ts";
-import { forgetStopped, readStopped } from "./waiting.ts";
+import { forgetStopped, readStopped, STAYS_MS } from "./waiting.ts";
 
 /** An open question, or one that was answered here a moment ago, with its answer in words. */
-export type ShownNeed = Need & { said?: string };
+export type ShownQuestion = InboxQuestion & { said?: string };
 
 interface Needs {
-  items: Need[];
+  items: InboxQuestion[];
   /** The open ones, and those that stay in their place for a moment. */
-  shown: ShownNeed[];
+  shown: ShownQuestion[];
   read: boolean;
 }
 
 const EMPTY: Needs = { items: [], shown: [], read: false };
 const useStore = create<Needs>(() => EMPTY);
 
-/** A card that leaves with the press moves the next one under the hand; so long its answer can be read in its place. */
-export const STAYS_MS = 2_000;
-
-const isSame = (one: Need, other: Need) => one.id === other.id && one.constellation === other.constellation;
+const isSame = (one: InboxQuestion, other: InboxQuestion) =>
+  one.id === other.id && one.constellation === other.constellation;
 
 /** Takes what is open now; what was answered here keeps its place, and is not open whatever an older reading says. */
-function take(read: Need[], shown = useStore.getState().shown): void {
+function take(read: InboxQuestion[], shown = useStore.getState().shown): void {
   const staying = shown.filter((need) => need.said !== undefined);
   const items = read.filter((need) => !staying.some((one) => isSame(one, need)));
-  const merged: ShownNeed[] = [...items];
+  const merged: ShownQuestion[] = [...items];
   for (const need of staying) merged.splice(shown.indexOf(need), 0, need);
   useStore.setState({ items, shown: merged, read: true });
 }
@@ -42,7 +40,7 @@ export function useNeeds(): Needs & { count: number } {
  * is not in it yet is held back, since such an answer would look like any other. Without the hub nothing can be answered,
  * and all are shown. One that was answered here stays for a moment.
  */
-export function withDangers(constellation: string, open: Question[], needs: ShownNeed[], away: boolean) {
+export function withDangers(constellation: string, open: Question[], needs: ShownQuestion[], away: boolean) {
   const own = needs.filter((need) => need.constellation === constellation);
   const answered = own.filter((need) => need.said !== undefined);
   const asked = open.flatMap((question) => {
@@ -56,7 +54,7 @@ export function withDangers(constellation: string, open: Question[], needs: Show
 /** Takes a question off the open ones at once, and leaves it in its place for a moment with its answer. */
 export function answeredHere(constellation: string, id: string, said: string): void {
   const { items, shown } = useStore.getState();
-  const isIt = (need: Need) => need.id === id && need.constellation === constellation;
+  const isIt = (need: InboxQuestion) => need.id === id && need.constellation === constellation;
   take(
     items,
     shown.map((need) => (isIt(need) ? { ...need, said } : need)),

@@ -27,6 +27,8 @@ export interface Ask extends PendingAsk {
   device: string;
   /** Whose answer counts: a person's here, or only one typed on the device. */
   answers: string;
+  /** The answer in words, where it was given here a moment ago. */
+  said?: string;
 }
 
 /** One task that cannot go on, with what a person does about it. */
@@ -45,6 +47,7 @@ export interface Stopped {
 }
 
 interface Store {
+  answered: Ask[];
   stopped: Stopped[];
   unplanned: Unplanned[];
   /** Whether it was read since this page was opened: until then nobody can say that nothing waits. */
@@ -53,6 +56,7 @@ interface Store {
 }
 
 const useStore = create<Store>((set) => ({
+  answered: [],
   stopped: [],
   unplanned: [],
   read: false,
@@ -61,9 +65,11 @@ const useStore = create<Store>((set) => ({
 
 /** Forgets what was read, as somebody else may sign in next. */
 export function forgetStopped(): void {
-  useStore.setState({ stopped: [], unplanned: [], read: false });
+  useStore.setState({ answered: [], stopped: [], unplanned: [], read: false });
 }
 
+/** A card that leaves with the press moves the next one under the hand; so long its answer can be read in its place. */
+export const STAYS_MS = 2_000;
 /** Each is a call of its own, for the first time: a hub on which more stand still has another trouble. */
 const LOOKED_AT_MOST = 100;
 /** Each that may stand still; the hub lists the constellations of one state at a time. */
@@ -86,13 +92,27 @@ const LACKING = "Allow it on the device, put there what it lacks, or edit the pl
 const NO_DEVICE = "Add a device that can, allow it on one of yours, or edit the plan to use another device or tool.";
 const MAY_HAVE = "Look at the device, then say whether it happened.";
 
-export function openAsks(fleet: StreamModel): Ask[] {
-  const all = [...fleet.kind<DeviceAsks>("asks").values()].flatMap((asks) =>
+const isSame = (one: Ask, other: Ask) => one.device === other.device && one.action === other.action;
+
+/** What devices ask their owners now; what was answered here keeps its place for a moment. */
+export function useAsks(): Ask[] {
+  const answered = useStore((state) => state.answered);
+  const open = [...useFleet().kind<DeviceAsks>("asks").values()].flatMap((asks) =>
     (asks.open ?? [])
       .filter((ask) => !ask.answer)
-      .map((ask) => ({ ...ask, device: asks.device, answers: asks.answers })),
+      .map((ask) => ({ ...ask, device: asks.device, answers: asks.answers }))
+      .filter((ask) => !answered.some((one) => isSame(one, ask))),
   );
-  return all.sort((one, other) => one.asked_ms - other.asked_ms);
+  return [...open, ...answered].sort((one, other) => one.asked_ms - other.asked_ms);
+}
+
+/** Takes an ask off the open ones at once, and leaves it in its place for a moment with its answer. */
+export function askAnsweredHere(ask: Ask, said: string): void {
+  useStore.setState(({ answered }) => ({ answered: [...answered, { ...ask, said }] }));
+  setTimeout(
+    () => useStore.setState(({ answered }) => ({ answered: answered.filter((one) => !isSame(one, ask)) })),
+    STAYS_MS,
+  );
 }
 
 /** The schedules with news that this person has not seen, the newest first; `count` of each is the number of these. */
@@ -108,6 +128,8 @@ export function useNotices(): Schedule[] {
 
 export interface Waiting {
   asks: Ask[];
+  /** How many of them have no answer yet. */
+  openAsks: number;
   pairings: Enrollment[];
   notices: Schedule[];
   /** Devices that have begun work which this history does not have. */
@@ -124,13 +146,14 @@ export function useWaiting(): Waiting {
   const stopped = useStore((state) => state.stopped);
   const unplanned = useStore((state) => state.unplanned);
   const read = useStore((state) => state.read);
-  const asks = openAsks(fleet);
+  const asks = useAsks();
+  const openAsks = asks.filter((ask) => ask.said === undefined).length;
   const pairings = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   const notices = useNotices();
   const remembering = [...fleet.kind<Device>("device").values()].filter((device) => device.remembers);
   const work = stopped.length + unplanned.length;
-  const count = asks.length + pairings.length + byCause(notices).length + remembering.length + work;
-  return { asks, pairings, notices, remembering, stopped, unplanned, count, read };
+  const count = openAsks + pairings.length + byCause(notices).length + remembering.length + work;
+  return { asks, openAsks, pairings, notices, remembering, stopped, unplanned, count, read };
 }
 
 /** Removes a task that was marked here from the list at once; the next reading replaces the list. */

@@ -11,7 +11,7 @@ import { type Steps, whole } from "../../model/stream/steps.ts";
 import { StreamModel } from "../../model/stream/stream.ts";
 import { groupsOf } from "../../model/tasks/groups.ts";
 import type { SessionRow } from "../../model/types.ts";
-import { setProgram } from "../../ui/typed.ts";
+import { setProgram } from "../../model/words/commands.ts";
 import { Changes } from "./changes.ts";
 import { KeptText } from "./keptText.ts";
 import { forget, type KeptStream, keepOnlyOf, type LastKnown, remove, save, store } from "./lastKnown.ts";

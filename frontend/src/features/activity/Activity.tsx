@@ -53,7 +53,7 @@ export function ActivityPage() {
     return (
       <Shell title="Activity">
         <div className="page cards">
-          <Empty title="Only an owner reads the record of activity.">
+          <Empty title="Only an owner can read the record of activity.">
             Each constellation shows its own history to everyone.
           </Empty>
         </div>
@@ -78,7 +78,7 @@ export function ActivityPage() {
             </Button>
           )}
           <span className="end">
-            <Whole check={() => history.verify(rest)} />
+            <RecordCheck check={() => history.verify(rest)} />
           </span>
         </div>
         <section className="card" aria-label="Deeds">
@@ -94,7 +94,7 @@ export function ActivityPage() {
               );
             })}
           </ol>
-          {list.items.length === 0 && list.read && <Empty title="Nothing fits." />}
+          {list.items.length === 0 && list.read && <Empty title="Nothing matches." />}
         </section>
         {list.problem && <ProblemNote problem={list.problem} />}
         {list.more && (
@@ -132,7 +132,7 @@ function StretchLines({ run, fleet, now, onPerson }: LineProps & { run: Stretch 
             {open ? "Hide its lines" : `Show its ${run.length} lines`}
           </button>
         </span>
-        <Opening stream={newest.stream} />
+        <OpenLink stream={newest.stream} />
       </li>
       {open && run.map((deed) => <DeedLine key={deed.seq} deed={deed} fleet={fleet} now={now} onPerson={onPerson} />)}
     </>
@@ -150,7 +150,7 @@ function When({ at, now }: { at: string | null; now: number }) {
   );
 }
 
-function Opening({ stream }: { stream: string }) {
+function OpenLink({ stream }: { stream: string }) {
   if (!stream.startsWith("c-")) return <span />;
   return (
     <Link className="link small nowrap" href={`/constellations/${encodeURIComponent(stream)}`}>
@@ -180,13 +180,13 @@ function DeedLine({ deed, fleet, now, onPerson }: LineProps & { deed: ActivityRo
         {deed.note && <span className="dim">: {callsNamed(fleet, deed.note)}</span>}
         {files && <span className="dim">; {files}</span>}
       </span>
-      <Opening stream={deed.stream} />
+      <OpenLink stream={deed.stream} />
     </li>
   );
 }
 
 /** Walks the chain of the whole record on request. */
-function Whole({ check }: { check: () => Promise<ChainCheck> }) {
+function RecordCheck({ check }: { check: () => Promise<ChainCheck> }) {
   const [found, setFound] = useState<ChainCheck | null>(null);
   const [busy, setBusy] = useState(false);
   const [wrong, setWrong] = useState("");
@@ -206,7 +206,7 @@ function Whole({ check }: { check: () => Promise<ChainCheck> }) {
         <span className="small row" title={`anchor ${found.anchor}`}>
           <Glyph name={found.ok ? "tick" : "cross"} tone={found.ok ? "teal" : "vermilion"} />
           {found.ok
-            ? `Whole: ${found.commits} commits`
+            ? `Intact: ${found.commits} commits`
             : `Changed at commit ${found.breaks.map((one) => one.pos).join(", ")}`}
         </span>
       )}

@@ -3,7 +3,7 @@ import { Fragment, useMemo, useState } from "react";
 import { Link, useLocation, useSearch } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import { Shell } from "../../app/shell/Shell.tsx";
-import { openAsks } from "../../app/waiting/waiting.ts";
+import { useAsks } from "../../app/waiting/waiting.ts";
 import { useFleet, useMedia, useNow, usePhone, useWorkspace } from "../../app/workspace/context.ts";
 import { type DeviceView, deviceShown, devices, openEnrollments } from "../../model/fleet/fleet.ts";
 import { linesOf, withLoad } from "../../model/fleet/vitals.ts";
@@ -60,7 +60,7 @@ export function FleetPage() {
   const today = useWorkToday(ids);
   const asking = openEnrollments(fleet).filter((enrollment) => enrollment.state === "asking");
   const chosen = open ? devices(fleet).get(open) : undefined;
-  const asks = openAsks(fleet);
+  const asks = useAsks();
   const shownNow: DevicesNow = { work, today, vitals, shownOf };
   const close = () => go("/devices");
   const add = () => go("/devices?add=1");

@@ -40,7 +40,7 @@ import { QuestionCard } from "../inbox/questions/Questions.tsx";
 import { WaitingCard, waitingWords, waitsForOthers } from "../inbox/WaitingCard.tsx";
 import { ProposalsCard } from "../recipes/Proposals.tsx";
 import { RecipeNotices } from "../recipes/RecipeNotices.tsx";
-import { beyondQuestions } from "./begun.ts";
+import { withoutRepeatedQuestions } from "./runningRows.ts";
 import { SinceCard } from "./SinceCard.tsx";
 import { NextOnTheClock, phrasesOf, StartCard } from "./Start.tsx";
 import { changesSince, worthShowing } from "./since.ts";
@@ -75,7 +75,7 @@ export function HomePage() {
   const running = rows.filter((row) => !FINAL.has(row.state));
   const begun = running.filter(goesOn);
   const asked = new Set(needs.items.map((need) => need.constellation));
-  const shown = beyondQuestions(running, asked);
+  const shown = withoutRepeatedQuestions(running, asked);
   const yours = shown.some((row) => endsBy(row, part));
   const failed = rows.filter((row) => row.state === "failed" && now - endedMs(row) < DAY_MS);
   const all = [...devices(fleet).values()];

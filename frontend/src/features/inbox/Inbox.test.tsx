@@ -81,6 +81,7 @@ describe("the question of a device", () => {
     const waits = await screen.findByRole("region", { name: "Waits on your devices" });
     expect(within(waits).getByText("older than days")).toBeTruthy();
     expect(waits.textContent).not.toContain("{");
+    await userEvent.click(within(waits).getByRole("button", { name: "Deny" }));
     hub.answeredAsks = [
       {
         ...{
@@ -97,7 +98,11 @@ describe("the question of a device", () => {
       },
     ];
     act(() => hub.publish("fleet", "device_ask_answered", { "asks/d-phone": null }));
-    const row = (await screen.findByText("demo-phone asked before trash.empty")).closest(".item");
+    expect((await within(waits).findByText("Answered: Deny.")).closest(".item")).toBeTruthy();
+    expect(within(waits).getByRole<HTMLButtonElement>("button", { name: "Allow once" }).disabled).toBe(true);
+    const row = (await screen.findByText("demo-phone asked before trash.empty", {}, { timeout: 4000 })).closest(
+      ".item",
+    );
     expect(row?.textContent).toContain("denied by");
     expect(row?.textContent).toContain("not today");
   });

@@ -9,7 +9,7 @@ import { olderRights } from "../../app/waiting/olderRights.ts";
 import { useWaiting } from "../../app/waiting/waiting.ts";
 import { useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
-import type { Need } from "../../link/endpoints.ts";
+import type { InboxQuestion } from "../../link/endpoints.ts";
 import { age, author } from "../../model/words/words.ts";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, Empty } from "../../ui/parts.tsx";
@@ -18,7 +18,7 @@ import { Notices } from "./Notices.tsx";
 import { QuestionCard } from "./questions/Questions.tsx";
 import { WaitingCard } from "./WaitingCard.tsx";
 
-const keyOf = (need: Need) => `${need.constellation}:${need.id}`;
+const keyOf = (need: InboxQuestion) => `${need.constellation}:${need.id}`;
 
 export function InboxPage() {
   const needs = useNeeds();
@@ -34,7 +34,7 @@ export function InboxPage() {
   // The boxes stay as long as the cards that were answered: without them all cards move.
   const boxed = needs.shown.filter((need) => need.kind === "approval").length > 1;
   const picked = approvals.filter((need) => chosen.has(keyOf(need)));
-  const choose = (need: Need, on: boolean) =>
+  const choose = (need: InboxQuestion, on: boolean) =>
     setChosen((held) => new Set(on ? [...held, keyOf(need)] : [...held].filter((key) => key !== keyOf(need))));
   return (
     <Shell title="Inbox">
@@ -82,7 +82,7 @@ export function InboxPage() {
   );
 }
 
-function Origin({ need }: { need: Need }) {
+function Origin({ need }: { need: InboxQuestion }) {
   return (
     <>
       From{" "}
@@ -95,7 +95,7 @@ function Origin({ need }: { need: Need }) {
 }
 
 /** Answers the chosen approvals one after the other; the first that is refused ends it and is shown. */
-function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: (on: boolean) => void }) {
+function Together({ picked, all, onAll }: { picked: InboxQuestion[]; all: number; onAll: (on: boolean) => void }) {
   const { hub } = useWorkspace();
   const { report, say } = useDoing();
   const [busy, setBusy] = useState(false);
@@ -142,13 +142,13 @@ function Together({ picked, all, onAll }: { picked: Need[]; all: number; onAll: 
 const SAID: Record<string, string> = { allow: "approved", always: "always allowed", deny: "denied" };
 
 /** An answer by the label of its choice, as the person chose it. */
-function said({ answer, choices }: Need): string {
+function said({ answer, choices }: InboxQuestion): string {
   const given = answer ?? "";
   const label = choices?.find((choice) => choice.value === given)?.label ?? given;
   return SAID[given] ?? `answered “${label}”`;
 }
 
-function Answered({ items }: { items: Need[] }) {
+function Answered({ items }: { items: InboxQuestion[] }) {
   const now = useNow(10_000);
   const { hub } = useWorkspace();
   const asked = useResource("asked", (signal) => hub.constellations({}, signal));

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useDoing } from "../../app/actions/Actions.tsx";
 import type { Unplanned } from "../../app/waiting/unplanned.ts";
-import { type Ask, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
+import { type Ask, askAnsweredHere, markedHere, type Stopped, useWaiting } from "../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../app/workspace/context.ts";
 import { useKeptText } from "../../app/workspace/drafts.ts";
 import { nameOfDevice, replacesWords, taskNamed } from "../../model/fleet/fleet.ts";
@@ -12,12 +12,12 @@ import { toolsOf } from "../../model/fleet/tools.ts";
 import type { StreamModel } from "../../model/stream/stream.ts";
 import type { Device, Enrollment, Offer } from "../../model/types.ts";
 import { ownTimes } from "../../model/words/clock.ts";
+import { typedOnDevice } from "../../model/words/commands.ts";
 import { readable } from "../../model/words/readable.ts";
 import { age, duration, plural } from "../../model/words/words.ts";
 import { useMay } from "../../ui/away.tsx";
 import { Glyph } from "../../ui/Glyph.tsx";
 import { Button, CopyLine, focusAtOnce } from "../../ui/parts.tsx";
-import { typedOnDevice } from "../../ui/typed.ts";
 import { ValueView } from "../answer/values/ValueView.tsx";
 import { Asleep } from "./Asleep.tsx";
 import { TryAgain } from "./questions/TryAgain.tsx";
@@ -66,11 +66,13 @@ export function AskItem({ ask }: { ask: Ask }) {
   const title = toolsOf(fleet).get(ask.tool)?.title ?? ask.tool;
   const here = ask.answers === "hub";
   const may = useMay("approver");
+  const answered = busy || ask.said !== undefined;
   const answer = async (allow: boolean) => {
     setBusy(true);
     try {
       await hub.answerAsk(ask.device, ask.id, ask.action, allow, reason);
       setReason("");
+      askAnsweredHere(ask, allow ? "Allow once" : "Deny");
       say(allow ? `${name} goes on` : `${name} will not do it`);
     } catch (error) {
       report(error);
@@ -80,16 +82,16 @@ export function AskItem({ ask }: { ask: Ask }) {
   };
   return (
     <div className="item">
-      <Glyph name="hand" tone="violet" />
+      <Glyph name={ask.said ? "tick" : "hand"} tone={ask.said ? "teal" : "violet"} />
       <b className="strong">
         {name} asks before {title}
       </b>
       {here ? (
         <span className="answers">
-          <Button asks="approver" disabled={busy} onClick={() => void answer(false)}>
+          <Button asks="approver" disabled={answered} onClick={() => void answer(false)}>
             Deny
           </Button>
-          <Button asks="approver" kind="primary" disabled={busy} onClick={() => void answer(true)}>
+          <Button asks="approver" kind="primary" disabled={answered} onClick={() => void answer(true)}>
             Allow once
           </Button>
         </span>
@@ -110,8 +112,12 @@ export function AskItem({ ask }: { ask: Ask }) {
             .{" "}
           </>
         )}
-        Asked {age(ask.asked_ms, now)}. Without an answer it is denied in {duration(Math.max(0, ask.expires_ms - now))}.{" "}
-        {here && reasoning === null && may && (
+        {ask.said ? (
+          <b>Answered: {ask.said}.</b>
+        ) : (
+          `Asked ${age(ask.asked_ms, now)}. Without an answer it is denied in ${duration(Math.max(0, ask.expires_ms - now))}.`
+        )}{" "}
+        {here && !answered && reasoning === null && may && (
           <button type="button" className="link" onClick={() => setReasoning("pressed")}>
             Add a reason
           </button>

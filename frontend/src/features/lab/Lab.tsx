@@ -9,9 +9,9 @@ import { useResource } from "../../app/workspace/resource.ts";
 import { Lab } from "../../link/lab.ts";
 import { devices, nameOfDevice } from "../../model/fleet/fleet.ts";
 import type { Glyph, LabFault, RunRow, RunState, ScenarioRow, Tone } from "../../model/types.ts";
+import { typed } from "../../model/words/commands.ts";
 import { age, author, plural } from "../../model/words/words.ts";
 import { Button, Empty, ProblemNote, StatePill } from "../../ui/parts.tsx";
-import { typed } from "../../ui/typed.ts";
 import { BreakButton, BreakSheet, useLab } from "./BreakSomething.tsx";
 import { breakingTitle, breakWords, faultShown, faults } from "./lab.ts";
 import { Begun, Story } from "./Story.tsx";
@@ -95,7 +95,7 @@ function Faults({ simulated }: { simulated: number }) {
           <span />
           <span className="sub small">
             {simulated > 0
-              ? "Nothing was broken yet. A simulated device is a real program on this computer: break it in the middle of its work and see what becomes of it."
+              ? "Nothing has been broken yet. A simulated device is a real program on this computer: break it in the middle of its work and see what becomes of it."
               : typed("No simulated device is in the fleet. They come with: starloom up --demo")}
           </span>
         </p>

@@ -20,9 +20,9 @@ export const BREAKINGS: readonly Breaking[] = [
   { target: "device", kind: "clock_skew", title: "Set its clock wrong", does: "It is an hour ahead." },
   { target: "link", kind: "cut", title: "Cut its link", does: "Connections end, and none comes through." },
   { target: "link", kind: "freeze", title: "Swallow its messages", does: "The link stands, and nothing passes." },
-  { target: "link", kind: "delay", title: "Slow its link down", does: "All takes 0.2 s longer, each way." },
+  { target: "link", kind: "delay", title: "Slow its link down", does: "Everything takes 0.2 s longer, each way." },
   { target: "link", kind: "drop", title: "Lose messages", does: "About a third of them." },
-  { target: "link", kind: "duplicate", title: "Say messages twice", does: "About a third of them." },
+  { target: "link", kind: "duplicate", title: "Duplicate messages", does: "About a third of them." },
   { target: "link", kind: "reorder", title: "Swap messages", does: "About a third of them." },
   { target: "link", kind: "corrupt", title: "Change bytes of messages", does: "In about a third of them." },
 ];

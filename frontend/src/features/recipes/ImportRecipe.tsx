@@ -2,6 +2,7 @@
 import "../rows/rows.css";
 import { useState } from "react";
 import { useLocation } from "wouter";
+import { isRefused } from "../../app/actions/transfers.ts";
 import { useWorkspace } from "../../app/workspace/context.ts";
 import { asProblem, useResource } from "../../app/workspace/resource.ts";
 import { useSettled } from "../../app/workspace/settled.ts";
@@ -60,7 +61,10 @@ export default function ImportRecipe({ onClose }: { onClose: () => void }) {
             id={id}
             type="file"
             accept=".yaml,.yml,.json,text/yaml,application/json"
-            onChange={(event) => void event.target.files?.[0]?.text().then(take)}
+            onChange={({ target }) => {
+              const [file] = target.files ?? [];
+              if (file && !isRefused(target, file.size)) void file.text().then(take);
+            }}
           />
         )}
       </Labelled>

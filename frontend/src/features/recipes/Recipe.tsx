@@ -91,7 +91,7 @@ function Shown({ recipe, values, old, onChanged }: ShownProps) {
     : missing.length
       ? `Fill in ${missing.map(([one]) => labels[one]).join(", ")} first.`
       : preview.problem
-        ? "It cannot run as it is; the faults say why."
+        ? "It cannot run as it is; the reason stands above."
         : !settled || !shown
           ? "The preview is being made."
           : null;

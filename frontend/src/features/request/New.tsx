@@ -45,6 +45,9 @@ const Assistant = lazily(
   (module) => module.Assistant,
 );
 
+/** As many characters as the hub takes of the words of a request. */
+const WORDS_MOST = 4000;
+
 /** The address at which a recipe stands in rows, with the values that were understood. */
 function inRows({ name, params }: { name: string; params: unknown }): string {
   return `/new?${new URLSearchParams({ way: "build", recipe: name, values: JSON.stringify(params ?? {}) })}`;
@@ -63,7 +66,7 @@ function whyNotYet(preview: Previewed, settled: boolean): string | null {
     return "The hub could not make the preview; nothing is said about the request itself.";
   if (!settled || preview.loading) return "The preview is being made.";
   const shown = preview.value;
-  if (!shown || preview.problem) return "It cannot run as it is; the faults say why.";
+  if (!shown || preview.problem) return "It cannot run as it is; the reason stands above.";
   const { understood } = shown;
   if (!understood || understood.outcome === "exact" || understood.by_model) return shown.may_not || null;
   if (understood.candidates.length > 0) return "Choose what is meant first.";
@@ -191,6 +194,7 @@ export function NewPage() {
             <textarea
               aria-label="What should happen?"
               placeholder="For example: how are my machines"
+              maxLength={WORDS_MOST}
               rows={2}
               // biome-ignore lint/a11y/noAutofocus: this page is opened to type here.
               autoFocus

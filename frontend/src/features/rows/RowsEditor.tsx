@@ -39,7 +39,7 @@ interface RowsEditorProps {
   /** Why a row cannot be tried; empty when it can. */
   whyNot: (id: string) => string;
   onTry: (id: string) => void;
-  /** Rows that stand fast, with the reason. */
+  /** Rows that cannot be changed, with the reason. */
   locked?: ReadonlyMap<string, string>;
   /** Rows of the running plan, whose judges stay. */
   running?: ReadonlySet<string>;
@@ -55,7 +55,9 @@ export function RowsEditor(props: RowsEditorProps) {
   const { draft, change, undo, redo } = drafting;
   const rows = useMemo(() => rowsOf(draft.plan), [draft.plan]);
   const [lens, setLens] = useState<Lens>(props.lens ?? "rows");
-  const [open, setOpen] = useState<string | null>(() => rows[0]?.id ?? null);
+  const [open, setOpen] = useState<string | null>(
+    () => (rows.find((row) => !locked.has(row.id)) ?? rows[0])?.id ?? null,
+  );
   const [first, setFirst] = useState(0);
   const from = Math.min(first, Math.floor(Math.max(0, rows.length - 1) / PAGE_ROWS) * PAGE_ROWS);
   const show = (id: string, at: number) => {
@@ -271,6 +273,7 @@ function RowEntry({ row, rows, editor, open, onOpen, onCopied, onPickTool }: Row
             preview={preview}
             locked={lock}
             running={editor.running?.has(row.id) ?? false}
+            live={editor.running !== undefined}
             trying={trying}
             onChange={change}
             onTry={onTry}

@@ -13,7 +13,7 @@ export function TextLens({ drafting, locked }: { drafting: Drafting; locked: boo
   const form = typed ? (typed.typed.trimStart().startsWith("{") ? "json" : "yaml") : chosen;
   const text = useMemo(() => typed?.typed ?? textOfDraft(draft, chosen), [typed, draft, chosen]);
   const fault = typed?.fault ?? null;
-  const other = (next: Form) => fault !== null && next !== form;
+  const isUnavailable = (next: Form) => fault !== null && next !== form;
   return (
     <div className="textlens">
       <div className="row wrap">
@@ -27,8 +27,8 @@ export function TextLens({ drafting, locked }: { drafting: Drafting; locked: boo
           }}
           // A text that cannot be read has no other form.
           choices={[
-            { value: "yaml", label: "YAML", hidden: other("yaml") },
-            { value: "json", label: "JSON", hidden: other("json") },
+            { value: "yaml", label: "YAML", hidden: isUnavailable("yaml") },
+            { value: "json", label: "JSON", hidden: isUnavailable("json") },
           ]}
         />
         <span className="grow small dim">Paste a plan or a recipe here; rows and graph follow.</span>

@@ -56,7 +56,7 @@ export const valuesOf = (
         : String(value),
     ]);
 
-function Folders({ params }: { params: unknown }) {
+function PlanValues({ params }: { params: unknown }) {
   const given = valuesOf(params);
   if (given.length === 0) return null;
   return (
@@ -89,12 +89,12 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
   const api = new Schedules(hub.rest);
   const [terms, setTerms] = useState(props.terms);
   const [clock, setClock] = useState(() => clockOfTerms(props.terms));
-  const [lists, setLists] = useState(change?.unseen_trash !== true);
+  const [showsFiles, setShowsFiles] = useState(change?.unseen_trash !== true);
   const [saving, setSaving] = useState(false);
   const [reading, setReading] = useState(false);
   const [refused, setRefused] = useState<Problem | null>(null);
   const { cron, zone, except_days } = terms;
-  const asked = cron ? { ...(change ? null : { ...runs, lists }), cron, zone, except_days } : null;
+  const asked = cron ? { ...(change ? null : { ...runs, lists: showsFiles }), cron, zone, except_days } : null;
   const stamp = useSettled(asked ? JSON.stringify(asked) : null, TYPING_MS);
   const preview = useResource<SchedulePreview>(stamp, (signal) =>
     api.preview(JSON.parse(stamp ?? "{}") as Runs & Pick<Terms, "cron" | "zone" | "except_days">, signal),
@@ -111,7 +111,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
       : !runs
         ? "Say first what is to run, with all that it needs."
         : preview.problem
-          ? "It cannot be saved as it is; the faults say why."
+          ? "It cannot be saved as it is; the reason stands above."
           : shown
             ? null
             : "The preview is being made.";
@@ -137,7 +137,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
     if (why || saving) return;
     setSaving(true);
     try {
-      const body = { ...terms, cron: cronOf(clock), ...(listed === null ? null : { lists }) };
+      const body = { ...terms, cron: cronOf(clock), ...(listed === null ? null : { lists: showsFiles }) };
       const row = change
         ? await api.change(change.id, { ...body, plan_hash: asking?.plan_hash ?? undefined })
         : await api.make({ ...runs, ...body, plan_hash: plan?.plan_hash ?? undefined });
@@ -166,9 +166,9 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
           <ClockForm
             terms={terms}
             clock={clock}
-            onChange={(next, wound) => {
+            onChange={(next, nextClock) => {
               setTerms(next);
-              setClock(wound);
+              setClock(nextClock);
               setRefused(null);
             }}
             onCalendar={(text) => void addDays(text)}
@@ -198,16 +198,16 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
             <label className="row">
               <input
                 type="checkbox"
-                checked={lists}
+                checked={showsFiles}
                 onChange={(event) => {
-                  setLists(event.target.checked);
+                  setShowsFiles(event.target.checked);
                   setRefused(null);
                 }}
               />
               <span>
                 Show the files each time before they go into the trash.{" "}
                 <span className="dim">
-                  {lists
+                  {showsFiles
                     ? "Each firing waits in the inbox for an answer."
                     : "They go without a question; nobody sees their list."}
                 </span>
@@ -215,7 +215,7 @@ export function ScheduleDialog(props: ScheduleDialogProps) {
             </label>
           )}
           {plan && <Facts preview={plan} approvedBy="Saving" />}
-          {plan?.asks_approval && <Folders params={plan.params} />}
+          {plan?.asks_approval && <PlanValues params={plan.params} />}
           {plan && plan.tasks.length > 0 && (
             <details open={plan.asks_approval}>
               <summary>What will run: {plural(plan.tasks.length, "task")}</summary>

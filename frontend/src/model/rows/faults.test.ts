@@ -23,6 +23,14 @@ const one = (fault: { code: string; reason: string; place: string; hint?: string
   return found;
 };
 
+it("offers the other places for a row that its device cannot do", () => {
+  const fault = { code: "tool_unavailable", reason: "laptp does not offer data.sort", place: "tasks[1]", hint: "nas" };
+  const [found] = hubFaults(draft, [fault], (tool) => (tool === "data.sort" ? ["laptp", "nas"] : []));
+  expect(found?.fixes.map(({ label }) => label)).toEqual(["Any device that can", "Run it on nas"]);
+  expect(rowsOf(found?.fixes[1]?.apply(draft).plan ?? {})[1]?.where).toEqual({ kind: "device", name: "nas" });
+  expect(one(fault)).toMatchObject({ row: 1, fixes: [], hint: "nas" });
+});
+
 describe("places", () => {
   it("are read as steps", () => {
     expect(stepsOf("tasks[3].inputs.rows.from")).toEqual(["tasks", 3, "inputs", "rows", "from"]);

@@ -15,9 +15,13 @@ import {
   withField,
 } from "./document.ts";
 import { changedGate, freeId, patched, withArg, withUse } from "./edit.ts";
-import type { Row } from "./row.ts";
+import { type Row, rowsOf } from "./row.ts";
 import { branches, type Sample, suitable } from "./sample.ts";
 import { type Form, labelOf, wrongWith } from "./schema.ts";
+import { type Where, whereKey, whereWords, withWhere } from "./where.ts";
+
+/** So many places stand beside a fault; the list of the row has all of them. */
+const PLACES_MOST = 3;
 
 interface Fix {
   label: string;
@@ -77,15 +81,19 @@ export function setAt(value: Json, steps: readonly Step[], to: Json | undefined)
   return inner === undefined ? value : { ...value, [step]: setAt(inner, rest, to) };
 }
 
+/** The names of the devices that can do a call of a tool now. */
+type AbleOn = (tool: string) => readonly string[];
+const NOWHERE: AbleOn = () => [];
+
 /** The faults of a preview that was refused, each in its row. */
-export function hubFaults(draft: Draft, faults: readonly HubFault[]): RowFault[] {
+export function hubFaults(draft: Draft, faults: readonly HubFault[], ableOn: AbleOn = NOWHERE): RowFault[] {
   return faults.map((fault) => {
     const steps = stepsOf((fault.place ?? "").replace(/^plan\./, ""));
     return {
       ...located(draft.plan, steps),
       reason: fault.reason,
       hint: fault.hint ?? "",
-      fixes: fixesOf(draft, fault, steps),
+      fixes: fixesOf(draft, fault, steps, ableOn),
       open: false,
     };
   });
@@ -100,6 +108,7 @@ export function joinedFaults(
   told: readonly HubFault[],
   own: readonly RowFault[],
   current: boolean,
+  ableOn?: AbleOn,
 ): RowFault[] {
   const held = new Set(own.map((fault) => `${fault.row} ${fault.field} ${fault.open ? MISSING : NOT_TAKEN}`));
   const hubs = told.filter((fault) => {
@@ -107,7 +116,7 @@ export function joinedFaults(
     const named = part === "tasks" && (within === "args" || within === "inputs") && deeper.length === 0;
     return !named || !held.has(`${row} ${name} ${fault.code}`);
   });
-  const found = hubFaults(draft, hubs);
+  const found = hubFaults(draft, hubs, ableOn);
   return [...(current ? found : found.map((fault) => ({ ...fault, outdated: true }))), ...own];
 }
 
@@ -140,7 +149,7 @@ function located(plan: Fields, steps: readonly Step[]): { row: number | null; fi
 const AS_A_LIST = "Write it as a list";
 const MEANT = /Did you mean `([^`]+)`\?/;
 
-function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[]): Fix[] {
+function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[], ableOn: AbleOn): Fix[] {
   const fixes: Fix[] = [];
   const meant = MEANT.exec(fault.hint ?? "")?.[1];
   const last = steps.at(-1);
@@ -166,6 +175,10 @@ function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[]): Fix[] {
           label: "Any device that can",
           apply: onPlan((plan) => setAt(plan, ["tasks", at, "device"], undefined) as Fields),
         });
+      break;
+    case "missing_grant":
+    case "tool_unavailable":
+      if (part === "tasks" && typeof at === "number") fixes.push(...elsewhere(draft.plan, at, ableOn));
       break;
     case "unknown_task":
     case "plan_cycle":
@@ -195,6 +208,21 @@ function fixesOf(draft: Draft, fault: HubFault, steps: readonly Step[]): Fix[] {
       break;
   }
   return fixes.filter((fix) => fix.apply(draft) !== draft);
+}
+
+/** The other places for a row that cannot run where it is put. */
+function elsewhere(plan: Fields, at: number, ableOn: AbleOn): Fix[] {
+  const row = rowsOf(plan)[at];
+  const names = row ? ableOn(row.what) : [];
+  if (!row || names.length === 0) return [];
+  const places: Where[] = [{ kind: "auto" }, ...names.map((name): Where => ({ kind: "device", name }))];
+  return places
+    .filter((place) => whereKey(place) !== whereKey(row.where))
+    .slice(0, PLACES_MOST)
+    .map((place) => ({
+      label: place.kind === "device" ? `Run it on ${place.name}` : whereWords(place),
+      apply: onPlan((held) => patched(held, row.id, (task) => withWhere(task, place))),
+    }));
 }
 
 function valueAt(plan: Fields, steps: readonly Step[]): Json | undefined {

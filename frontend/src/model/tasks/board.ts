@@ -8,6 +8,7 @@ import type { StreamModel } from "../stream/stream.ts";
 import type { Attempt, Device, GroupRecord, Head, Item, Reason, TaskRecord, TaskSpec } from "../types.ts";
 import { wayBack } from "../wayBack.ts";
 import { momentWords } from "../words/clock.ts";
+import { parseExact } from "../words/exact.ts";
 import { naturalKey } from "../words/natural.ts";
 import { presentation, type Shown } from "../words/presentation.ts";
 import { isOfGoal } from "./goals.ts";
@@ -449,7 +450,7 @@ export function groupShown(record: GroupRecord | undefined): Shown {
 export function itemLabel(item: Item | undefined): string {
   if (!item) return "";
   try {
-    const value: unknown = JSON.parse(item.value);
+    const value = parseExact(item.value);
     if (typeof value === "string" || typeof value === "number") return lastPart(String(value));
     if (value !== null && typeof value === "object") {
       const fields = value as Record<string, unknown>;

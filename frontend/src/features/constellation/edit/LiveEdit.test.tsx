@@ -6,14 +6,18 @@ import { openPage } from "../../../../dev/openPage.tsx";
 import { CONSTELLATION } from "../../../../dev/scenario.ts";
 
 const path = `/constellations/${CONSTELLATION}/edit`;
+async function addRow(): Promise<void> {
+  await draftbar();
+  await userEvent.click(screen.getByRole("button", { name: /^Add a row/ }));
+  const tool = await waitFor(() => document.querySelector('dialog [role="option"]') ?? expect.fail("no tool yet"));
+  await userEvent.click(tool);
+}
 const draftbar = async () => screen.findByRole("region", { name: "Draft" }, { timeout: 8000 });
 
 it("keeps a draft over a running plan until it is discarded", async () => {
   openPage(path);
   expect((await draftbar()).textContent).toContain("draft: no changes");
-  await userEvent.click(screen.getByRole("button", { name: /^Add a row/ }));
-  const tool = await waitFor(() => document.querySelector('dialog [role="option"]') ?? expect.fail("no tool yet"));
-  await userEvent.click(tool);
+  await addRow();
   await waitFor(async () => expect((await draftbar()).textContent).not.toContain("no changes"));
   expect((await draftbar()).textContent).toMatch(/When applied, 1 row \([a-z-]+\) starts at once\./);
   const before = (await draftbar()).querySelector("b")?.textContent;
@@ -29,4 +33,15 @@ it("keeps a draft over a running plan until it is discarded", async () => {
   cleanup();
   openPage(path);
   expect((await draftbar()).textContent).toContain("draft: no changes");
+});
+
+it("lets a row wait that no device of now can begin, where that is all that is wrong", async () => {
+  const hub = openPage(path);
+  hub.unable = "no device offers it now";
+  await addRow();
+  const wait = await screen.findByRole("button", { name: "Apply, and wait for a device" }, { timeout: 8000 });
+  expect(screen.getByRole("list", { name: "Faults of this row" }).textContent).toContain(hub.unable);
+  await userEvent.click(wait);
+  const edits = () => hub.calls.filter((call) => call.path.endsWith("/edits"));
+  await waitFor(() => expect(edits().map(({ body }) => body)).toMatchObject([{ able: false }]));
 });

@@ -14,7 +14,7 @@ import { useKept } from "../../../app/workspace/drafts.ts";
 import { asProblem, useResource } from "../../../app/workspace/resource.ts";
 import { useSettled } from "../../../app/workspace/settled.ts";
 import type { Problem } from "../../../link/rest.ts";
-import { toolsOf } from "../../../model/fleet/tools.ts";
+import { able, toolsOf } from "../../../model/fleet/tools.ts";
 import { draftOf, type Fields, isFields } from "../../../model/rows/document.ts";
 import { joinedFaults, schemaFaults } from "../../../model/rows/faults.ts";
 import {
@@ -51,6 +51,10 @@ const TYPING_MS = 300;
 /** How often it is seen that a draft elsewhere has run out. */
 const ASIDE_MS = 10_000;
 const NO_VALUES = {};
+/** The devices of a fleet change all the time, and each preview is a call. */
+const PREVIEW_PAUSE_MS = 4000;
+/** The hub's codes for a row that no device of now can begin. */
+const NOT_NOW: ReadonlySet<string> = new Set(["missing_grant", "tool_unavailable"]);
 
 export default function LiveEdit({ id }: { id: string }) {
   const model = useStream(id);
@@ -119,21 +123,28 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const text = changes.operations.length ? JSON.stringify(drafting.draft.plan) : null;
   const stamp = useSettled(text, TYPING_MS);
-  const preview = useResource<RequestPreview>(stamp, (signal) =>
-    hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal),
+  const preview = useResource<RequestPreview>(
+    stamp,
+    (signal) => hub.preview({ plan: JSON.parse(stamp ?? "{}") }, signal),
+    ["devices"],
+    PREVIEW_PAUSE_MS,
   );
-  const own = rowsOf(drafting.draft.plan).flatMap((row) => {
+  const ofSchema = rowsOf(drafting.draft.plan).flatMap((row) => {
     const tool = tools.get(row.what);
     return tool && !locked.has(row.id) ? schemaFaults(row, formOf(tool.schema), []) : [];
   });
-  const unable = preview.value?.faults?.find(
-    ({ task }) => changes.added.includes(task) || changes.changed.includes(task),
-  );
-  const told = [
+  const unable = (preview.value?.faults ?? [])
+    .filter(({ task }) => changes.added.includes(task) || changes.changed.includes(task))
+    .map(({ task, reason, way_out }) => ({ code: "tool_unavailable", place: `tasks.${task}`, reason, hint: way_out }));
+  const fromHub = [
     ...((stamp && preview.problem?.faults) || []),
-    ...faultsInRows(drafting.draft.plan, changes, problem?.faults ?? []),
+    ...faultsInRows(drafting.draft.plan, changes, unable.length ? unable : (problem?.faults ?? [])),
   ];
-  const faults = joinedFaults(drafting.draft, told, own, stamp === text);
+  const ableOn = (tool: string) => {
+    const view = tools.get(tool);
+    return view ? able(view).map(({ name }) => name) : [];
+  };
+  const faults = joinedFaults(drafting.draft, fromHub, ofSchema, stamp === text, ableOn);
   const newer = (head.version ?? 0) > base.version;
   const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
   const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
@@ -144,25 +155,22 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const effect = FINAL.has(head.state)
     ? ""
     : effectWords(changes, drafting.draft.plan, states, head.state === "active");
-  const why = FINAL.has(head.state)
+  const blocked = FINAL.has(head.state)
     ? "It has ended: run it again from Plan in rows."
     : changes.operations.length === 0
       ? "Nothing is changed yet."
-      : (changes.impossible[0] ??
-        (faults.length
-          ? "Mend the faults first."
-          : newer
-            ? "The plan has changed meanwhile: look at it first."
-            : unable
-              ? `${unable.reason} ${unable.way_out}`
-              : null));
-  const apply = async () => {
+      : (changes.impossible[0] ?? (newer ? "The plan has changed meanwhile: look at it first." : null));
+  const why = applying ? "It is being applied." : (blocked ?? (faults.length ? "Mend the faults first." : null));
+  /** All that is wrong is that no device of now can do it: one that comes later may. */
+  const mayWait =
+    blocked === null && fromHub.length > 0 && fromHub.every(({ code }) => NOT_NOW.has(code)) && !ofSchema.length;
+  const apply = async (waiting = false) => {
     setApplying(true);
     setRefused(null);
     try {
-      const made = await hub.edit(id, base.version, changes.operations, "edited in rows");
+      const edit = await hub.edit(id, base.version, changes.operations, "edited in rows", !waiting);
       kept.keep(null);
-      say(`Version ${made.version} is applied`);
+      say(`Version ${edit.version} is applied`);
       go(`/constellations/${id}`);
     } catch (error) {
       setRefused({ plan: drafting.draft.plan, problem: asProblem(error) });
@@ -171,7 +179,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     }
   };
   useKeys([
-    { keys: "Ctrl-Enter", does: "Apply", run: () => void (why === null && !applying && apply()), always: true },
+    { keys: "Ctrl-Enter", does: "Apply", run: () => void (why === null && apply()), always: true },
     { keys: "Ctrl-Z", does: "Undo", run: () => drafting.undo?.(), always: true },
     ...["Ctrl-Y", "Ctrl-Shift-Z"].map((keys) => ({ keys, does: "Redo", run: () => drafting.redo?.(), always: true })),
   ]);
@@ -195,14 +203,15 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
         )}
         <span className="grow" />
         <Discard id={id} changed={isChanged(changes)} forget={() => kept.keep(null)} />
-        <Button
-          asks="run"
-          kind="primary"
-          why={why ?? (applying ? "It is being applied." : null)}
-          onClick={() => void apply()}
-        >
-          Apply
-        </Button>
+        {mayWait ? (
+          <Button asks="run" disabled={applying} onClick={() => void apply(true)}>
+            Apply, and wait for a device
+          </Button>
+        ) : (
+          <Button key="apply" asks="run" kind="primary" why={why} onClick={() => void apply()}>
+            Apply
+          </Button>
+        )}
         {problem && (
           <div className="refused">
             <ProblemNote problem={problem} />
@@ -214,9 +223,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           Others may edit these rows meanwhile: {unheld}
         </p>
       )}
-      {elsewhere.map((said) => (
-        <p className="note tone-amber" role="status" key={said}>
-          {said}
+      {elsewhere.map((notice) => (
+        <p className="note tone-amber" role="status" key={notice}>
+          {notice}
         </p>
       ))}
       {theirs && (
@@ -291,10 +300,10 @@ function lockedRows(model: StreamModel): ReadonlyMap<string, string> {
   for (const [id, record] of model.kind<TaskRecord>("task")) {
     if (record.state === "ready" && !record.started) continue;
     if (record.state === "waiting") continue;
-    locked.set(id, DONE.has(record.state) ? "It has ended and stands fast." : "It has started and stands fast.");
+    locked.set(id, DONE.has(record.state) ? "It has ended: it stays as it is." : "It has started: it stays as it is.");
   }
   for (const [id, group] of model.kind<GroupRecord>("group"))
-    if (group.state !== "waiting") locked.set(id, "Its items are under way and stand fast.");
+    if (group.state !== "waiting") locked.set(id, "Its items have started: it stays as it is.");
   return locked;
 }
 

@@ -7,7 +7,7 @@ import { useStructure, useTask } from "../../../app/workspace/context.ts";
 import type { StreamModel } from "../../../model/stream/stream.ts";
 import { dependencies, specs } from "../../../model/tasks/selectors.ts";
 import { naturalOrder } from "../../../model/words/natural.ts";
-import { pressedKey } from "../../../ui/typed.ts";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { useScene } from "./context.ts";
 
 const NEAR = 60;

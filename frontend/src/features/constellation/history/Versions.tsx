@@ -3,8 +3,8 @@ import type { KeyboardEvent } from "react";
 import type { Version } from "../../../model/types.ts";
 import { author, versionDelta } from "../../../model/words/words.ts";
 import { Button } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { Choose } from "../../../ui/Search.tsx";
-import { pressedKey } from "../../../ui/typed.ts";
 
 interface VersionsProps {
   versions: Version[];

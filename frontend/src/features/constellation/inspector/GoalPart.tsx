@@ -8,7 +8,7 @@ import { type GoalCall, goalSeen } from "../../../model/tasks/goals.ts";
 import { type TaskView, taskView } from "../../../model/tasks/selectors.ts";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Button } from "../../../ui/parts.tsx";
-import { pressedKey } from "../../../ui/typed.ts";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { ResultTab } from "./InspectorTabs.tsx";
 
 interface GoalPartProps {

@@ -3,7 +3,7 @@
  * the critical path. Only tasks near the chosen one are in the page.
  */
 import type { KeyboardEvent } from "react";
-import { pressedKey } from "../../../ui/typed.ts";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 
 const NEAR = 30;
 

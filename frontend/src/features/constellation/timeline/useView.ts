@@ -1,7 +1,7 @@
 /** The part of a run that its canvas shows: size, window and scroll, and the ways to change them. Draws nothing. */
 import { type RefObject, useEffect, useState } from "react";
 import { type Lanes, moved, type Window, zoomed } from "../../../model/run/lanes.ts";
-import { pressedKey } from "../../../ui/typed.ts";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { AXIS_PX, heightOf, msAt, type Place, rowPx } from "./paintLanes.ts";
 
 const STEP = 1.5;

@@ -5,7 +5,7 @@ import { Link, useLocation } from "wouter";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { Missing } from "../../../app/shell/Missing.tsx";
 import { Shell } from "../../../app/shell/Shell.tsx";
-import { openAsks } from "../../../app/waiting/waiting.ts";
+import { useAsks } from "../../../app/waiting/waiting.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
 import type { Hub } from "../../../link/endpoints.ts";
@@ -19,10 +19,10 @@ import {
 } from "../../../model/fleet/fleet.ts";
 import { rightsOf } from "../../../model/fleet/rights.ts";
 import { linesOf, withLoad } from "../../../model/fleet/vitals.ts";
+import { typedOnDevice } from "../../../model/words/commands.ts";
 import { createdMs } from "../../../model/words/times.ts";
 import { plural } from "../../../model/words/words.ts";
 import { CopyLine, ProblemNote, Rest, StatePill } from "../../../ui/parts.tsx";
-import { typedOnDevice } from "../../../ui/typed.ts";
 import { RecentRow } from "../../constellation/list/RecentRow.tsx";
 import { AskItem } from "../../inbox/WaitingCard.tsx";
 import { LargeLines, workParts } from "../vitals/DeviceLines.tsx";
@@ -60,11 +60,10 @@ function Known({ view }: { view: DeviceView }) {
   const { hub } = useWorkspace();
   const { report } = useDoing();
   const [, go] = useLocation();
-  const fleet = useFleet();
   const now = useNow(5000);
   const { now: busy, waiting } = useWorkOf(device);
   const vitals = useVitals([device.id]);
-  const asks = openAsks(fleet).filter((ask) => ask.device === device.id);
+  const asks = useAsks().filter((ask) => ask.device === device.id);
   const act = async (what: (hub: Hub) => Promise<unknown>) => {
     try {
       await what(hub);

@@ -1,6 +1,7 @@
 /** An agent that is older than its hub, with the line that its owner types there. The hub never begins an upgrade. */
+
+import { typedOnDevice } from "../../../model/words/commands.ts";
 import { CopyLine } from "../../../ui/parts.tsx";
-import { typedOnDevice } from "../../../ui/typed.ts";
 
 interface OlderAgentProps {
   name: string;

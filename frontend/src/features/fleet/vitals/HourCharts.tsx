@@ -6,10 +6,10 @@ import { callCounts, callsAt, callsSentence, callsWords, type DeviceCall } from 
 import type { Vitals } from "../../../model/types.ts";
 import { timeOfDay } from "../../../model/words/words.ts";
 import { Button } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { Chart, canDraw, type Shown } from "./chart.ts";
 import { beginningAt, clipped, decade, decades, stepAt, type View, zoomed } from "./stretch.ts";
 import "./hour.css";
-import { pressedKey } from "../../../ui/typed.ts";
 
 interface Props {
   lines: readonly Line[];
@@ -42,8 +42,8 @@ export default function HourCharts({ lines, vitals, calls, away }: Props) {
   const rows = rowsOf(lines, calls, momentMs, untilMs, stepS);
   const then = momentMs === null ? [] : callsAt(calls, momentMs - stepMs / 2, momentMs + stepMs / 2);
   const words = momentMs === null ? "" : [timeOfDay(momentMs), callsWords(then, untilMs)].filter(Boolean).join(": ");
-  const heard = useRef({ moment: setMoment, stretch: setStretch as (view: View) => void, whole: () => {} });
-  heard.current = { moment: setMoment, stretch: setStretch, whole: () => setStretch(null) };
+  const handlers = useRef({ moment: setMoment, stretch: setStretch as (view: View) => void, whole: () => {} });
+  handlers.current = { moment: setMoment, stretch: setStretch, whole: () => setStretch(null) };
   return (
     <div className="hour">
       <Bar
@@ -61,7 +61,7 @@ export default function HourCharts({ lines, vitals, calls, away }: Props) {
           <Plot
             sentence={row.sentence}
             withTimes={at === rows.length - 1}
-            heard={heard}
+            handlers={handlers}
             shown={{ ...row.shown, times, view, momentMs, away, calls, nowMs: untilMs }}
           />
         </div>
@@ -115,10 +115,10 @@ interface PlotProps {
   sentence: string;
   withTimes: boolean;
   shown: Shown;
-  heard: { readonly current: ConstructorParameters<typeof Chart>[3] };
+  handlers: { readonly current: ConstructorParameters<typeof Chart>[3] };
 }
 
-function Plot({ sentence, withTimes, shown, heard }: PlotProps) {
+function Plot({ sentence, withTimes, shown, handlers }: PlotProps) {
   const place = useRef<HTMLDivElement>(null);
   const chart = useRef<Chart | null>(null);
   const first = useRef(shown);
@@ -126,16 +126,16 @@ function Plot({ sentence, withTimes, shown, heard }: PlotProps) {
   useEffect(() => {
     if (!place.current || !canDraw()) return;
     const made = new Chart(place.current, first.current, withTimes, {
-      moment: (atMs) => heard.current.moment(atMs),
-      stretch: (stretch) => heard.current.stretch(stretch),
-      whole: () => heard.current.whole(),
+      moment: (atMs) => handlers.current.moment(atMs),
+      stretch: (stretch) => handlers.current.stretch(stretch),
+      whole: () => handlers.current.whole(),
     });
     chart.current = made;
     return () => {
       chart.current = null;
       made.end();
     };
-  }, [withTimes, heard]);
+  }, [withTimes, handlers]);
   useEffect(() => chart.current?.show(shown));
   return <div className={`hourplot ${withTimes ? "times" : ""}`} role="img" aria-label={sentence} ref={place} />;
 }
@@ -205,12 +205,12 @@ function rowsOf(
   if (calls.length === 0) return drawn;
   const took = calls.filter((call) => call.whole).map((call) => (call.toMs || untilMs) - call.fromMs);
   const [least, most] = decades(took.length ? took : [ONE_S_MS]);
-  const of: Row = {
+  const callsRow: Row = {
     key: "calls",
     title: "Calls",
     value: callCounts(calls),
     sentence: callsSentence(calls, untilMs),
     shown: { points: null, least, most, figure: decade },
   };
-  return [of, ...drawn];
+  return [callsRow, ...drawn];
 }

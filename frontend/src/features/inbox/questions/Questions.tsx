@@ -2,7 +2,7 @@
 
 import { useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
-import { answeredHere, type ShownNeed } from "../../../app/waiting/needs.ts";
+import { answeredHere, type ShownQuestion } from "../../../app/waiting/needs.ts";
 import { useFleet, useNow, useWorkspace } from "../../../app/workspace/context.ts";
 import { useKeptText } from "../../../app/workspace/drafts.ts";
 import { useResource } from "../../../app/workspace/resource.ts";
@@ -14,7 +14,7 @@ import { age, author, duration } from "../../../model/words/words.ts";
 import { useRefusal } from "../../../ui/away.tsx";
 import { Glyph } from "../../../ui/Glyph.tsx";
 import { Button, focusAtOnce } from "../../../ui/parts.tsx";
-import { pressedKey } from "../../../ui/typed.ts";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { PlanInShort } from "./PlanInShort.tsx";
 import { ShownResult } from "./ShownResult.tsx";
 
@@ -50,7 +50,7 @@ function isPrimary(question: Question, choice: Choice): boolean {
 
 interface QuestionCardProps {
   /** With the answers after which files leave their place, where the hub knows some: they look like no other one. */
-  question: Question & Pick<ShownNeed, "takes_away" | "author" | "said">;
+  question: Question & Pick<ShownQuestion, "takes_away" | "author" | "said">;
   constellation: string;
   /** Where it comes from, with a way there. */
   origin?: React.ReactNode;

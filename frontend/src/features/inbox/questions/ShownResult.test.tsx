@@ -15,6 +15,11 @@ it("shows records as a table", () => {
   expect(screen.getByRole("cell", { name: "srv-a" })).toBeTruthy();
 });
 
+it("shows every digit of a number that a browser's own numbers cannot hold", () => {
+  render(<ShownResult shown={{ source: "plan", output: "/rows", value: '[{"account": 9007199254740993}]' }} />);
+  expect(screen.getByRole("cell", { name: "9007199254740993" })).toBeTruthy();
+});
+
 it("says how much of a long one is left out", () => {
   render(<ShownResult shown={{ source: "fix", value: '"x"', left_out: 12 }} />);
   expect(screen.getByText(/12 more characters are not shown/)).toBeTruthy();

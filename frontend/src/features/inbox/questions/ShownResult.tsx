@@ -1,5 +1,6 @@
 /** The part of a result that stands beside a question, so that a person sees for what the answer is. */
 import type { Question } from "../../../model/types.ts";
+import { parseExact } from "../../../model/words/exact.ts";
 import { ValueView } from "../../answer/values/ValueView.tsx";
 
 type Shown = NonNullable<Question["shown"]>;
@@ -13,7 +14,7 @@ const SAID_BY_PATH = new Set(["below", "media", "mode", "name"]);
 /** The entries of a list that was cut after a whole one; null for a text. */
 function rowsOf(text: string): unknown[] | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value = parseExact(text);
     return Array.isArray(value) ? value : null;
   } catch {
     return null;

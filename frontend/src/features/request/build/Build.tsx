@@ -91,17 +91,14 @@ export function Build({ place, document, values: understood }: BuildProps) {
   const grants = shown ? grantsOf(shown) : [];
   const missing = openParams(draft).filter((name) => values[name] === null || values[name] === "");
   const unread = drafting.text?.fault ? `Mend line ${drafting.text.fault.line} of the text first, or undo it.` : null;
-  const blocked =
-    unread ??
-    (empty
-      ? "Add a row first."
-      : missing.length
-        ? `Fill in ${missing.join(", ")} first.`
-        : faults.length
-          ? faultsWords(faults)
-          : !settled || preview.loading || !shown
-            ? "The preview is being made."
-            : shown.may_not || null);
+  const whyNotYet = (): string | null => {
+    if (unread) return unread;
+    if (empty) return "Add a row first.";
+    if (missing.length) return `Fill in ${missing.join(", ")} first.`;
+    if (faults.length) return faultsWords(faults);
+    return !settled || preview.loading || !shown ? "The preview is being made." : shown.may_not || null;
+  };
+  const blocked = whyNotYet();
 
   const launch = useCallback(async () => {
     if (blocked || launching || !shown) return;

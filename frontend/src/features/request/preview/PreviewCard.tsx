@@ -158,16 +158,16 @@ function PreviewRow({ task, tag }: { task: TaskPreviewRow; tag: string }) {
   );
 }
 
-/**
- * Expected time, cost and effects of a plan, in a line beside the button that starts it.
- * A tool that writes may replace or remove files, so only a plan that writes nothing is said to delete nothing.
- */
 /** A plan that needs no approval may still ask before one of its tasks. */
 export const unaskedWords = ({ tasks }: Pick<RequestPreview, "tasks">): string =>
   tasks.some((task) => task.person && !task.judged)
     ? "Starts without asking, then asks a person"
     : "Runs without asking";
 
+/**
+ * Expected time, cost and effects of a plan, in a line beside the button that starts it.
+ * A tool that writes may replace or remove files, so only a plan that writes nothing is said to delete nothing.
+ */
 export function Facts({ preview, approvedBy = "Starting" }: { preview: RequestPreview; approvedBy?: string }) {
   const ofTasks = new Set(preview.tasks.flatMap((task) => shownEffects(task.tool, task.effects)));
   const effects = preview.effects

@@ -71,21 +71,19 @@ type Part = Pick<FindingsProps, "row" | "task" | "locked" | "onChange">;
 
 function Publishes({ row, task, locked, onChange }: Part) {
   const finds = isFields(task.finds) ? task.finds : null;
-  if (finds && list(finds, "topics").length) return null;
+  if (finds ? list(finds, "topics").length : locked) return null;
   return (
     <div className="rowfield">
       <span className="small dim">publishes</span>
       {!finds ? (
         <span className="row">
-          {!locked && (
-            <Button
-              kind="quiet"
-              icon="plus"
-              onClick={() => onChange((held) => withFinds(held, { topic: row.id, value: "" }))}
-            >
-              A part of its result
-            </Button>
-          )}
+          <Button
+            kind="quiet"
+            icon="plus"
+            onClick={() => onChange((held) => withFinds(held, { topic: row.id, value: "" }))}
+          >
+            A part of its result
+          </Button>
         </span>
       ) : (
         <span className="row wrap tight">

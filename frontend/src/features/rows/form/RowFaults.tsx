@@ -22,7 +22,7 @@ export function RowFaults({
       {told.map((fault) => (
         <li key={`${fault.field} ${fault.reason}`} className="row wrap small">
           <span className={`word ${fault.open ? "tone-violet" : "tone-vermilion"}`}>
-            <Said text={fault.reason} />.
+            <Said text={fault.reason.replace(/\.$/, "")} />.
           </span>
           {fault.hint && fault.fixes.length === 0 && (
             <span className="dim">

@@ -35,8 +35,8 @@ import { aboutOf, type Field, type Form, labelOf, titleOf } from "../../../model
 import { withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 import { plain } from "../../../ui/Said.tsx";
-import { pressedKey } from "../../../ui/typed.ts";
 import { FieldControl } from "./FieldControl.tsx";
 import { Findings } from "./Findings.tsx";
 import { Gates } from "./Gates.tsx";
@@ -59,6 +59,8 @@ interface RowFormProps {
   locked: string | null;
   /** The row is part of a running plan, whose judges stay. */
   running: boolean;
+  /** The draft is one over a running plan, whose answer stays. */
+  live: boolean;
   trying: string | null;
   onChange: (next: Draft | ((draft: Draft) => Draft), about?: string) => void;
   onTry: (id: string) => void;
@@ -193,7 +195,7 @@ export function RowForm(props: RowFormProps) {
       <Judgement row={row} task={task} running={props.running} locked={locked !== null} onChange={change} />
       <ReviewPoint row={row} plan={draft.plan} locked={locked !== null} onPlan={onPlan} />
       <NameField {...props} />
-      <ResultField plan={draft.plan} id={row.id} locked={locked !== null} onPlan={onPlan} />
+      <ResultField plan={draft.plan} id={row.id} locked={locked !== null || props.live} onPlan={onPlan} />
       {form?.about && (
         <details className="rowfield wide small dim">
           <summary>What {row.what} makes of these values</summary>

@@ -7,7 +7,7 @@ import { rem } from "../../../styles/textSize.ts";
 import { Icon } from "../../../ui/Icon.tsx";
 import { Modal } from "../../../ui/Modal.tsx";
 import { Button } from "../../../ui/parts.tsx";
-import { pressedKey } from "../../../ui/typed.ts";
+import { pressedKey } from "../../../ui/pressedKey.ts";
 
 interface ToolPickerProps {
   tools: ReadonlyMap<string, ToolView>;

@@ -9,6 +9,7 @@ import { rowsOf } from "../../../model/rows/row.ts";
 import type { Sample } from "../../../model/rows/sample.ts";
 import { TRY_LABEL, type Trial, trialOf } from "../../../model/rows/trials/trial.ts";
 import { fits } from "../../../model/rows/where.ts";
+import { parseExact } from "../../../model/words/exact.ts";
 import { asExample, keepSample, keptSample } from "./memory.ts";
 import { useExamples } from "./useExamples.ts";
 
@@ -85,7 +86,7 @@ export function useTrials(draft: Draft, tools: ReadonlyMap<string, ToolView>, va
       const made = await hub.submitAndWait({ plan, labels: { [TRY_LABEL]: "row" } }, WAIT_S);
       const item = made.answer?.items[0];
       if (!made.answer || made.state !== "succeeded" || !item) throw notDone(made.id, made.answer?.sentence);
-      const value = item.artifact ? (JSON.parse(await hub.artifactText(item.artifact)) as Json) : (item.value as Json);
+      const value = item.artifact ? (parseExact(await hub.artifactText(item.artifact)) as Json) : (item.value as Json);
       const sample = { value, device: item.from.device_name ?? "a device", atMs: now() };
       keepSample(tool, call, sample);
       setOwn((held) => new Map(held).set(id, { tool, call, sample }));

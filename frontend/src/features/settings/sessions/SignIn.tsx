@@ -1,9 +1,9 @@
 /** Signing in by a one-time link. Without one it says how to get one; it never waits in silence. */
 import type { ReactNode } from "react";
 import type { Problem } from "../../../link/rest.ts";
+import { typed } from "../../../model/words/commands.ts";
 import { Brand } from "../../../ui/Icon.tsx";
 import { Button, CopyLine, ProblemNote } from "../../../ui/parts.tsx";
-import { typed } from "../../../ui/typed.ts";
 
 /** The hub names no folder of its computer before a sign-in. */
 const FOLDER_LEFT_OPEN = "STARLOOM_HOME=FOLDER";

@@ -131,6 +131,10 @@ it("puts the fault of an edit to the row that its operation is about", () => {
     { place: "operations[0].add_task.for_each", reason: "no" },
     { place: "operations[9].update_task", reason: "of none" },
     { place: "base_version", reason: "of the whole" },
+    { place: "tasks.c", reason: "no device" },
   ]);
-  expect(found).toEqual([{ place: `tasks[${draft.tasks.length - 1}].for_each`, reason: "no" }]);
+  expect(found).toEqual([
+    { place: `tasks[${draft.tasks.length - 1}].for_each`, reason: "no" },
+    { place: "tasks[2]", reason: "no device" },
+  ]);
 });

@@ -164,9 +164,11 @@ function said(rows: readonly string[], one: string, many: string, what: string):
 /** The faults of a refused edit at the rows that its operations are about, as those of the draft's plan. */
 export function faultsInRows<T extends { place?: string }>(draft: Fields, changes: Changes, faults: readonly T[]): T[] {
   return faults.flatMap((fault) => {
+    const named = /^tasks\.([\w-]+)$/.exec(fault.place ?? "")?.[1];
     const [, at, field] = /^operations\[(\d+)\](?:\.\w+)?(?:\.([\w.]+))?/.exec(fault.place ?? "") ?? [];
     const body = Object.values(changes.operations[Number(at)] ?? {})[0];
-    const row = isFields(body) ? tasksOf(draft).findIndex((task) => idOf(task) === (body.id ?? body.to)) : -1;
+    const about = named ?? (isFields(body) ? (body.id ?? body.to) : undefined);
+    const row = tasksOf(draft).findIndex((task) => idOf(task) === about);
     return row < 0 ? [] : [{ ...fault, place: `tasks[${row}]${field ? `.${field}` : ""}` }];
   });
 }

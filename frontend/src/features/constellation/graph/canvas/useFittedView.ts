@@ -7,7 +7,7 @@ import { boxOf } from "../../../../model/layout/hits.ts";
 import type { Placed } from "../../../../model/layout/layout.ts";
 import type { StreamModel } from "../../../../model/stream/stream.ts";
 import { inTrouble, taskView } from "../../../../model/tasks/selectors.ts";
-import { pressedKey } from "../../../../ui/typed.ts";
+import { pressedKey } from "../../../../ui/pressedKey.ts";
 
 export interface ViewProps {
   model: StreamModel;

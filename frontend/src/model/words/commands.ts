@@ -1,5 +1,5 @@
 /**
- * How commands are typed, and which key a press means. The hub's words name commands as documents do, `starloom open`;
+ * How commands are typed. The hub's words name commands as documents do, `starloom open`;
  * what the page shows works when pasted on the computer it is for. The hub says how its own program is typed there; a
  * device says so in its facts.
  */
@@ -27,13 +27,3 @@ export function typedOnDevice(line: string, facts: Readonly<Record<string, strin
 }
 
 const quoted = (path: string): string => (/[ ]/.test(path) ? `'${path}'` : path);
-
-/**
- * The key that a press means for the page; empty while a word is composed of several presses, as in Japanese or with a
- * dead key: they belong to the method that composes it, also the Enter that ends it. Every handler of keys asks this;
- * `keyCode` is the only sign of that Enter in Safari.
- */
-export function pressedKey(event: KeyboardEvent | { nativeEvent: KeyboardEvent }): string {
-  const press = "nativeEvent" in event ? event.nativeEvent : event;
-  return press.isComposing || press.keyCode === 229 ? "" : press.key;
-}

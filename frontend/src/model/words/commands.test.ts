@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from "vitest";
-import { pressedKey, setProgram, typed, typedOnDevice } from "./typed.ts";
+import { setProgram, typed, typedOnDevice } from "./commands.ts";
 
 afterEach(() => setProgram("starloom"));
 
@@ -21,14 +21,4 @@ it("takes of a device nothing but a path of the agent", () => {
   for (const program of ["/bin/rm", "/x;rm/starloom-agent", "/$(x)/starloom-agent", "starloom-agent"]) {
     expect(typedOnDevice(line, { program })).toBe(line);
   }
-});
-
-it("leaves the keys alone that compose a word", () => {
-  const press = (more: Partial<KeyboardEvent>) =>
-    ({ key: "Enter", isComposing: false, keyCode: 13, ...more }) as KeyboardEvent;
-  expect(pressedKey(press({}))).toBe("Enter");
-  expect(pressedKey({ nativeEvent: press({}) })).toBe("Enter");
-  expect(pressedKey(press({ isComposing: true }))).toBe("");
-  // The Enter that ends a composition in Safari.
-  expect(pressedKey({ nativeEvent: press({ keyCode: 229 }) })).toBe("");
 });

@@ -3,12 +3,15 @@ import type { ConstellationRow } from "../../model/types.ts";
 import { goesOn } from "../../model/words/words.ts";
 
 /** Those to list; `asked` are the constellations of all open questions. */
-export function beyondQuestions(running: readonly ConstellationRow[], asked: ReadonlySet<string>): ConstellationRow[] {
+export function withoutRepeatedQuestions(
+  running: readonly ConstellationRow[],
+  asked: ReadonlySet<string>,
+): ConstellationRow[] {
   // In a list of what runs, one that waits for a question shows how far its other tasks are.
-  const lists = running.some(goesOn);
+  const hasWork = running.some(goesOn);
   return running.filter((row) => {
     if (!asked.has(row.id)) return true;
-    return row.state !== "awaiting_approval" && (lists || !waitsForItsQuestion(row));
+    return row.state !== "awaiting_approval" && (hasWork || !waitsForItsQuestion(row));
   });
 }
 

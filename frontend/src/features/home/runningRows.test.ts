@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { ConstellationRow } from "../../model/types.ts";
-import { beyondQuestions } from "./begun.ts";
+import { withoutRepeatedQuestions } from "./runningRows.ts";
 
 const row = (id: string, state: string, attention: string[] = [], running = 0) =>
   ({ id, state, attention, running }) as ConstellationRow;
@@ -11,7 +11,7 @@ const WAIT = [
   row("unread", "active", ["question_open"]),
 ];
 const ASKED = new Set(["plan", "gate", "lacks", "works"]);
-const listed = (rows: ConstellationRow[]) => beyondQuestions(rows, ASKED).map((one) => one.id);
+const listed = (rows: ConstellationRow[]) => withoutRepeatedQuestions(rows, ASKED).map((one) => one.id);
 
 it("lists nothing that only repeats a question, where all wait", () => {
   expect(listed(WAIT)).toEqual(["lacks", "unread"]);
