@@ -273,9 +273,9 @@ def fits_of(
             if phrase.sort and not needs_no_all(reading[phrase.sort]):
                 continue
             taken = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
-            if sorts := [name for name in taken if misspelt and recipe.params[name].type == "files"]:
-                right = {name: " ".join(misspelt.get(word, word) for word in reading[name].split()) for name in sorts}
-                taken.update((name, taken_from(name, words)) for name, words in right.items())
+            for name in taken if misspelt else ():
+                if recipe.params[name].type == "files":
+                    taken[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
             for name, item in taken.items():
                 if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
                     taken[name] = no_sort(item, reading[name], phrase.before(name))
@@ -291,18 +291,7 @@ def fits_of(
             if plain and not _are_plain(taken.values(), asked.telling):
                 continue  # *back up my photos* is about photos, not about a folder of that name
             fit = _fit(recipe, phrase, taken, asked.given, asked.fleet, -number, asked.telling)
-            # A device that is asked for in place of *June of the phone* would let June go without a word.
-            # The fault of a misspelt device names its words already.
-            open_devices = [
-                one.name
-                for one in fit.candidate.missing
-                if one.reason and one.type == "device" and NEAREST not in one.reason
-            ]
-            open_devices += [
-                name
-                for name, item in taken.items()
-                if recipe.params[name].type == "device" and item.trust is Trust.DOUBTFUL and name not in open_devices
-            ]
+            open_devices = _open_devices(recipe, fit, taken)
             words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
             unheeded = in_slots(asked.limits, (said for name, said in reading.items() if name not in chosen))
             left = left_over(words, phrases, asked.devices)
@@ -312,6 +301,17 @@ def fits_of(
             if fit.sure:
                 break
     return fits
+
+
+def _open_devices(recipe: Recipe, fit: Fit, taken: Mapping[str, SlotValue]) -> list[str]:
+    """Return the devices that are asked for, or doubtful: *June of the phone* would let June go without a word.
+
+    The fault of a misspelt device names its words already.
+    """
+    asked = [one for one in fit.candidate.missing if one.reason and one.type == "device"]
+    found = [one.name for one in asked if NEAREST not in one.reason]
+    devices = (name for name in taken if recipe.params[name].type == "device" and name not in found)
+    return [*found, *(name for name in devices if taken[name].trust is Trust.DOUBTFUL)]
 
 
 def _order_words(recipe: Recipe) -> frozenset[str]:

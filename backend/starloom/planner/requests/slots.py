@@ -205,8 +205,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if len(alike) == 1:
         return _named(alike[0], param, fleet)
     if alike:
-        names = tuple(device.name for device in alike)
-        return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
+        return _one_of(text, alike)
     if "by" in words and (told := fleet.by_name.get(" ".join(words[: words.index("by")]))):
         # *Of nas by name* names nas, and a way of doing it that a person has to see.
         return replace(_named(told, param, fleet), trust=Trust.DOUBTFUL)
@@ -248,8 +247,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if len(found) == 1:
         return SlotValue({"name": found[0].name})
     if found:
-        names = tuple(device.name for device in found)
-        return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
+        return _one_of(text, found)
     if others := [device for device in of_class(kind, able, guess=guess) if not device.demo]:
         return _of_another(others)
     unable = [device for device in own(of_class(kind, fleet.devices, guess=guess)) if device not in able]
@@ -258,6 +256,11 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
     if gone := next((device for device in fleet.gone if device.name.casefold() == " ".join(words)), None):
         return SlotValue(reason=gone_words(gone), choices=tuple(device.name for device in able))
     return _unknown(text, kind, able)
+
+
+def _one_of(text: str, devices: Sequence[DeviceSnapshot]) -> SlotValue:
+    names = tuple(device.name for device in devices)
+    return SlotValue(reason=f"{text} may be {' or '.join(names)}", choices=names)
 
 
 def devices_left_over(words: str, own: Collection[str], values: Mapping[str, Any], fleet: FleetSnapshot) -> list[str]:
