@@ -226,10 +226,18 @@ export interface Pause {
   reason?: string;
 }
 
+/** The firing for which a later moment could not start; `told`: a notice has told of it, once. */
+export interface Blocked {
+  constellation: string;
+  told?: boolean;
+}
+
 /** Work on a clock; a firing is known by (id, due moment). */
 export interface Schedule {
   /** The author of its firings: the one who saved it, or last changed more than its name. */
   author: string;
+  /** The last firing that held up a later moment; null: none did, or an earlier release kept none. */
+  blocked?: Blocked | null;
   /** Which moments that were missed while no hub ran it makes up for. */
   catch_up?: CatchUp;
   /** The approval of what its firings may do; null: none was needed when it was saved. */
@@ -287,6 +295,17 @@ export interface Schedule {
   /** Whether found files go into the trash without a question; null: it finds none, or an earlier release saved it. */
   unseen_trash?: boolean | null;
   zone: string;
+}
+
+/** The fields of a schedule that each firing changes, which hold instead of those of `schedule/ID`. */
+export interface ScheduleCourse {
+  blocked?: Blocked | null;
+  due_ms?: number;
+  fired?: number;
+  last?: Firing | null;
+  queued?: number[];
+  running?: Record<string, number>;
+  skipped?: number;
 }
 
 /** One call of a model for a job: the texts that went and came, and the cost. */

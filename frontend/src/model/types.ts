@@ -100,6 +100,7 @@ export type {
   RuleRecord,
   RunReport,
   Schedule,
+  ScheduleCourse,
   Selector,
   SentenceSpec,
   Sharing,

@@ -27,6 +27,7 @@ class ShardSettings:
         "hedge_after_ms",
         "hedge_at_p90",
         "hedge_times",
+        "keeps_courses",
         "keeps_reopenings",
         "kept_results_most",
         "names_pauses",
@@ -81,6 +82,7 @@ class ShardSettings:
         self.hedge_after_ms = 10_000
         self.hedge_at_p90 = 1
         self.hedge_times = 3
+        self.keeps_courses = 1
         self.keeps_reopenings = 1
         self.kept_results_most = 1_000
         self.names_pauses = 1
