@@ -2,7 +2,6 @@
 
 Each is frozen, its fields stand in alphabetical order and defaults are left out, so that its bytes are canonical and
 TypeScript folds to the same ones. It has no floats. Times are hub time in ms. A value is canonical JSON (`values`).
-
 Keys of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`, `dep/FROM>TO:NAME`,
 `attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. Of `fleet`: `device/ID`,
 `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID` (`schedules`), `standing/ID`, `model_day/DAY`,
