@@ -250,7 +250,10 @@ CODES: dict[Code, CodeInfo] = {
     ),
     Code.TASK_STARTED: CodeInfo(_P, 409, "The task has started", "Cancel it first, or edit what comes after it."),
     Code.PERSON_EDITING: CodeInfo(
-        _P, 409, "A person is editing this part", "Wait until the draft is applied or closed; that of a closed page ends within two minutes."
+        _P,
+        409,
+        "A person is editing this part",
+        "Wait until the draft is applied or closed; without its page it ends in two minutes.",
     ),
     Code.ILLEGAL_CONTROL: CodeInfo(
         _P,

@@ -146,14 +146,14 @@ def settings_of(settings: ShardSettings) -> dict[str, int]:
 def with_settings(recorded: dict[str, int]) -> ShardSettings:
     """Return the settings of a record; a setting that no longer exists is left out.
 
-    A setting that the record lacks gets its default, with thirteen exceptions: they are 0, as the hub that wrote the
+    A setting that the record lacks gets its default, with fourteen exceptions: they are 0, as the hub that wrote the
     record did not have what they bound or turn on, so its decisions must be made again without it.
     """
     settings = ShardSettings()
     settings.pace_rows_most = settings.hedge_at_p90 = settings.kept_results_most = 0
     settings.keeps_reopenings = settings.binds_approvals = settings.names_pauses = settings.restarts_waits = 0
     settings.patience_most_ms = settings.fences_most = settings.grows_patience = 0
-    settings.proposals_most = settings.trial_runs = settings.spending_rows_most = 0
+    settings.proposals_most = settings.trial_runs = settings.spending_rows_most = settings.keeps_courses = 0
     for name in ShardSettings.__slots__:
         if name in recorded:
             setattr(settings, name, recorded[name])

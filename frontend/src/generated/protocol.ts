@@ -297,6 +297,17 @@ export interface Schedule {
   zone: string;
 }
 
+/** The fields of a schedule that each firing changes, which hold instead of those of `schedule/ID`. */
+export interface ScheduleCourse {
+  blocked?: Blocked | null;
+  due_ms?: number;
+  fired?: number;
+  last?: Firing | null;
+  queued?: number[];
+  running?: Record<string, number>;
+  skipped?: number;
+}
+
 /** One call of a model for a job: the texts that went and came, and the cost. */
 export interface ModelCall {
   asked_ms: number;

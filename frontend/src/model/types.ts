@@ -101,6 +101,7 @@ export type {
   RuleRecord,
   RunReport,
   Schedule,
+  ScheduleCourse,
   Selector,
   SentenceSpec,
   Sharing,

@@ -2,12 +2,11 @@
 
 Each is frozen, its fields stand in alphabetical order and defaults are left out, so that its bytes are canonical and
 TypeScript folds to the same ones. It has no floats. Times are hub time in ms. A value is canonical JSON (`values`).
-
-Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
-`dep/FROM>TO:NAME`, `attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In
-`fleet`: `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `scheduled_plan/ID`, `standing/ID`,
-`model_day/DAY`, `spending/OF`, `lab_fault/ID`. In `access`: `principal/ID`, `token/ID`, `signin/ID`,
-`idem/PRINCIPAL/KEY`, `secret/NAME`, `kept/HASH`. `KINDS` has them all.
+Keys of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`, `dep/FROM>TO:NAME`,
+`attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. Of `fleet`: `device/ID`,
+`offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID` (`schedules`), `standing/ID`, `model_day/DAY`,
+`spending/OF`, `lab_fault/ID`. Of `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`,
+`secret/NAME`, `kept/HASH`; `KINDS` has all.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from starloom_protocol.records.models import Budget as Budget
 from starloom_protocol.records.models import ModelCall, ModelDay, Spending
 from starloom_protocol.records.record import Fault as Fault
 from starloom_protocol.records.record import Record as Record
-from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.records.schedules import Schedule, ScheduleCourse, ScheduledPlan
 from starloom_protocol.records.specs import Approved, Moment, Shows, StopWhen
 from starloom_protocol.records.specs import Check as Check
 from starloom_protocol.records.specs import Choice as Choice
@@ -705,6 +704,7 @@ Entity = (
     | RecipeVersion
     | RecipeRuns
     | Schedule
+    | ScheduleCourse
     | ScheduledPlan
     | Standing
     | DeviceAsks
@@ -746,6 +746,7 @@ KINDS: dict[str, type[Record]] = {
     "recipe": RecipeVersion,
     "recipe_runs": RecipeRuns,
     "schedule": Schedule,
+    "schedule_course": ScheduleCourse,
     "scheduled_plan": ScheduledPlan,
     "standing": Standing,
     "asks": DeviceAsks,

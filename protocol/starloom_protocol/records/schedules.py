@@ -1,9 +1,12 @@
 """The records of a schedule: its clock and terms, the consent given with it, its last firing, its notice.
 
-Entities of `fleet` (`schedule/ID`, `scheduled_plan/ID`) and their parts; `entities` has the table of all.
+Entities of `fleet` (`schedule/ID`, `schedule_course/ID`, `scheduled_plan/ID`) and their parts; `entities` has the table
+of all.
 """
 
 from __future__ import annotations
+
+from msgspec.structs import replace
 
 from starloom_protocol.records.record import Fault, Record
 from starloom_protocol.vocabulary import (
@@ -164,6 +167,33 @@ class Schedule(Record, frozen=True, kw_only=True):
     unseen_trash: bool | None = None
     """Whether found files go into the trash without a question; null: it finds none, or an earlier release saved it."""
     zone: str
+
+
+class ScheduleCourse(Record, frozen=True, kw_only=True):
+    """The fields of a schedule that each firing changes, which hold instead of those of `schedule/ID`.
+
+    A firing leaves its events in the log for good, so they do not repeat the terms of the schedule.
+    """
+
+    blocked: Blocked | None = None
+    due_ms: int = 0
+    fired: int = 0
+    last: Firing | None = None
+    queued: list[int] = []
+    running: dict[str, int] = {}
+    skipped: int = 0
+
+
+def course_of(schedule: Schedule) -> ScheduleCourse:
+    """Return the course of a schedule."""
+    return ScheduleCourse(**{name: getattr(schedule, name) for name in ScheduleCourse.__struct_fields__})
+
+
+def with_course(schedule: Schedule, course: ScheduleCourse | None) -> Schedule:
+    """Return a schedule with its course, or as it is without one."""
+    if course is None:
+        return schedule
+    return replace(schedule, **{name: getattr(course, name) for name in ScheduleCourse.__struct_fields__})
 
 
 class ScheduledPlan(Record, frozen=True, kw_only=True):

@@ -10,11 +10,14 @@ from msgspec.structs import replace
 from starloom.core.clock.schedules import DUE, TIMERS
 from starloom.core.people.recipes.proposals import NOTICE_LABEL
 from starloom.core.state import inputs as i
-from starloom.core.state.apply import load, put
+from starloom.core.state.apply import load, put, undo
+from starloom.core.state.model import Fleet, Shard
 from starloom.core.state.orders import ArmTimer
+from starloom.core.state.settings import ShardSettings
+from starloom.engine.commits import settings_of, with_settings
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Condition, Principal, ResultSpec, SentenceSpec
-from starloom_protocol.stream.feed import ACCESS, FLEET
+from starloom_protocol.records.entities import Condition, Principal, ResultSpec, SentenceSpec, decode_entity
+from starloom_protocol.stream.feed import ACCESS, FLEET, encode_event
 from starloom_protocol.vocabulary import (
     CatchUp,
     Code,
@@ -99,6 +102,7 @@ def test_a_firing_that_is_there_already_is_not_made_again() -> None:
     clock = Clockwork()
     before = clock.save()
     clock.turn_to("2026-06-01T01:00")
+    put(clock.shard, clock.shard.fleet, "schedule_course", "s-one", None)
     load(clock.shard, FLEET, clock.shard.fleet.seq, {"schedule/s-one": before})
     clock.wake_at("2026-06-01T01:00")
     assert len(clock.firings()) == 1
@@ -408,6 +412,14 @@ def test_an_owner_who_may_only_look_fires_nothing() -> None:
     assert clock.order("resume", owner="p-ann").faults[0].code is Code.RIGHTS_LOST
 
 
+def reloaded(clock: Clockwork) -> Fleet:
+    """Return the fleet that a new owner loads from the log."""
+    shard = Shard(clock.shard.settings)
+    entities = dict(clock.folded[FLEET])
+    load(shard, FLEET, clock.shard.fleet.seq, {key: decode_entity(key, raw) for key, raw in entities.items()})
+    return shard.fleet
+
+
 def overlapping(**fields: Any) -> Clockwork:
     """Return an hourly schedule of ann with a firing that runs and four that wait; bob is an owner, too."""
     clock = Clockwork()
@@ -600,3 +612,49 @@ def test_an_hourly_schedule_goes_on_behind_a_day_left_out_that_ends_twice() -> N
         clock.turn_to(moment)
         assert clock.run(clock.firings()[-1]) == "succeeded"
     assert (clock.schedule().state, clock.schedule().fired) == ("active", 4)
+
+
+def test_a_firing_writes_the_course_of_its_schedule_and_repeats_no_terms() -> None:
+    clock = Clockwork()
+    days = [f"{month:02}-{day:02}" for month in (7, 8, 9) for day in range(1, 29)]
+    made = clock.save(except_days=days)
+    seen = len(clock.events)
+    clock.turn_to("2026-06-01T01:00")
+    clock.run(clock.firings()[0])
+    fired = [event for event in clock.events[seen:] if event.about == made.id]
+    assert [event.kind for event in fired] == ["schedule_due", "schedule_fired", "schedule_ended"]
+    assert [list(event.puts) for event in fired] == [["schedule_course/s-one"]] * 3
+    assert max(len(encode_event(event)) for event in fired) < 600
+    schedule = clock.schedule()
+    assert (schedule.fired, schedule.except_days, schedule.running) == (1, days, {})
+    assert schedule.last is not None
+    assert reloaded(clock).schedules == clock.shard.fleet.schedules
+    clock.order("pause", reason="holiday")
+    assert reloaded(clock).schedules["s-one"].paused is not None
+    assert (clock.schedule().fired, clock.shard.fleet.schedule_courses) == (1, {})
+    clock.order("resume")
+    clock.turn_to("2026-06-01T02:00")
+    assert clock.shard.fleet.schedule_courses
+    clock.order("remove")
+    assert (reloaded(clock).schedules, clock.shard.fleet.schedule_courses) == ({}, {})
+
+
+def test_a_refused_change_takes_no_course_away() -> None:
+    clock = Clockwork()
+    clock.save()
+    clock.turn_to("2026-06-01T01:00")
+    before = clock.schedule()
+    mark = len(clock.shard.journal)
+    put(clock.shard, clock.shard.fleet, "schedule_course", "s-one", None)
+    assert clock.schedule() != before
+    undo(clock.shard, mark)
+    assert clock.schedule() == before
+
+
+def test_a_firing_of_an_earlier_release_is_decided_as_it_was() -> None:
+    settings = settings_of(ShardSettings())
+    del settings["keeps_courses"]
+    clock = Clockwork(settings=with_settings(settings))
+    clock.save()
+    clock.turn_to("2026-06-01T01:00")
+    assert (clock.schedule().fired, clock.shard.fleet.schedule_courses) == (1, {})

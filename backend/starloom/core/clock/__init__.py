@@ -4,7 +4,7 @@ cron        the moments of a cron expression in a time zone
 calendars   the days of the events of a calendar file
 days_off    days on which a schedule does not fire
 schedules   firings, and the inputs of people about schedules
-notices     the ends and waits of firings of which people are told
+notices     the notices of a schedule: of which ends and waits, in which words
 alarms      alarms of a schedule, raised and ended by its firings
 moments     the times before which a task does not begin
 timers      every due moment that state implies

@@ -1,4 +1,4 @@
-"""Notices of a schedule: which ends of firings and which moments that are left out a person is told of, in which words.
+"""Notices of a schedule: for which ends of firings and which moments that are held up, and in which words.
 
 Decides only the text of a notice and that it is due. `schedules` keeps it and shows it on the chosen device.
 """
@@ -71,7 +71,7 @@ def is_failure(constellation: Constellation) -> bool:
 def with_blocked(schedule: Schedule, constellations: Mapping[str, Constellation], at_ms: int) -> Schedule:
     """Return a schedule whose moment cannot start for the firing before it, with a notice once for each such firing.
 
-    A firing at work is only slow: it is told of when it makes the schedule leave out a second moment.
+    A firing at work is only slow: its notice comes when it makes the schedule leave out a second moment.
     """
     name = next(iter(schedule.running), "")
     constellation = constellations.get(name)

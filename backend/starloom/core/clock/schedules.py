@@ -35,7 +35,7 @@ from starloom.core.state.orders import ArmTimer
 from starloom.core.state.work import Put, Refusal, Work, check_reader, fault
 from starloom_protocol.records.edits import LoweredPlan
 from starloom_protocol.records.entities import Fault, Policy, Selector, TaskSpec
-from starloom_protocol.records.schedules import Consent, Firing, Pause, Schedule, ScheduledPlan
+from starloom_protocol.records.schedules import Consent, Firing, Pause, Schedule, ScheduledPlan, course_of, with_course
 from starloom_protocol.stream.authors import ENGINE, is_model, name_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import FLEET
@@ -112,10 +112,21 @@ def on_timer(work: Work, item: TimerFired) -> None:
 
 def keep(work: Work, schedule: Schedule, kind: EventKind, *, note: str = "", by: str | None = None) -> None:
     """Emit one event of a schedule, and arm the timers of its new state."""
-    work.emit(work.shard.fleet, kind, schedule.id, [("schedule", schedule.id, schedule)], note=note, by=by)
+    work.emit(work.shard.fleet, kind, schedule.id, _puts_of(work.shard, schedule), note=note, by=by)
     for is_due, timer in ((_may_start(schedule), TURN), (_must_tell(schedule), TELL)):
         if is_due:
             work.order(ArmTimer(constellation=FLEET, due_ms=work.at_ms, entity=schedule.id, kind=timer))
+
+
+def _puts_of(shard: Shard, schedule: Schedule) -> list[Put]:
+    """Return the puts of a changed schedule: of its course alone where nothing else differs."""
+    before, course = shard.fleet.schedules.get(schedule.id), course_of(schedule)
+    if before is not None and shard.settings.keeps_courses and with_course(before, course) == schedule:
+        return [("schedule_course", schedule.id, course)]
+    puts: list[Put] = [("schedule", schedule.id, schedule)]
+    if schedule.id in shard.fleet.schedule_courses:
+        puts.append(("schedule_course", schedule.id, None))
+    return puts
 
 
 def _on_due(work: Work, schedule: Schedule) -> None:
@@ -417,7 +428,7 @@ def on_saved(work: Work, item: ScheduleSaved) -> None:
     elif old is not None:
         _check_may_undo_consent(work, old, chosen.owner, approves=item.approves)
     schedule = _with_course(chosen, old, consent, _bound_devices(work, item, old), work.at_ms)
-    puts: list[Put] = [("schedule", schedule.id, schedule)]
+    puts = _puts_of(work.shard, schedule)
     if text is not None:
         puts.append(("scheduled_plan", schedule.id, ScheduledPlan(plan=text)))
     elif schedule.id in fleet.scheduled_plans:
@@ -672,6 +683,8 @@ def on_controlled(work: Work, item: ScheduleControlled) -> None:
         case "remove":
             _check_may_undo_consent(work, schedule, item.owner, approves=item.approves)
             puts: list[Put] = [("schedule", schedule.id, None)]
+            if schedule.id in work.shard.fleet.schedule_courses:
+                puts.append(("schedule_course", schedule.id, None))
             if schedule.id in work.shard.fleet.scheduled_plans:
                 puts.append(("scheduled_plan", schedule.id, None))
             work.emit(work.shard.fleet, EventKind.SCHEDULE_REMOVED, schedule.id, puts, note=schedule.name)

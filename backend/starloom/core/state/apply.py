@@ -44,6 +44,7 @@ from starloom_protocol.records.entities import (
     encode_entity,
 )
 from starloom_protocol.records.fleet import Health, Pace, Stopping
+from starloom_protocol.records.schedules import Schedule, with_course
 from starloom_protocol.records.specs import Approved
 from starloom_protocol.text.look_alikes import look_of
 from starloom_protocol.vocabulary import (
@@ -549,6 +550,14 @@ def _index_pace(_shard: Shard, fleet: Fleet, key: str, _old: Pace | None, _new: 
     fleet.pace_changed[key] = fleet.pace_number
 
 
+def _index_schedule(_shard: Shard, fleet: Fleet, key: str, _old: Record | None, _new: Record | None) -> None:
+    kept: Schedule | None = fleet.tables["schedule"].get(key)
+    if kept is None:
+        fleet.schedules.pop(key, None)
+    else:
+        fleet.schedules[key] = with_course(kept, fleet.schedule_courses.get(key))
+
+
 def _index_stopping(_shard: Shard, fleet: Fleet, key: str, old: Stopping | None, new: Stopping | None) -> None:
     for attempt in old.attempts if old is not None else ():
         fleet.stop_waits.pop(attempt, None)
@@ -647,6 +656,8 @@ _HOOKS: dict[type[Stream], dict[str, Any]] = {
         "offer": _index_offer,
         "health": _index_health,
         "pace": _index_pace,
+        "schedule": _index_schedule,
+        "schedule_course": _index_schedule,
         "stopping": _index_stopping,
     },
     Access: dict.fromkeys(ACCESS_KINDS, _index_nothing) | {"secret": _index_secret},

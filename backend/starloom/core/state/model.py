@@ -49,7 +49,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Spending
-from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.records.schedules import Schedule, ScheduleCourse, ScheduledPlan
 from starloom_protocol.stream.authors import author_of, token_of, who
 from starloom_protocol.vocabulary import ROLE_RANK, GateState, Role
 from starloom_protocol.wire.frames import LeaseRef
@@ -77,6 +77,7 @@ FLEET_KINDS = (
     "offer",
     "enrollment",
     "schedule",
+    "schedule_course",
     "scheduled_plan",
     "recipe",
     "recipe_runs",
@@ -315,6 +316,7 @@ class Fleet(Stream):
     pace_changed    by pace, the number of its last change, in the order of the changes
     pace_number     the number of the last change of any pace
     pace_index      the index over the paces; `placement.pace` makes and owns it
+    schedules       the schedules with their courses
     stop_waits      by attempt for whose end a stop-all waits, its device
     faults          the sum of all devices' faults
     hedges          by device, the tasks of which it runs a hedge
@@ -361,6 +363,7 @@ class Fleet(Stream):
         "recipes",
         "reordered",
         "revision",
+        "schedule_courses",
         "scheduled_plans",
         "schedules",
         "slots_changed",
@@ -381,7 +384,8 @@ class Fleet(Stream):
         self.enrollments = cast(dict[str, Enrollment], self.tables["enrollment"])
         self.recipe_runs = cast(dict[str, RecipeRuns], self.tables["recipe_runs"])
         self.recipes = cast(dict[str, RecipeVersion], self.tables["recipe"])
-        self.schedules = cast(dict[str, Schedule], self.tables["schedule"])
+        self.schedules: dict[str, Schedule] = {}
+        self.schedule_courses = cast(dict[str, ScheduleCourse], self.tables["schedule_course"])
         self.scheduled_plans = cast(dict[str, ScheduledPlan], self.tables["scheduled_plan"])
         self.standing = cast(dict[str, Standing], self.tables["standing"])
         self.asks = cast(dict[str, DeviceAsks], self.tables["asks"])

@@ -22,6 +22,7 @@ class ShardSettings:
     binds_approvals    an approval is bound to devices; from 2 on that of a preview, too
     grows_patience     the wait for an absent device grows with what its attempt is expected to take
     hedge_at_p90       a hedge is due by the calls that were measured on its device
+    keeps_courses      a firing writes the course of its schedule, which is a record of its own
     keeps_reopenings   a head has the moment at which it was opened again; from 2 on the time between its rounds, too
     names_pauses       a paused schedule has who paused it, and why
     random_placement   devices are chosen at random, for a comparison
@@ -40,6 +41,7 @@ class ShardSettings:
     hedge_after_ms: int = 10_000
     hedge_at_p90: int = 1
     hedge_times: int = 3
+    keeps_courses: int = 1
     keeps_reopenings: int = 2
     kept_results_most: int = 1_000
     names_pauses: int = 1

@@ -220,6 +220,7 @@ OF_ENTITY: Final = {
     "question": Topic.APPROVALS,
     "recipe": Topic.RECIPES,
     "schedule": Topic.SCHEDULES,
+    "schedule_course": Topic.SCHEDULES,
     "task": Topic.TASKS,
 }
 """The list that an entity belongs to, by the kind of its key; every entity of the fleet belongs to its devices, too."""

@@ -39,7 +39,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.fleet import Health, Pace, Stopping
 from starloom_protocol.records.lab import LabFault
 from starloom_protocol.records.models import Spending
-from starloom_protocol.records.schedules import Schedule, ScheduledPlan
+from starloom_protocol.records.schedules import Schedule, ScheduledPlan, with_course
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
@@ -214,7 +214,8 @@ class FleetView:
             "enrollment": self.enrollments,
             "recipe": self.recipes,
             "recipe_runs": self.recipe_runs,
-            "schedule": self.schedules,
+            "schedule": {},
+            "schedule_course": {},
             "scheduled_plan": self.scheduled_plans,
             "standing": self.standing,
             "health": self.health,
@@ -243,7 +244,7 @@ class FleetView:
             self._changes[kind] += 1
         self._by_link = dict.fromkeys(DeviceLink, 0)
         self._tool_sets.clear()
-        for table in self._tables.values():
+        for table in (*self._tables.values(), self.schedules):
             table.clear()
         self._by_code.clear()
         self._pairings.clear()
@@ -286,6 +287,15 @@ class FleetView:
             table[identity] = record
         if kind == "device":
             self._device_changed(former, record)
+        elif kind in ("schedule", "schedule_course"):
+            self._schedule_changed(identity)
+
+    def _schedule_changed(self, identity: str) -> None:
+        kept: Schedule | None = self._tables["schedule"].get(identity)
+        if kept is None:
+            self.schedules.pop(identity, None)
+        else:
+            self.schedules[identity] = with_course(kept, self._tables["schedule_course"].get(identity))
 
     def _device_changed(self, former: Device | None, present: Device | None) -> None:
         if former is not None and not former.revoked:

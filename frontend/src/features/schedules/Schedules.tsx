@@ -7,7 +7,7 @@ import { useFleet, useWorkspace } from "../../app/workspace/context.ts";
 import { useResource } from "../../app/workspace/resource.ts";
 import { type Runs, type ScheduleAction, Schedules } from "../../link/schedules.ts";
 import { paramsInOrder, wordsWith } from "../../model/plan/asked.ts";
-import type { RecipeRow, Schedule, ScheduleRow } from "../../model/types.ts";
+import type { RecipeRow, Schedule, ScheduleCourse, ScheduleRow } from "../../model/types.ts";
 import { momentWords, ownZone, readerTime } from "../../model/words/clock.ts";
 import { author, rowShown } from "../../model/words/words.ts";
 import { UNKNOWN, whyNotBy } from "../../ui/away.tsx";
@@ -29,7 +29,9 @@ export function SchedulesPage() {
   const [adding, setAdding] = useState(search.has("add"));
   const [changing, setChanging] = useState<ScheduleRow | null>(null);
   const list = useResource("schedules", (signal) => new Schedules(hub.rest).list(signal));
-  const stamp = [...fleet.kind<Schedule>("schedule").values()].map(stampOf).join("\n");
+  const kept = [...fleet.kind<Schedule>("schedule").values()].map(stampOf);
+  const courses = [...fleet.kind<ScheduleCourse>("schedule_course")].map(([id, course]) => `${id} ${courseOf(course)}`);
+  const stamp = [...kept, ...courses].join("\n");
   const { reload } = list;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the stream says that something changed.
   useEffect(() => reload(), [stamp, reload]);
@@ -85,18 +87,11 @@ export function SchedulesPage() {
 
 /** A text that changes whenever the list of schedules has to be read again because of this one. */
 const stampOf = (one: Schedule): string =>
-  [
-    one.id,
-    one.name,
-    one.state,
-    one.due_ms,
-    one.fired,
-    one.skipped,
-    one.notice?.at_ms,
-    ...Object.values(one.notice?.seen ?? {}),
-    one.last?.ended_ms,
-    ...Object.keys(one.running ?? {}),
-  ].join(" ");
+  [one.id, one.name, one.state, one.notice?.at_ms, ...Object.values(one.notice?.seen ?? {}), courseOf(one)].join(" ");
+
+/** The course of a schedule, which a firing changes: beside the schedule, or a part of it. */
+const courseOf = (one: ScheduleCourse): string =>
+  [one.due_ms, one.fired, one.skipped, one.last?.ended_ms, ...Object.keys(one.running ?? {})].join(" ");
 
 function Row(props: { row: ScheduleRow; recipe: RecipeRow | undefined; onChange: () => void; onDone: () => void }) {
   const { row, recipe, onChange, onDone } = props;
