@@ -950,7 +950,6 @@ export interface Head {
   /** It was submitted to wait until a person starts it. */
   hold?: boolean;
   id: string;
-  /** The time between its ends and the retries or undos that opened it again. */
   idle_ms?: number;
   labels?: Record<string, string>;
   name: string;
@@ -970,7 +969,6 @@ export interface Head {
   reopened_ms?: number;
   request?: string;
   results?: ResultSpec[];
-  /** The schedule that fired it. */
   schedule?: string | null;
   sentences?: SentenceSpec[];
   /** A narrower bound than that of the hub on the part of results that a model is shown. */
@@ -1091,9 +1089,8 @@ export interface TaskSpec {
   tool?: string | null;
   /** The call that takes its work back. */
   undo?: UndoCall | null;
-  /** The task whose work it takes back. */
   undoes?: string | null;
-  /** The attempt of that task whose work it takes back; 0: the one that gave its present result. */
+  /** The task whose work it takes back, and the attempt of that; 0: the one that gave its present result. */
   undoes_attempt?: number;
   /** The attempt (`task/number`) of which it checks whether it had its effect. */
   verifies?: string | null;

@@ -132,8 +132,7 @@ class Head(Record, frozen=True, kw_only=True):
     hold: bool = False
     """It was submitted to wait until a person starts it."""
     id: str
-    idle_ms: int = 0
-    """The time between its ends and the retries or undos that opened it again."""
+    idle_ms: int = 0  # between its ends and the retries or undos that opened it again
     labels: dict[str, str] = {}
     name: str
     origin: Origin | None = None
@@ -152,8 +151,7 @@ class Head(Record, frozen=True, kw_only=True):
     reopened_ms: int = 0
     request: str = ""
     results: list[ResultSpec] = []
-    schedule: str | None = None
-    """The schedule that fired it."""
+    schedule: str | None = None  # that fired it
     sentences: list[SentenceSpec] = []
     sharing: Sharing | None = None
     """A narrower bound than that of the hub on the part of results that a model is shown."""
@@ -287,9 +285,8 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     undo: UndoCall | None = None
     """The call that takes its work back."""
     undoes: str | None = None
-    """The task whose work it takes back."""
     undoes_attempt: int = 0
-    """The attempt of that task whose work it takes back; 0: the one that gave its present result."""
+    """The task whose work it takes back, and the attempt of that; 0: the one that gave its present result."""
     verifies: str | None = None
     """The attempt (`task/number`) of which it checks whether it had its effect."""
     verify: VerifyCall | None = None
