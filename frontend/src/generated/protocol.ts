@@ -1603,7 +1603,7 @@ export const CODES: Record<Code, CodeInfo> = {
   rights_lost: {"code_class": "permanent", "status": 403, "title": "Who made the schedule may not run it any more", "hint": "Someone who may run work resumes it with `starloom schedule resume`, and owns it from then on."},
   edit_conflict: {"code_class": "permanent", "status": 409, "title": "The plan changed meanwhile", "hint": "Read the current version and propose the edit again."},
   task_started: {"code_class": "permanent", "status": 409, "title": "The task has started", "hint": "Cancel it first, or edit what comes after it."},
-  person_editing: {"code_class": "permanent", "status": 409, "title": "A person is editing this part", "hint": "Wait until the draft is applied or closed; that of a closed page ends within two minutes."},
+  person_editing: {"code_class": "permanent", "status": 409, "title": "A person is editing this part", "hint": "Wait until the draft is applied or closed; without its page it ends in two minutes."},
   illegal_control: {"code_class": "permanent", "status": 409, "title": "This is not possible in the present state", "hint": "See the state it is in; the reason names what is possible."},
   downstream_started: {"code_class": "permanent", "status": 409, "title": "Work that depends on it is under way", "hint": "Cancel the named tasks first, or wait for them."},
   needs_confirm: {"code_class": "permanent", "status": 409, "title": "Work that may not be repeated would run again", "hint": "Confirm the named tasks if running them twice is safe."},
