@@ -2,11 +2,12 @@
 
 Each is frozen, its fields stand in alphabetical order and defaults are left out, so that its bytes are canonical and
 TypeScript folds to the same ones. It has no floats. Times are hub time in ms. A value is canonical JSON (`values`).
-Keys of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`, `dep/FROM>TO:NAME`,
-`attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. Of `fleet`: `device/ID`,
-`offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID` (`schedules`), `standing/ID`, `model_day/DAY`,
-`spending/OF`, `lab_fault/ID`. Of `access`: `principal/ID`, `token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`,
-`secret/NAME`, `kept/HASH`; `KINDS` has all.
+
+Keys in the stream of a constellation: `head`, `answer`, `spec/ID`, `task/ID`, `group/ID`, `item/FAMILY/KEY`,
+`dep/FROM>TO:NAME`, `attempt/ID/N`, `finding/N`, `rule/NAME`, `question/ID`, `version/N`, `job/ID`, `draft/BY`. In
+`fleet`: `device/ID`, `offer/ID`, `enrollment/ID`, `recipe/NAME/N`, `schedule/ID`, `schedule_course/ID`,
+`scheduled_plan/ID`, `standing/ID`, `model_day/DAY`, `spending/OF`, `lab_fault/ID`. In `access`: `principal/ID`,
+`token/ID`, `signin/ID`, `idem/PRINCIPAL/KEY`, `secret/NAME`, `kept/HASH`. `KINDS` has them all.
 """
 
 from __future__ import annotations
@@ -36,7 +37,12 @@ from starloom_protocol.records.models import Budget as Budget
 from starloom_protocol.records.models import ModelCall, ModelDay, Spending
 from starloom_protocol.records.record import Fault as Fault
 from starloom_protocol.records.record import Record as Record
+from starloom_protocol.records.schedules import PlannerAnswer as PlannerAnswer
+from starloom_protocol.records.schedules import RecipeProposal as RecipeProposal
+from starloom_protocol.records.schedules import RecipeRuns as RecipeRuns
+from starloom_protocol.records.schedules import RecipeVersion as RecipeVersion
 from starloom_protocol.records.schedules import Schedule, ScheduleCourse, ScheduledPlan
+from starloom_protocol.records.schedules import VersionRuns as VersionRuns
 from starloom_protocol.records.specs import Approved, Moment, Shows, StopWhen
 from starloom_protocol.records.specs import Check as Check
 from starloom_protocol.records.specs import Choice as Choice
@@ -132,7 +138,8 @@ class Head(Record, frozen=True, kw_only=True):
     hold: bool = False
     """It was submitted to wait until a person starts it."""
     id: str
-    idle_ms: int = 0  # between its ends and the retries or undos that opened it again
+    idle_ms: int = 0
+    """The time between its ends and the retries or undos that opened it again."""
     labels: dict[str, str] = {}
     name: str
     origin: Origin | None = None
@@ -151,7 +158,8 @@ class Head(Record, frozen=True, kw_only=True):
     reopened_ms: int = 0
     request: str = ""
     results: list[ResultSpec] = []
-    schedule: str | None = None  # that fired it
+    schedule: str | None = None
+    """The schedule that fired it."""
     sentences: list[SentenceSpec] = []
     sharing: Sharing | None = None
     """A narrower bound than that of the hub on the part of results that a model is shown."""
@@ -285,8 +293,9 @@ class TaskSpec(Record, frozen=True, kw_only=True):
     undo: UndoCall | None = None
     """The call that takes its work back."""
     undoes: str | None = None
+    """The task whose work it takes back."""
     undoes_attempt: int = 0
-    """The task whose work it takes back, and the attempt of that; 0: the one that gave its present result."""
+    """The attempt of that task; 0: the one that gave its present result."""
     verifies: str | None = None
     """The attempt (`task/number`) of which it checks whether it had its effect."""
     verify: VerifyCall | None = None
@@ -603,79 +612,6 @@ class Job(Record, frozen=True, kw_only=True):
     tokens: int = 0
     verdict: Verdict | None = None
     """The verdict of a judge."""
-
-
-class RecipeVersion(Record, frozen=True, kw_only=True):
-    """One version of a saved recipe, never changed; `text` is as it was written, by an author who approves or may not.
-
-    Where the hub went back to an earlier text, `back_from` is the version whose runs failed, and `because` says why.
-    """
-
-    approves: bool = True
-    at_ms: int
-    author: str
-    back_from: int = 0
-    because: str = ""
-    name: str
-    number: int
-    text: str
-    title: str
-
-
-class VersionRuns(Record, frozen=True, kw_only=True):
-    """The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one."""
-
-    clean: int = 0
-    clean_id: str = ""
-    clean_ms: int = 0
-    ends: str = ""
-    failed: int = 0
-    failed_id: str = ""
-    failed_ms: int = 0
-    number: int
-
-
-class RecipeRuns(Record, frozen=True, kw_only=True):
-    """The runs of a saved recipe by version, oldest version first.
-
-    `trial`: it was kept from a proposal, and words alone do not start it yet; `in_a_row` are its clean runs since the
-    last failed one. `source` is the constellation of that proposal. `told` is the version by which the hub went back,
-    0 where it did not since the last save, and `seen` are the people who have read of it, as authors.
-    """
-
-    in_a_row: int = 0
-    name: str
-    seen: list[str] = []
-    source: str = ""
-    told: int = 0
-    trial: bool = False
-    versions: list[VersionRuns] = []
-
-
-class PlannerAnswer(Record, frozen=True, kw_only=True):
-    answer: str
-    question: str
-
-
-class RecipeProposal(Record, frozen=True, kw_only=True):
-    """A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once.
-
-    `plan` is the JSON text of the lowered plan, `request` its words, `answers` those of its person. `shape` is the hash
-    of the plan with its slots open. `state`: open, kept, dismissed, passed (newer ones took its place), or left: code
-    cannot make it again, `because` says why. Only an open one has a plan, only an open or a left one has words.
-    """
-
-    answers: list[PlannerAnswer] = []
-    at_ms: int
-    because: str = ""
-    constellation: str
-    id: str
-    owner: str
-    plan: str = ""
-    recipe: str = ""
-    request: str = ""
-    shape: str
-    state: str = "open"
 
 
 Entity = (

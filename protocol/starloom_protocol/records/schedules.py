@@ -1,7 +1,7 @@
-"""The records of a schedule: its clock and terms, the consent given with it, its last firing, its notice.
+"""The records of what is kept to be run again: schedules with their consent and last firing, and recipes with theirs.
 
-Entities of `fleet` (`schedule/ID`, `schedule_course/ID`, `scheduled_plan/ID`) and their parts; `entities` has the table
-of all.
+Entities of `fleet` (`schedule/ID`, `schedule_course/ID`, `scheduled_plan/ID`, `recipe/NAME/N`) and their parts, and the
+runs and proposals of recipes; `entities` has the table of all.
 """
 
 from __future__ import annotations
@@ -200,3 +200,76 @@ class ScheduledPlan(Record, frozen=True, kw_only=True):
     """The plan of a schedule, written once: the JSON text of a lowered plan."""
 
     plan: str
+
+
+class RecipeVersion(Record, frozen=True, kw_only=True):
+    """One version of a saved recipe, never changed; `text` is as it was written, by an author who approves or may not.
+
+    Where the hub went back to an earlier text, `back_from` is the version whose runs failed, and `because` says why.
+    """
+
+    approves: bool = True
+    at_ms: int
+    author: str
+    back_from: int = 0
+    because: str = ""
+    name: str
+    number: int
+    text: str
+    title: str
+
+
+class VersionRuns(Record, frozen=True, kw_only=True):
+    """The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one."""
+
+    clean: int = 0
+    clean_id: str = ""
+    clean_ms: int = 0
+    ends: str = ""
+    failed: int = 0
+    failed_id: str = ""
+    failed_ms: int = 0
+    number: int
+
+
+class RecipeRuns(Record, frozen=True, kw_only=True):
+    """The runs of a saved recipe by version, oldest version first.
+
+    `trial`: it was kept from a proposal, and words alone do not start it yet; `in_a_row` are its clean runs since the
+    last failed one. `source` is the constellation of that proposal. `told` is the version by which the hub went back,
+    0 where it did not since the last save, and `seen` are the people who have read of it, as authors.
+    """
+
+    in_a_row: int = 0
+    name: str
+    seen: list[str] = []
+    source: str = ""
+    told: int = 0
+    trial: bool = False
+    versions: list[VersionRuns] = []
+
+
+class PlannerAnswer(Record, frozen=True, kw_only=True):
+    answer: str
+    question: str
+
+
+class RecipeProposal(Record, frozen=True, kw_only=True):
+    """A plan of `owner` that ended clean and may be kept as a recipe, or the mark that it was proposed once.
+
+    `plan` is the JSON text of the lowered plan, `request` its words, `answers` those of its person. `shape` is the hash
+    of the plan with its slots open. `state`: open, kept, dismissed, passed (newer ones took its place), or left: code
+    cannot make it again, `because` says why. Only an open one has a plan, only an open or a left one has words.
+    """
+
+    answers: list[PlannerAnswer] = []
+    at_ms: int
+    because: str = ""
+    constellation: str
+    id: str
+    owner: str
+    plan: str = ""
+    recipe: str = ""
+    request: str = ""
+    shape: str
+    state: str = "open"

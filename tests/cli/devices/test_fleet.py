@@ -259,7 +259,12 @@ def test_another_spelling_of_a_name_means_its_device_after_a_question(
     assert (code, "Did you mean Büro-PC (neu)?" in said) == (2, True)
     monkeypatch.setattr(fleet, "sys", AtATerminal())
     asked: list[str] = []
-    monkeypatch.setattr("typer.confirm", lambda question, **_: asked.append(question) or len(asked) > 1)
+
+    def confirm(question: str, **_: Any) -> bool:
+        asked.append(question)
+        return len(asked) > 1
+
+    monkeypatch.setattr("typer.confirm", confirm)
     assert starloom(stub, "device", "drain", "buero pc")[0] == 2
     assert all(method == "GET" for method, *_ in stub.asked)
     starloom(stub, "device", "show", "buero pc")

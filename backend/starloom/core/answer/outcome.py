@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -74,6 +74,9 @@ class _Kind(Enum):
     UPSTREAM_FAILED = "It was skipped behind a failure."
     CANCELLED = "A person cancelled it, or what it needed."
     FAILED = "It went wrong in another way."
+
+
+_WRONG: Final = frozenset({_Kind.FAILED_WITH_STEPS, _Kind.UPSTREAM_FAILED, _Kind.CANCELLED, _Kind.FAILED})
 
 
 def settle(work: Work, name: str) -> None:
@@ -184,7 +187,7 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
         for task, spec in constellation.specs.items()
         if spec.group is None and not spec.look
     }
-    wrong = kinds - {_Kind.USEFUL, _Kind.DONE, _Kind.EXCUSED}
+    wrong = kinds & _WRONG
     allows_part = constellation.head.policy.partial
     # A plan that allows a part says so where work of its lists was cut short; another one took that into account.
     cut_short = any(_failed_by(constellation, group, _CUT_SHORT) for group in constellation.tally)

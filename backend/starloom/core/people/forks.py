@@ -302,7 +302,7 @@ def _is_over(attempts: dict[str, Record], key: str) -> bool:
 
 
 def _head(work: Work, item: ForkRequested, head: Head) -> Head:
-    """Return the head of the fork, with the bounds of its origin: its time and its budget begin anew."""
+    """Return the head of the fork, with the bounds of its origin: its time and its budget start again at nothing."""
     return Head(
         approves=item.approves and not is_model(work.by),
         author=work.by,

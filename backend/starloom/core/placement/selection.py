@@ -120,10 +120,9 @@ def pick(
         return _drawn(shard, constellation, spec, record, demand, avoid)
     best: list[_Ranked] = []
     for place in demand.free:
-        item = feasible[place]
-        device = item.device
+        device = (item := feasible[place]).device
         load = used.get(device, 0) * WHOLE_LOAD // item.slots
-        trust = (_trust(fleet.health.get(device)) if fleet.health else 0) + item.is_spared
+        trust = item.is_spared + (_trust(fleet.health.get(device)) if fleet.health else 0)
         if trust < 0 and not _may_probe(fleet, constellation, device, spec, record, demand):
             continue
         at_hand = lying.get(device, _NOTHING)[0] if lying else 0

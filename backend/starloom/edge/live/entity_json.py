@@ -408,7 +408,7 @@ def metrics(constellation: Constellation) -> Metrics:
         if attempt.ended_ms:
             task_ms += max(0, attempt.ended_ms - (attempt.started_ms or attempt.leased_ms))
     head = constellation.head
-    # One that an earlier release opened again does not have the time between its rounds: its last one is told.
+    # One that an earlier release opened again lacks the time between its rounds, so only its last one counts.
     begin_ms = head.created_ms + head.idle_ms if head.idle_ms else head.reopened_ms or head.created_ms
     return {
         "tasks": len(constellation.table("task")),
