@@ -152,13 +152,13 @@ class Left:
         self._shown = dict(_shown_paths(context, value))
         self.added: list[dict[str, Any]] = []
         asked = {id(note) for note in wanted}
-        for note in self._in_place(notes):
+        for note, place in self._in_place(notes):
             if id(note) in asked:
-                self.added += self._added(note)
+                self.added += self._added(note, place)
 
-    def _in_place(self, notes: list[Note]) -> list[Note]:
-        """Return the notes whose file is where they say, or in the trash since a later one of them replaced it."""
-        files, holder, found = self._context.files, dict[str, Path](), list[Note]()
+    def _in_place(self, notes: list[Note]) -> list[tuple[Note, Path]]:
+        """Return the notes whose file is where they say, or in the trash since a later one replaced it, and where."""
+        files, holder, found = self._context.files, dict[str, Path](), list[tuple[Note, Path]]()
         for note in reversed(notes):
             place = holder.get(note.at, Path(note.at))
             about = files.status(place)
@@ -168,13 +168,13 @@ class Left:
                 is_there = about is not None and (about.st_dev, about.st_ino) == note.file[:2]
             # The old file is in the trash: the new one was in its place, whatever others did with it since.
             if is_there or (note.kept and files.exists(Path(note.kept))):
-                found.append(note)
+                found.append((note, place))
                 if note.kept:
                     holder[note.at] = Path(note.kept)
         return found[::-1]
 
-    def _added(self, note: Note) -> list[dict[str, Any]]:
-        """Return the item of an undo for a file or folder that came to its place."""
+    def _added(self, note: Note, place: Path) -> list[dict[str, Any]]:
+        """Return the item of an undo for a file or folder that came to its place, and is at `place` now."""
         at = Path(note.at)
         path = self._path(at)
         if any(map(is_trash, at.parts)) or note.was:
@@ -186,9 +186,9 @@ class Left:
         if note.state:
             holds = _holds(files, at) if state_of(files, at) == note.state else _CHANGED
             return [{"path": path, "folder": True, "holds": holds}]
-        about = files.status(at)
+        about = files.status(place)
         is_same = about is not None and _file(about) == note.file
-        item = {"path": path, "wrote": sha256_of(files, at)[0] if is_same else _CHANGED}
+        item = {"path": path, "wrote": sha256_of(files, place)[0] if is_same else _CHANGED}
         return [item | ({"replaced": Path(note.kept).parent.name} if note.kept else {})]
 
     def _path(self, at: Path) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,9 @@ import pytest
 from starloom_agent.toolkit.beneath import TRASH
 from starloom_agent.toolkit.messages import CallSpec, Ended
 from starloom_agent.work import registry
-from starloom_agent.work.execution.journal import journal_file
+from starloom_agent.work.execution.journal import Journal, journal_file, read
 from starloom_protocol.values import parse
-from starloom_protocol.vocabulary import Outcome
+from starloom_protocol.vocabulary import Code, Outcome
 from tests.device_agents.played_call import Call, Loop
 from tests.waiting import until
 
@@ -135,3 +136,119 @@ def test_an_undo_takes_back_what_a_killed_attempt_copied(place: Place) -> None:
     undone = place.call("undo-copy", "fs.trash", {"paths": done["added"]})
     assert (len(undone["items"]), undone["missing"]) == (11, [])
     assert place.names() == before
+
+
+def test_an_undo_brings_back_what_a_killed_attempt_replaced(place: Place) -> None:
+    files = album(place)
+    (place.folder / "copied/album").mkdir(parents=True)
+    replaced = [number for number in range(9) if number != 3]  # that one is long, and would be compared
+    for number in replaced:
+        (place.folder / f"copied/album/{number}.txt").write_text(f"old {number}")
+    third = place.folder / "copied/album/2.txt"
+    begun = place.begin("copy", "fs.copy", COPY)
+    try:
+        until(lambda: third.read_text() == "new 2", "the third file is replaced")
+        os.kill(begun.leader, signal.SIGKILL)
+        assert begun.end().outcome is not Outcome.OK
+    finally:
+        begun.close()
+    short(files / "3.txt")
+    done = place.call("copy", "fs.copy", COPY)
+    assert ["replaced" in item for item in done["added"]] == [number != 3 for number in range(9)]
+    undone = place.call("undo-copy", "fs.trash", {"paths": done["added"]})
+    assert len(undone["restored"]) == len(replaced)
+    assert {name: data for name, data in place.contents().items() if name.startswith("copied")} == {
+        f"copied/album/{number}.txt": f"old {number}".encode() for number in replaced
+    }
+
+
+def test_files_of_others_are_not_named_by_a_later_attempt(place: Place) -> None:
+    """One has the contents of the task, another took the place of a file that was noted, a third was never there."""
+    files = album(place)
+    copied = place.folder / "copied/album"
+    place.killed("copy", "fs.copy", COPY, copied / "2.txt")
+    (copied / "of others").write_text("new 0")
+    (copied / "of others").rename(copied / "0.txt")
+    (copied / "5.txt").write_text("new 5")
+    (copied / "1.txt").unlink()
+    short(files / "3.txt")
+    done = place.call("copy", "fs.copy", COPY)
+    assert {Path(item["path"]).name for item in done["added"]} == {
+        "copied", "album", *(f"{number}.txt" for number in (1, 2, 3, 4, 6, 7, 8))
+    }  # fmt: skip
+
+
+def test_a_file_that_was_changed_since_a_killed_attempt_is_not_taken(place: Place) -> None:
+    album(place)
+    place.killed("copy", "fs.copy", COPY, place.folder / "copied/album/2.txt")
+    (place.folder / "copied/album/0.txt").write_text("of a person")
+    short(place.folder / "album/3.txt")
+    done = place.call("copy", "fs.copy", {**COPY, "path": "album/3.txt", "to": "copied/album/3.txt"})
+    before = place.contents()
+    call = place.begin("undo-copy", "fs.trash", {"paths": done["added"]})
+    ended = call.end()
+    assert (ended.code, "0.txt was changed since it was written" in ended.detail) == (Code.CONFLICT, True)
+    assert place.contents() == before
+
+
+def test_a_file_that_two_attempts_replaced_comes_back_as_it_was_first(place: Place) -> None:
+    files = album(place)
+    copied = place.folder / "copied/album"
+    copied.mkdir(parents=True)
+    (copied / "0.txt").write_text("old")
+    place.killed("copy", "fs.copy", COPY, copied / "2.txt")
+    (files / "0.txt").write_text("newer 0")
+    (files / "1.txt").write_text("newer 1")
+    short(files / "3.txt")
+    done = place.call("copy", "fs.copy", COPY)
+    place.call("undo-copy", "fs.trash", {"paths": done["added"]})
+    assert {name for name in place.contents() if name.startswith("copied")} == {"copied/album/0.txt"}
+    assert (copied / "0.txt").read_text() == "old"
+
+
+def test_a_result_that_was_lost_is_told_again(place: Place) -> None:
+    """An archive of the first attempt is unpacked; nothing is left to do for the second one."""
+    archive = place.folder / "photos.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        for number in range(11):
+            made.writestr(f"day/{number}.txt", f"picture {number}")
+    before = place.names()
+    args = {"files": [{"path": "photos.zip"}], "under": "out"}
+    first = place.call("unpack", "archive.unpack", args)["added"]
+    again = place.call("unpack", "archive.unpack", args)["added"]
+    assert [item for item in again if "holds" in item] == first
+    place.call("undo-unpack", "fs.trash", {"paths": again})
+    assert place.names() == before
+
+
+def test_another_task_names_nothing_of_this_one(place: Place) -> None:
+    place.call("one", "fs.write", {"path": "deep/a", "text": "of one"})
+    assert place.call("two", "fs.write", {"path": "deep/a", "text": "of one"})["added"] == []
+    again = place.call("one", "fs.write", {"path": "deep/a", "text": "of one"})
+    assert [item["path"] for item in again["added"]] == ["deep", "deep/a"]
+
+
+def test_a_note_that_was_cut_is_none_and_ends_no_other(place: Place) -> None:
+    place.call("one", "fs.write", {"path": "a", "text": "of one"})
+    file = journal_file(place.home / "run", "c1", "one")
+    whole = file.read_bytes()
+    file.write_bytes(whole + whole[: len(whole) // 2])
+    place.call("one", "fs.write", {"path": "b", "text": "of one"})
+    assert [Path(note.at).name for note in read(file)] == ["a", "b"]
+
+
+def test_old_journals_go_and_a_long_one_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("starloom_agent.work.execution.journal._BYTES_MOST", 100)
+    monkeypatch.setattr("starloom_agent.work.execution.journal._ALL_BYTES_MOST", 4 * 4096)
+    for number in range(9):
+        journal = Journal(journal_file(tmp_path, "c1", f"t{number}"), tmp_path / "work")
+        for name in range(9):
+            journal.making(tmp_path / "folder" / str(name))
+        assert len(journal.own) == 9
+    kept = list((tmp_path / "written").iterdir())
+    assert len(kept) <= 5
+    assert all(0 < len(read(file)) < 9 for file in kept)
+    for file in kept:
+        os.utime(file, (0, 0))
+    Journal(journal_file(tmp_path, "c1", "new"), tmp_path / "work")
+    assert len(list((tmp_path / "written").iterdir())) == 1
