@@ -11,7 +11,8 @@ from starloom.core.state.orders import Answer
 from starloom.engine.commits import with_settings
 from starloom_protocol.records.entities import Answer as AnswerRecord
 from starloom_protocol.records.entities import FileOut, Policy, ResultSpec, ToolOffer, UndoCall
-from starloom_protocol.vocabulary import Approval, Attention, Code, Effect, Outcome, Repeatability
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Approval, Attention, Code, Effect, EffectSeen, Outcome, Repeatability
 from tests.builders import TOOLS, Driver, edge, plan, task
 
 BACK = UndoCall(tool="t.idem", args='{"how":"back"}', outputs={"what": "/moved"})
@@ -425,3 +426,45 @@ def test_what_ended_without_a_plan_has_nothing_to_undo_and_is_not_waited_for() -
     driver.do(i.ControlRequested(id="x", by="person:ann", constellation="c1", action="cancel"))
     (late,) = undo(driver).faults
     assert (late.code, late.hint) == (Code.ILLEGAL_CONTROL, "There is nothing to undo.")
+
+
+def stopped() -> Driver:
+    """Return a driver whose one device was cancelled in the middle of the second of two copies."""
+    driver = Driver()
+    driver.add_device(
+        "files",
+        tools=[*TOOLS, written("fs.copy"), written("fs.restore"), written("fs.trash")],
+        grants=["files:write"],
+    )
+    driver.submit(plan(task("a", tool="fs.copy"), task("b", tool="fs.copy"), edge("a>b")))
+    driver.result(driver.take()[0], {"added": []})
+    running = driver.take()[0]
+    driver.started(running)
+    driver.control("cancel")
+    driver.receipt(running, effect=EffectSeen.MAYBE)
+    return driver
+
+
+def test_work_that_was_stopped_in_the_middle_is_taken_back_as_its_device_noted_it() -> None:
+    """The undo named none of the files that had been copied, and said that nothing had been added."""
+    driver = stopped()
+    preview = driver.do(
+        i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True, reason="", tasks=[])
+    )
+    assert preview.value["undoing"] == ["b", "a"]
+    assert preview.value["says"][0] == (
+        "b was stopped in the middle: the files that it had changed until then on files are taken back, as the device"
+        " noted them"
+    )
+    undo(driver)
+    (back,) = driver.take()
+    assert (back.tool, parse(back.args)) == ("fs.trash", {"left_by": "b", "paths": []})
+    driver.result(back, {"items": [{"path": "in/b", "ticket": "t"}], "missing": [], "restored": [], "count": 1})
+    driver.run()
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert told.sentence == (
+        "test was cancelled and then taken back: b. Nothing to take back, since it added nothing: a. "
+        "On files 1 file went from 'in' to the trash."
+    )
+    assert "undone already" in undo(driver).faults[0].reason

@@ -38,14 +38,16 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import counted
-from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back
+from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back, way_back_of_stopped
 from starloom_protocol.values import MISSING
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
     FINAL_TASK_STATES,
     STARTED_TASK_STATES,
+    AttemptEnd,
     Code,
     ConstellationState,
+    EffectSeen,
     Gate,
     Repeatability,
     TaskState,
@@ -58,10 +60,13 @@ _SENTENCES_MOST = 20
 _WAYS = {
     "fs.restore": "{files} of {name}: back from the trash of {device}, to where they were",
     "fs.trash": "{files} of {name}: into the trash of {device}, from where they can be taken back",
+    "stopped": "{name} was stopped in the middle: the files that it had changed until then on {device} are taken back,"
+    " as the device noted them",
     "put_back": "the files that {name} moved on {device}: back to where they were, unless somebody changed them since",
 }
 _BEING_UNDONE = "is being undone"
 _PUT_BACK = "put_back"
+_STOPPED = "stopped"
 _FOUND_MOVED = (
     "found its file moved already, by an attempt of it whose result was lost or by others, so its undo has nothing to"
     " put back; move it back by a task with fs.move"
@@ -134,11 +139,13 @@ def _sentences(fleet: Fleet, constellation: Constellation, undoing: list[str]) -
     """Return sentences about the files that each undo moves, in their order; tasks of a list on a device together."""
     files: dict[tuple[str, str, str], list[int | None]] = {}
     for task in undoing:
-        spec, attempt = constellation.specs[task], constellation.last_attempt(task)
-        call = way_back(spec)
+        spec = constellation.specs[task]
+        call, attempt = _way_of(constellation, task)
         if call is not None and attempt is not None:
             name = spec.group or task
             way = _PUT_BACK if _PUT_BACK in call.outputs else call.tool
+            if stopped_attempt(constellation, task) is not None:
+                way = _STOPPED
             key = (name, fleet.name_of(attempt.device), way)
             files.setdefault(key, []).append(count_of_files(constellation, task))
     words = [
@@ -223,7 +230,7 @@ def _chosen(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
     undos: list[_Undo] = []
     for task in wanted:
         why = _why_not(constellation, task)
-        call, attempt = way_back(constellation.specs[task]), constellation.last_attempt(task)
+        call, attempt = _way_of(constellation, task)
         if why or call is None or attempt is None:
             faults.append(fault(Code.ILLEGAL_CONTROL, f"{task} {why}", "tasks"))
         else:
@@ -258,7 +265,8 @@ def _nothing_left(constellation: Constellation) -> Fault:
 
 def _is_done(constellation: Constellation, task: str) -> bool:
     record = constellation.tasks.get(task)
-    return record is not None and record.state is TaskState.SUCCEEDED
+    is_stopped = record is not None and stopped_attempt(constellation, task) is not None
+    return is_stopped or (record is not None and record.state is TaskState.SUCCEEDED)
 
 
 def _succeeded_tasks(constellation: Constellation) -> list[str]:
@@ -313,11 +321,12 @@ def _why_not(constellation: Constellation, task: str) -> str:
     record, spec = constellation.tasks[task], constellation.specs[task]
     if way_back(spec) is None:
         return "does not say how it is undone"
-    if record.state is not TaskState.SUCCEEDED:
+    is_stopped = stopped_attempt(constellation, task) is not None
+    if record.state is not TaskState.SUCCEEDED and not is_stopped:
         return f"is {record.state}, so there is nothing to undo"
     if constellation.last_attempt(task) is None:
         return "was not done by a device"
-    if reason := _why_nothing(constellation, task):
+    if not is_stopped and (reason := _why_nothing(constellation, task)):
         return reason
     name = _undo_name(constellation, task)
     undo = constellation.tasks.get(name)
@@ -326,6 +335,31 @@ def _why_not(constellation: Constellation, task: str) -> str:
     if undo is not None and undo.state is TaskState.SUCCEEDED:
         return "is undone"
     return f"has an undo that did not succeed, and {name} is {undo.state}: retry that" if undo is not None else ""
+
+
+def stopped_attempt(constellation: Constellation, task: str) -> Attempt | None:
+    """Return the newest attempt of a task that ended without success, if it may have changed files; None otherwise.
+
+    It gave no result, and its device has noted its changes.
+    """
+    record, spec = constellation.tasks[task], constellation.specs[task]
+    is_over = record.state in FINAL_TASK_STATES and record.state is not TaskState.SUCCEEDED
+    if not is_over or way_back_of_stopped(spec) is None:
+        return None
+    attempts = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
+    return next((one for one in attempts if one is not None and _may_have_changed(one)), None)
+
+
+def _may_have_changed(attempt: Attempt) -> bool:
+    return attempt.end is not AttemptEnd.OK and bool(attempt.started_ms) and attempt.effect is not EffectSeen.NONE
+
+
+def _way_of(constellation: Constellation, task: str) -> tuple[UndoCall | None, Attempt | None]:
+    """Return the call that takes back the work of a task, finished or stopped, and the attempt that did it."""
+    spec, stopped = constellation.specs[task], stopped_attempt(constellation, task)
+    if stopped is not None:
+        return way_back_of_stopped(spec), stopped
+    return way_back(spec), constellation.last_attempt(task)
 
 
 def undoes_now(constellation: Constellation, undo: str) -> bool:

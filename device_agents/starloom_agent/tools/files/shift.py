@@ -289,6 +289,8 @@ class Trash(Args, frozen=True, kw_only=True):
     """
 
     paths: list[str | FoundRef]
+    left_by: str = ""
+    """A task of this plan: the files that its attempts left here, as the device noted them."""
 
 
 class TrashedItem(TypedDict):
@@ -397,6 +399,8 @@ class Restore(Args, frozen=True, kw_only=True):
     tickets: Annotated[list[str], msgspec.Meta(examples=[["TICKET"]])] = msgspec.field(default_factory=list)
     put_back: list[MovedRef] = msgspec.field(default_factory=list)
     under: str = ""
+    left_by: str = ""
+    """As in `fs.trash`."""
 
 
 class RestoredItem(TypedDict):

@@ -24,7 +24,7 @@ from starloom_agent.work.execution.journal import journal_file
 from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs
 from starloom_agent.work.execution.secret_args import misplaced, shown_args
 from starloom_agent.work.ledger import DecisionRow
-from starloom_protocol.tools.ways_back import OF_TOOLS
+from starloom_protocol.tools.ways_back import OF_TOOLS, UNDOING
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import Code, Effect, Outcome, Repeatability
 from starloom_protocol.wire.frames import Dispatch, DispatchInput, LeaseRef
@@ -198,7 +198,7 @@ def spec_of(
 
 def _journal(allowance: Allowance, dispatch: Dispatch) -> str:
     """Return the file for the changes of a task whose work has a way back; empty where it has none."""
-    if not (dispatch.files_out or dispatch.tool in OF_TOOLS):
+    if not (dispatch.files_out or dispatch.tool in OF_TOOLS or dispatch.tool in UNDOING):
         return ""
     return str(journal_file(allowance.notes, dispatch.at.constellation, dispatch.at.task))
 

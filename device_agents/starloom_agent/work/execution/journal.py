@@ -39,6 +39,8 @@ _FILE_BYTES_LEAST: Final = 4096
 _KEY_CHARS: Final = 24
 _CHANGED: Final = "0" * 64
 """The hash of no file: an item that was changed since it was noted differs from it, so no undo takes that."""
+_NAMING: Final = ("added", "files", "items", "left_out", "put_back")
+"""The lists of results whose items have the path of a file on this device."""
 _UNFINISHED: Final = re.compile(r"\.(starloom-part-)?[0-9a-f]{32}\.part")
 
 
@@ -61,8 +63,11 @@ _decode = msgspec.json.Decoder(Note).decode
 
 def journal_file(notes: Path, constellation: str, task: str) -> Path:
     """Return the place of the journal of a task, in the folder of the agent's notes."""
-    names = (hashlib.sha256(name.encode()).hexdigest()[:_KEY_CHARS] for name in (constellation, task))
-    return notes / _FOLDER / "-".join(names)
+    return notes / _FOLDER / f"{_key(constellation)}-{_key(task)}"
+
+
+def _key(name: str) -> str:
+    return hashlib.sha256(name.encode()).hexdigest()[:_KEY_CHARS]
 
 
 class Journal:
@@ -71,6 +76,7 @@ class Journal:
     def __init__(self, file: Path, private: Path) -> None:
         """Open the journal; it must be done before the process gives up the files of the agent."""
         self._private = private
+        self._file = file
         self._handle = -1
         self._size = 0
         self.files: Beneath | None = None
@@ -83,6 +89,10 @@ class Journal:
                 _sweep(file.parent)
             self._handle = os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
             self._size = os.fstat(self._handle).st_size
+
+    def of(self, task: str) -> list[Note]:
+        """Return the notes of a task of the same constellation."""
+        return read(self._file.with_name(f"{self._file.name.partition('-')[0]}-{_key(task)}"))
 
     def placing(self, target: Path, about: os.stat_result, kept: Path | None) -> None:
         if not self._is_inner(target):
@@ -128,6 +138,20 @@ def read(file: Path) -> list[Note]:
     return notes
 
 
+def with_left(context: ToolContext, args: Any) -> Any:
+    """Return the arguments of an undo with what the attempts of the task that it names in `left_by` have left here."""
+    journal, task = context.witness, getattr(args, "left_by", "")
+    if not task or not isinstance(journal, Journal):
+        return args
+    notes = journal.of(task)
+    left = Left(context, notes, notes, {})
+    fields: dict[str, Any] = msgspec.to_builtins(args)
+    for name, items in (("paths", left.added), ("put_back", left.moved), ("tickets", left.tickets)):
+        if name in fields:
+            fields[name] = [*fields[name], *items]
+    return msgspec.convert(fields, type(args))
+
+
 def with_earlier(context: ToolContext, value: dict[str, Any]) -> dict[str, Any]:
     """Return the result of a call with the changes of the attempts before it that are still in place."""
     journal = context.witness
@@ -138,6 +162,17 @@ def with_earlier(context: ToolContext, value: dict[str, Any]) -> dict[str, Any]:
     if isinstance(value.get("added"), list):
         named = {item["path"] for item in value["added"] if item.get("folder")}
         result["added"] = [*(item for item in left.added if item["path"] not in named), *value["added"]]
+    if isinstance(value.get("put_back"), list):
+        named = {item["path"] for item in value["put_back"]}
+        result["put_back"] = [*(item for item in left.moved if item["path"] not in named), *value["put_back"]]
+        result["count"] = len(result["put_back"])
+        result["left_out"] = [item for item in value["left_out"] if not left.has_moved(item["path"])]
+    if isinstance(value.get("tickets"), list):
+        result["tickets"] = [*(ticket for ticket in left.tickets if ticket not in value["tickets"]), *value["tickets"]]
+    if isinstance(value.get("missing"), list) and left.tickets:
+        result["items"] = [*left.trashed, *value["items"]]
+        result["count"] = len(result["items"])
+        result["missing"] = [path for path in value["missing"] if not left.has_moved(path)]
     return result
 
 
@@ -151,10 +186,41 @@ class Left:
         self._context = context
         self._shown = dict(_shown_paths(context, value))
         self.added: list[dict[str, Any]] = []
+        self.moved: list[dict[str, Any]] = []
+        self.trashed: list[dict[str, Any]] = []
+        self._was: set[Path] = set()
         asked = {id(note) for note in wanted}
         for note, place in self._in_place(notes):
-            if id(note) in asked:
+            if id(note) not in asked:
+                continue
+            if note.was:
+                self._take_moved(note)
+            else:
                 self.added += self._added(note, place)
+        self.trashed.reverse()  # `fs.trash` begins with the last item, and names the first one first
+
+    @property
+    def tickets(self) -> list[str]:
+        return [item["ticket"] for item in self.trashed]
+
+    def has_moved(self, path: str) -> bool:
+        """Tell whether a path names a file that was moved from there, to the trash or elsewhere."""
+        try:
+            return self._context.resolve_write(path) in self._was
+        except ToolFailed:
+            return False
+
+    def _take_moved(self, note: Note) -> None:
+        at, was = Path(note.at), Path(note.was)
+        in_trash = any(map(is_trash, at.parts))
+        if self._context.files.exists(was) and not in_trash:
+            return
+        self._was.add(was)
+        if in_trash:
+            item: dict[str, Any] = {"path": self._path(was), "ticket": at.parent.name}
+            self.trashed.append(item | ({"folder": True} if self._context.files.is_folder(at) else {}))
+        else:
+            self.moved.append({"path": self._path(at), "was": self._path(was), "state": note.state})
 
     def _in_place(self, notes: list[Note]) -> list[tuple[Note, Path]]:
         """Return the notes whose file is where they say, or in the trash since a later one replaced it, and where."""
@@ -166,6 +232,9 @@ class Left:
                 is_there = about is not None and files.is_folder(place)
             else:
                 is_there = about is not None and (about.st_dev, about.st_ino) == note.file[:2]
+            if note.was and about is not None and not is_there:
+                # On the way to another file system it was copied, which gives it another number.
+                is_there = not note.state or state_of(files, place) == note.state
             # The old file is in the trash: the new one was in its place, whatever others did with it since.
             if is_there or (note.kept and files.exists(Path(note.kept))):
                 found.append((note, place))
@@ -177,8 +246,6 @@ class Left:
         """Return the item of an undo for a file or folder that came to its place, and is at `place` now."""
         at = Path(note.at)
         path = self._path(at)
-        if any(map(is_trash, at.parts)) or note.was:
-            return []
         if not note.file[1]:
             known = any(item["path"] == path and item.get("folder") for item in self.added)
             return [] if known else [{"path": path, "folder": True, "on_way": True}]
@@ -202,7 +269,7 @@ class Left:
 
 def _shown_paths(context: ToolContext, value: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     """Yield the real places of the paths that a result shows, and of the folders above them in these paths."""
-    items = [value, *(item for name in ("added", "files") if isinstance(value.get(name), list) for item in value[name])]
+    items = [value, *(item for name in _NAMING if isinstance(value.get(name), list) for item in value[name])]
     for item in items:
         shown = item.get("path") if isinstance(item, dict) else None
         if isinstance(shown, str) and shown and not Path(shown).is_absolute():

@@ -52,7 +52,7 @@ from starloom_agent.toolkit.messages import (
     sendable,
 )
 from starloom_agent.toolkit.results import Added, Stored, added_as
-from starloom_agent.work.execution.journal import Journal, with_earlier
+from starloom_agent.work.execution.journal import Journal, with_earlier, with_left
 from starloom_agent.work.execution.outcomes import (
     arguments,
     canonical_value,
@@ -231,6 +231,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
         for item in spec.files_out:
             context.resolve_write(item.to)
+        args = with_left(context, args)
         if not tool.fetches:
             beginning.report()
         if spec.confined:

@@ -252,3 +252,49 @@ def test_old_journals_go_and_a_long_one_ends(tmp_path: Path, monkeypatch: pytest
         os.utime(file, (0, 0))
     Journal(journal_file(tmp_path, "c1", "new"), tmp_path / "work")
     assert len(list((tmp_path / "written").iterdir())) == 1
+
+
+def test_an_undo_takes_back_what_a_stopped_task_noted(place: Place) -> None:
+    """A stopped attempt gives no result, and nobody repeats it: its device alone knows what it wrote."""
+    album(place)
+    before = place.names()
+    place.killed("copy", "fs.copy", COPY, place.folder / "copied/album/2.txt")
+    (place.folder / "copied/of others.txt").write_text("theirs")
+    undone = place.call("undo-copy", "fs.trash", {"paths": [], "left_by": "copy"})
+    assert (len(undone["items"]), undone["missing"]) == (4, [])
+    assert place.names() == before | {"copied", "copied/of others.txt"}
+    again = place.call("undo-copy", "fs.trash", {"paths": [], "left_by": "copy"})
+    assert again["items"] == undone["items"]
+    assert place.call("undo-other", "fs.trash", {"paths": [], "left_by": "other"})["items"] == []
+
+
+def test_a_later_attempt_tells_of_the_moves_of_an_earlier_one(place: Place) -> None:
+    for name in ("a.txt", "b.jpg", "c.txt"):
+        (place.folder / name).write_text(name)
+    before = place.contents()
+    args = {"paths": ["a.txt", "b.jpg"], "to": ".", "by_kind": True}
+    place.call("sort", "fs.move", args)
+    done = place.call("sort", "fs.move", {**args, "paths": ["a.txt", "b.jpg", "c.txt"]})
+    assert ([item["was"] for item in done["put_back"]], done["left_out"]) == (["a.txt", "b.jpg", "c.txt"], [])
+    assert done["count"] == 3
+    place.call("undo-sort", "fs.restore", {"put_back": done["put_back"]})
+    assert place.contents() == before
+
+
+def test_moves_of_a_stopped_task_are_put_back(place: Place) -> None:
+    (place.folder / "a.txt").write_text("a")
+    before = place.contents()
+    place.call("move", "fs.move", {"path": "a.txt", "to": "deep/b.txt"})
+    place.call("undo-move", "fs.restore", {"left_by": "move"})
+    assert place.contents() == before
+
+
+def test_a_later_attempt_has_the_tickets_of_an_earlier_one(place: Place) -> None:
+    for name in ("a.txt", "b.txt"):
+        (place.folder / name).write_text(name)
+    before = place.contents()
+    first = place.call("clear", "fs.trash", {"paths": ["a.txt"]})
+    done = place.call("clear", "fs.trash", {"paths": ["a.txt", "b.txt"]})
+    assert (done["tickets"][0], done["count"], done["missing"]) == (first["tickets"][0], 2, [])
+    place.call("undo-clear", "fs.restore", {"tickets": done["tickets"]})
+    assert place.contents() == before
