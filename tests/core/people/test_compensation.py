@@ -140,6 +140,18 @@ def test_a_preview_says_how_many_files_go_where() -> None:
     ]
 
 
+@pytest.mark.parametrize(("counted", "said"), [({"files": 11}, "11 files of a"), ({}, "the files of a")])
+def test_a_preview_counts_the_files_of_an_unpacked_folder(counted: dict[str, int], said: str) -> None:
+    driver = Driver()
+    driver.add_device("files", tools=[*TOOLS, written("archive.unpack"), written("fs.trash")], grants=["files:write"])
+    driver.submit(plan(task("a", tool="archive.unpack")))
+    driver.result(driver.take()[0], {"added": [{"path": "out", "folder": True, "holds": "0", **counted}]})
+    preview = driver.do(
+        i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True, reason="", tasks=[])
+    )
+    assert preview.value["says"] == [f"{said}: into the trash of files, from where they can be taken back"]
+
+
 def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
     driver = moved_by([written("fs.write")], task("a", tool="fs.write"), task("b", tool="fs.restore"), edge("a>b"))
     found = driver.shard.constellations["c1"]

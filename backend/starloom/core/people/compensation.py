@@ -169,8 +169,16 @@ def count_of_files(constellation: Constellation, task: str) -> int | None:
     lists = [fact(constellation, task, pointer) for pointer in call.outputs.values()] if call is not None else []
     if not lists or not all(isinstance(files, list) for files in lists):
         return None
-    items = [item for files in lists if isinstance(files, list) for item in files]
-    return sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
+    counts = [_files_in(item) for files in lists if isinstance(files, list) for item in files]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _files_in(item: object) -> int | None:
+    """Return how many files an item of an undo stands for; None for a folder whose files were not counted."""
+    if not (isinstance(item, dict) and item.get("folder")):
+        return 1
+    count = item.get("files")
+    return count if isinstance(count, int) else None if item.get("holds") else 0
 
 
 def _operations(constellation: Constellation, chosen: list[_Undo]) -> list[EditOperation]:

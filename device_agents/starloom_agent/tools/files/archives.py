@@ -245,8 +245,9 @@ class UnpackedArchive(TypedDict):
 
 
 class UnpackedFolder(TypedDict):
-    """A new folder; `holds` is the hash of the files that came with it. An undo takes it only while it holds these."""
+    """A new folder; `holds` is the hash of its `files`. An undo takes it only while it holds these."""
 
+    files: int
     folder: bool
     holds: str
     path: str
@@ -282,7 +283,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
         folders.append(shown)
         if new:
             holds = hash_of_files({path: item.sha256 for path, item in written.items()})
-            added.append({"path": shown, "folder": True, "holds": holds})
+            added.append({"path": shown, "folder": True, "holds": holds, "files": len(written)})
         expected = taken.listed if taken.listed is not None else written
         # A name that is text has no backslash in an archive.
         unnamed = {path for path in written if "\\" in path}

@@ -294,7 +294,10 @@ class Trash(Args, frozen=True, kw_only=True):
 
 
 class TrashedItem(TypedDict):
+    """`files` is how many came with a `folder`, 0 or absent for an empty one."""
+
     device: NotRequired[str]
+    files: NotRequired[int]
     folder: NotRequired[bool]
     path: str
     ticket: str
@@ -341,6 +344,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
                 item["device"] = file.device
             if file.folder:
                 item["folder"] = True
+                item["files"] = file.files
             items.append(item)
             left_out += _left_behind(context, file, at)
         elif not file.replaced and not file.on_way:

@@ -218,7 +218,9 @@ class Left:
         self._was.add(was)
         if in_trash:
             item: dict[str, Any] = {"path": self._path(was), "ticket": at.parent.name}
-            self.trashed.append(item | ({"folder": True} if self._context.files.is_folder(at) else {}))
+            if self._context.files.is_folder(at):
+                item |= {"folder": True, "files": len(_hashes(self._context.files, at))}
+            self.trashed.append(item)
         else:
             self.moved.append({"path": self._path(at), "was": self._path(was), "state": note.state})
 
@@ -251,8 +253,9 @@ class Left:
             return [] if known else [{"path": path, "folder": True, "on_way": True}]
         files = self._context.files
         if note.state:
-            holds = _holds(files, at) if state_of(files, at) == note.state else _CHANGED
-            return [{"path": path, "folder": True, "holds": holds}]
+            held = _hashes(files, place)
+            holds = hash_of_files(held) if state_of(files, place) == note.state else _CHANGED
+            return [{"path": path, "folder": True, "holds": holds, "files": len(held)}]
         about = files.status(place)
         is_same = about is not None and _file(about) == note.file
         item = {"path": path, "wrote": sha256_of(files, place)[0] if is_same else _CHANGED}
@@ -286,9 +289,9 @@ def _file(about: os.stat_result) -> tuple[int, int, int, int]:
     return about.st_dev, about.st_ino, about.st_size, about.st_mtime_ns
 
 
-def _holds(files: Beneath, folder: Path) -> str:
+def _hashes(files: Beneath, folder: Path) -> dict[str, str]:
     walk = Walk(files, folder, hidden=True, trash=True, any_name=True)
-    return hash_of_files({shown_name(found.below): sha256_of(files, found.path)[0] for found in walk})
+    return {shown_name(found.below): sha256_of(files, found.path)[0] for found in walk}
 
 
 def _sweep(folder: Path) -> None:

@@ -69,6 +69,13 @@ describe("undoing work", () => {
     expect(undo([found, done], null)?.deed).toBe("Undo done");
   });
 
+  it("counts the files that came with an unpacked folder, and claims no number where they were not counted", () => {
+    const undo = { args: "{}", outputs: { paths: "/added" }, tool: "fs.trash" };
+    const unpacked = { path: "out", folder: true, holds: "1" };
+    expect(asked(stored(undo, { added: [{ ...unpacked, files: 11 }] }))).toContain("11 files of");
+    expect(asked(stored(undo, { added: [unpacked] }))).toContain("the files of");
+  });
+
   it("is offered for work that was stopped in the middle, unless that began nothing or is taken back", () => {
     const copy = (attempt: object, state = "cancelled") =>
       ({

@@ -131,15 +131,21 @@ function countOf(view: TaskView): number | null {
   const text = resultOf(view);
   try {
     const found = pointer && text ? partAt(parseExact(text), pointer) : null;
-    return Array.isArray(found) ? found.filter((item) => !isFolder(item)).length : null;
+    return Array.isArray(found) ? found.map(filesIn).reduce(sumOf, 0) : null;
   } catch {
     return null;
   }
 }
 
-/** Whether an item to take away is a folder that a call made, which is no file. */
-const isFolder = (item: unknown): boolean =>
-  typeof item === "object" && item !== null && "folder" in item && item.folder === true;
+const sumOf = (sum: number | null, one: number | null): number | null =>
+  sum === null || one === null ? null : sum + one;
+
+/** How many files an item to take away stands for: those that came with a folder; null where they were not counted. */
+function filesIn(item: unknown): number | null {
+  if (typeof item !== "object" || item === null || !("folder" in item) || item.folder !== true) return 1;
+  if ("files" in item && typeof item.files === "number") return item.files;
+  return "holds" in item && item.holds ? null : 0;
+}
 
 const callsOf = (views: readonly TaskView[]): string =>
   [...new Set(views.map((view) => wayBack(view.spec)?.tool))].join(", ");

@@ -217,7 +217,8 @@ def test_a_result_that_was_lost_is_told_again(place: Place) -> None:
     first = place.call("unpack", "archive.unpack", args)["added"]
     again = place.call("unpack", "archive.unpack", args)["added"]
     assert [item for item in again if "holds" in item] == first
-    place.call("undo-unpack", "fs.trash", {"paths": again})
+    undone = place.call("undo-unpack", "fs.trash", {"paths": again})
+    assert [(item["folder"], item["files"]) for item in undone["items"]] == [(True, 0), (True, 11)]
     assert place.names() == before
 
 
