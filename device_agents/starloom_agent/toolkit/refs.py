@@ -64,8 +64,9 @@ class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MovedRef(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An item that `was` elsewhere and lies at `path`, in this `state`."""
+    """An item that `was` elsewhere and lies at `path`, in this `state`; so many folders above it were `made` for it."""
 
+    made: int = 0
     path: str
     state: str
     was: str

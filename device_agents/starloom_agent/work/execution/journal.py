@@ -189,6 +189,7 @@ class Left:
         self.moved: list[dict[str, Any]] = []
         self.trashed: list[dict[str, Any]] = []
         self._was: set[Path] = set()
+        self._made = {note.at for note in notes if not note.file[1]}
         asked = {id(note) for note in wanted}
         for note, place in self._in_place(notes):
             if id(note) not in asked:
@@ -222,7 +223,8 @@ class Left:
                 item |= {"folder": True, "files": len(_hashes(self._context.files, at))}
             self.trashed.append(item)
         else:
-            self.moved.append({"path": self._path(at), "was": self._path(was), "state": note.state})
+            made = next((up for up, above in enumerate(at.parents) if str(above) not in self._made), 0)
+            self.moved.append({"path": self._path(at), "was": self._path(was), "state": note.state, "made": made})
 
     def _in_place(self, notes: list[Note]) -> list[tuple[Note, Path]]:
         """Return the notes whose file is where they say, or in the trash since a later one replaced it, and where."""

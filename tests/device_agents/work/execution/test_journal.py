@@ -284,10 +284,10 @@ def test_a_later_attempt_tells_of_the_moves_of_an_earlier_one(place: Place) -> N
 
 def test_moves_of_a_stopped_task_are_put_back(place: Place) -> None:
     (place.folder / "a.txt").write_text("a")
-    before = place.contents()
+    before = place.names()
     place.call("move", "fs.move", {"path": "a.txt", "to": "deep/b.txt"})
     place.call("undo-move", "fs.restore", {"left_by": "move"})
-    assert place.contents() == before
+    assert place.names() == before
 
 
 def test_a_later_attempt_has_the_tickets_of_an_earlier_one(place: Place) -> None:
