@@ -218,4 +218,12 @@ PEOPLE_THREATS = (
         "a question is read and answered under one lock of the device's folder: the first answer counts",
         ("tests/device_agents/policy/test_approvals.py::test_t317_",),
     ),
+    Threat(
+        "T321",
+        "an undo of work that was killed or stopped in the middle takes a file that others put to its place meanwhile,"
+        " or what another constellation left there",
+        "a device notes each file by its number on the disk before it appears, for its task alone: what is another file"
+        " by now is not named, and one that was changed is not taken",
+        ("tests/device_agents/work/execution/test_journal.py::test_t321_",),
+    ),
 )

@@ -39,7 +39,7 @@ class Place:
     def folder(self) -> Path:
         return self.home / "folder"
 
-    def begin(self, task: str, tool: str, args: dict[str, Any]) -> Call:
+    def begin(self, task: str, tool: str, args: dict[str, Any], constellation: str = "c1") -> Call:
         self.attempts += 1
         spec = CallSpec(
             args=json.dumps(args),
@@ -48,7 +48,7 @@ class Place:
             connection_file=str(self.home / "run" / "connection.json"),
             effectless=False,
             fence=f"1.{self.attempts}",
-            journal=str(journal_file(self.home / "run", "c1", task)),
+            journal=str(journal_file(self.home / "run", constellation, task)),
             module=registry.module_of()[tool],
             read=[str(self.folder)],
             start_to_close_s=60.0,
@@ -162,7 +162,7 @@ def test_an_undo_brings_back_what_a_killed_attempt_replaced(place: Place) -> Non
     }
 
 
-def test_files_of_others_are_not_named_by_a_later_attempt(place: Place) -> None:
+def test_t321_files_of_others_are_not_named_by_a_later_attempt(place: Place) -> None:
     """One has the contents of the task, another took the place of a file that was noted, a third was never there."""
     files = album(place)
     copied = place.folder / "copied/album"
@@ -267,6 +267,13 @@ def test_an_undo_takes_back_what_a_stopped_task_noted(place: Place) -> None:
     again = place.call("undo-copy", "fs.trash", {"paths": [], "left_by": "copy"})
     assert again["items"] == undone["items"]
     assert place.call("undo-other", "fs.trash", {"paths": [], "left_by": "other"})["items"] == []
+
+
+def test_t321_an_undo_names_no_work_of_another_constellation(place: Place) -> None:
+    place.call("write", "fs.write", {"path": "a", "text": "a"})
+    other = place.begin("undo-write", "fs.trash", {"paths": [], "left_by": "write"}, constellation="c2")
+    assert value_of(other.end())["items"] == []
+    assert place.names() == {"a"}
 
 
 def test_a_later_attempt_tells_of_the_moves_of_an_earlier_one(place: Place) -> None:
