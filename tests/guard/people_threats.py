@@ -240,4 +240,12 @@ PEOPLE_THREATS = (
         "a fork takes back what it did itself; the results that it has from its origin are undone there, by those who"
         " may, and an undo that is carried out once more is judged as one that is asked for",
     ),
+    Threat(
+        "T321",
+        "an undo of work that was killed or stopped in the middle takes a file that others put to its place meanwhile,"
+        " or what another constellation left there",
+        "a device notes each file by its number on the disk before it appears, for its task alone: what is another file"
+        " by now is not named, and one that was changed is not taken",
+        ("tests/device_agents/work/execution/test_journal.py::test_t321_",),
+    ),
 )

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
 from starloom_agent.platforms import exchange
 from starloom_agent.platforms.carrying import (
@@ -55,14 +55,35 @@ _DEFAULT_ACL: Final = "system.posix_acl_default"
 _State = tuple[int, int, int]
 
 
+class Witness(Protocol):
+    """Hears of each change below the folders just before it appears there, so that a cut leaves none unnoted."""
+
+    def placing(self, target: Path, about: os.stat_result, kept: Path | None) -> None:
+        """A finished file comes to its place; the one that is there goes to `kept`."""
+
+    def making(self, folder: Path) -> None:
+        """A folder is made."""
+
+    def moving(self, source: Path, target: Path) -> None:
+        """A file or folder gets another place."""
+
+
 class Beneath:
     """Folders that may be read and folders that may be changed. Each method raises OSError as the system does.
 
     ELOOP means that a link is part of the path. `private` is a folder that no other process uses. One instance serves
-    one call; its descriptors end with it.
+    one call; its descriptors end with it. `witness` hears of what appears in the folders.
     """
 
-    def __init__(self, read: Iterable[Path], write: Iterable[Path] = (), *, private: Path | None = None) -> None:
+    def __init__(
+        self,
+        read: Iterable[Path],
+        write: Iterable[Path] = (),
+        *,
+        private: Path | None = None,
+        witness: Witness | None = None,
+    ) -> None:
+        self._witness = witness
         self._write = outermost((*write, *([] if private is None else [private])))
         self._read = outermost((*read, *self._write))
         self._private = private
@@ -128,10 +149,12 @@ class Beneath:
         root, parts = self._below(path, self._write)
         current = _open(root, [], _LOOK)
         try:
-            for part in parts:
+            for part, folder in zip(parts, [path, *path.parents][: len(parts)][::-1], strict=True):
                 try:
                     inner = _open(current, [part], _LOOK)
                 except FileNotFoundError:
+                    if self._witness is not None:
+                        self._witness.making(folder)
                     with contextlib.suppress(FileExistsError):
                         os.mkdir(part, dir_fd=current)
                     inner = _open(current, [part], _LOOK)
@@ -180,6 +203,8 @@ class Beneath:
         An entry is removed only as it was copied: what was written meanwhile is copied again, and stays where it was if
         it changes once more. An attempt that was cut is finished by the next one between these places.
         """
+        if self._witness is not None:
+            self._witness.moving(source, target)
         if self.is_recased(source, target):
             with self._parent(source) as (folder, name):
                 os.rename(name, target.name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -254,7 +279,12 @@ class Beneath:
         self.make_folder(target.parent)
         with self._parent(target, os.O_RDONLY | _FOLDER) as (folder, name):
             look = _Look(mode, mtime_s)
-            size = self._bring(source, folder, look, lambda at, part, _: exchange.rename_free(at, part, folder, name))
+
+            def bring(at: int, part: str, _: bool) -> None:
+                self._tell(at, part, target)
+                exchange.rename_free(at, part, folder, name)
+
+            size = self._bring(source, folder, look, bring)
             os.fsync(folder)
         return size
 
@@ -280,6 +310,7 @@ class Beneath:
             look = replace(_look_of(folder, name, mode), mtime_s=mtime_s)
 
             def bring(at: int, part: str, copied: bool) -> None:
+                self._tell(at, part, target, aside)
                 try:
                     _exchange_by_shelf(at, part, folder, name, shelf, old)
                 except OSError as error:
@@ -291,6 +322,10 @@ class Beneath:
             os.fsync(folder)
             os.fsync(shelf)
         return size
+
+    def _tell(self, at: int, own: str, target: Path, kept: Path | None = None) -> None:
+        if self._witness is not None:
+            self._witness.placing(target, os.stat(own, dir_fd=at, follow_symlinks=False), kept)
 
     def building_place(self, target: Path) -> Path:
         """Return a new, empty folder from which `move` brings a whole folder to `target` in one step.

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, Final, Protocol
 
 import msgspec
 
-from starloom_agent.toolkit.beneath import Beneath, is_trash, outermost
+from starloom_agent.toolkit.beneath import Beneath, Witness, is_trash, outermost
 from starloom_agent.toolkit.messages import Detached, Heard, Permit
 from starloom_agent.toolkit.results import Stored
 from starloom_protocol.text.folder_grants import NO_LINE, has_line
@@ -197,6 +197,7 @@ class ToolContext:
     trash_most_gib  what the trash of each folder may hold, 0 for the usual
     trash_bytes     what each is known to hold
     not_found       the relative paths that no granted folder holds
+    witness         hears of each change of files just before it, or None
     """
 
     workdir: Path
@@ -218,11 +219,12 @@ class ToolContext:
     trash_most_gib: int = 0
     trash_bytes: dict[Path, int] = field(default_factory=dict)
     not_found: list[str] = field(default_factory=list)
+    witness: Witness | None = None
 
     @functools.cached_property
     def files(self) -> Beneath:
         """The door to the files of the granted folders and of `workdir`; a tool uses no other."""
-        return Beneath(self.folders.read, self.folders.write, private=self.workdir)
+        return Beneath(self.folders.read, self.folders.write, private=self.workdir, witness=self.witness)
 
     def caged_roots(self) -> tuple[str, ...]:
         """Return the granted folders, which a program in a cage may read; what it changed there, no undo would know."""

@@ -32,7 +32,8 @@ class CallSpec(Line, frozen=True, kw_only=True):
     """One call. `args` is canonical text; `fence_at` None: no fence; `effectless`: a failure leaves no traces; `cage`
     as in `ToolContext`; `confined`, `reads` and `settings` as in `Tool`; `memory_bytes_max` is for all processes of the
     call, 0 is no limit. `reuse` as in `Begin`. `session` is the socket of a kept session, as in `ToolContext`.
-    `environment` holds all variables of the tool's process, beside its fence."""
+    `environment` holds all variables of the tool's process, beside its fence. `journal` is the file in which the
+    attempts of this task note their changes of files, empty where none is kept."""
 
     tool: str
     module: str
@@ -49,6 +50,7 @@ class CallSpec(Line, frozen=True, kw_only=True):
     files_out: list[FileOut] = []
     hosts: list[str] = []
     inputs: list[DispatchInput] = []
+    journal: str = ""
     memory_bytes_max: int = 0
     network: bool = False
     notes: str = ""

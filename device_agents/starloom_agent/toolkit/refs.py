@@ -53,9 +53,10 @@ class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
     """An item that a call added: `wrote` is the hash of its file, or it made a `folder`, which `holds` its files.
 
     `holds` is the hash of the names and contents of these files; "" of a folder that was made empty. One made `on_way`
-    to a file stays where it holds other files by now.
+    to a file stays where it holds other files by now. `files` is how many came with it.
     """
 
+    files: int = 0
     folder: bool = False
     holds: Sha256 = ""
     on_way: bool = False
@@ -63,8 +64,9 @@ class AddedRef(FileRef, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class MovedRef(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An item that `was` elsewhere and lies at `path`, in this `state`."""
+    """An item that `was` elsewhere and lies at `path`, in this `state`; so many folders above it were `made` for it."""
 
+    made: int = 0
     path: str
     state: str
     was: str

@@ -77,8 +77,12 @@ def added_as(path: str, wrote: str, ticket: str = "") -> AddedItem:
 
 
 class MovedFrom(TypedDict):
-    """A file or folder that lies at `path` and `was` elsewhere; `state` names its files, sizes and times."""
+    """A file or folder that lies at `path` and `was` elsewhere; `state` names its files, sizes and times.
 
+    So many folders above it were `made` for it.
+    """
+
+    made: NotRequired[int]
     path: str
     state: str
     was: str

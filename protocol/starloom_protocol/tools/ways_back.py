@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from starloom_protocol.records.entities import TaskSpec, UndoCall
+from starloom_protocol.values import canonical
 
 ADDED: Final = "/added"
 """The part of a result that names the files that its call made or replaced."""
@@ -33,6 +34,8 @@ OF_TOOLS: Final = MappingProxyType(
     }
 )
 """The way back of each tool whose result tells all that it has changed."""
+UNDOING: Final = frozenset({"fs.restore", "fs.trash"})
+"""The tools that take back work; with `left_by` also that of a task whose attempts gave no result."""
 
 
 def way_back(spec: TaskSpec) -> UndoCall | None:
@@ -47,6 +50,18 @@ def way_back(spec: TaskSpec) -> UndoCall | None:
     if not spec.files_out:
         return of_tool
     return TAKES_AWAY if of_tool in (None, TAKES_AWAY) else None
+
+
+def way_back_of_stopped(spec: TaskSpec) -> UndoCall | None:
+    """Return the call that takes back what an attempt had written that gave no result, as its device noted it.
+
+    Nobody else knows it, so the undo of a plan cannot be given it.
+    """
+    call = way_back(spec)
+    if call is None or spec.undo is not None:
+        return None
+    left: dict[str, object] = {"left_by": spec.id}
+    return UndoCall(tool=call.tool, args=canonical({**left, "paths": []} if call.tool == "fs.trash" else left))
 
 
 def leaves_saved(spec: TaskSpec) -> bool:

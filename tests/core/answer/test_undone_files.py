@@ -95,6 +95,17 @@ def test_it_tells_empty_folders_from_files_and_names_a_folder_that_stays() -> No
     )
 
 
+def test_it_counts_the_files_that_came_with_a_folder() -> None:
+    driver = world()
+    driver.submit(plan(task("unpack", tool="t.never", undo=TRASH)))
+    made = {"path": "out/photos", "folder": True, "holds": "0", "files": 11}
+    item = {"path": "out/photos", "ticket": "t", "folder": True, "files": 11}
+    trashed = {"count": 1, "items": [item], "left_out": [], "missing": [], "restored": [], "tickets": ["t"]}
+    said = undone(driver, {"unpack": {"added": [made]}}, {"undo-unpack": trashed})
+    assert "On one 11 files went from 'out/photos' to the trash." in said
+    assert "empty" not in said
+
+
 def test_it_says_to_which_folder_files_came_back() -> None:
     driver = world()
     driver.submit(plan(task("tidy", tool="t.never", undo=RESTORE)))

@@ -12,7 +12,8 @@ from starloom.engine.commits import with_settings
 from starloom_protocol.records.entities import Answer as AnswerRecord
 from starloom_protocol.records.entities import FileOut, Policy, ResultSpec, ToolOffer, UndoCall
 from starloom_protocol.text.wording import counted
-from starloom_protocol.vocabulary import Approval, Attention, Code, Effect, Outcome, Repeatability
+from starloom_protocol.values import parse
+from starloom_protocol.vocabulary import Approval, Attention, Code, Effect, EffectSeen, Outcome, Repeatability
 from tests.builders import TOOLS, Driver, edge, plan, task
 
 BACK = UndoCall(tool="t.idem", args='{"how":"back"}', outputs={"what": "/moved"})
@@ -138,6 +139,18 @@ def test_a_preview_says_how_many_files_go_where() -> None:
         "2 files of clear: back from the trash of files, to where they were",
         "1 file of store: into the trash of files, from where they can be taken back",
     ]
+
+
+@pytest.mark.parametrize(("counted", "said"), [({"files": 11}, "11 files of a"), ({}, "the files of a")])
+def test_a_preview_counts_the_files_of_an_unpacked_folder(counted: dict[str, int], said: str) -> None:
+    driver = Driver()
+    driver.add_device("files", tools=[*TOOLS, written("archive.unpack"), written("fs.trash")], grants=["files:write"])
+    driver.submit(plan(task("a", tool="archive.unpack")))
+    driver.result(driver.take()[0], {"added": [{"path": "out", "folder": True, "holds": "0", **counted}]})
+    preview = driver.do(
+        i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True, reason="", tasks=[])
+    )
+    assert preview.value["says"] == [f"{said}: into the trash of files, from where they can be taken back"]
 
 
 def test_a_write_without_undo_is_taken_back_by_the_way_of_its_tool() -> None:
@@ -527,3 +540,45 @@ def test_an_undo_that_failed_is_retried_for_its_own_round() -> None:
     assert undo(driver, "w").value["undoing"] == ["w"]
     assert undone_attempts(driver) == [2, 1]
     driver.folded_equals_state()
+
+
+def stopped() -> Driver:
+    """Return a driver whose one device was cancelled in the middle of the second of two copies."""
+    driver = Driver()
+    driver.add_device(
+        "files",
+        tools=[*TOOLS, written("fs.copy"), written("fs.restore"), written("fs.trash")],
+        grants=["files:write"],
+    )
+    driver.submit(plan(task("a", tool="fs.copy"), task("b", tool="fs.copy"), edge("a>b")))
+    driver.result(driver.take()[0], {"added": []})
+    running = driver.take()[0]
+    driver.started(running)
+    driver.control("cancel")
+    driver.receipt(running, effect=EffectSeen.MAYBE)
+    return driver
+
+
+def test_work_that_was_stopped_in_the_middle_is_taken_back_as_its_device_noted_it() -> None:
+    """The undo named none of the files that had been copied, and said that nothing had been added."""
+    driver = stopped()
+    preview = driver.do(
+        i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True, reason="", tasks=[])
+    )
+    assert preview.value["undoing"] == ["b", "a"]
+    assert preview.value["says"][0] == (
+        "b was stopped in the middle: the files that it had changed until then on files are taken back, as the device"
+        " noted them"
+    )
+    undo(driver)
+    (back,) = driver.take()
+    assert (back.tool, parse(back.args)) == ("fs.trash", {"left_by": "b", "paths": []})
+    driver.result(back, {"items": [{"path": "in/b", "ticket": "t"}], "missing": [], "restored": [], "count": 1})
+    driver.run()
+    told = driver.shard.constellations["c1"].tables["answer"][""]
+    assert isinstance(told, AnswerRecord)
+    assert told.sentence == (
+        "test was cancelled and then taken back: b. Nothing to take back, since it added nothing: a. "
+        "On files 1 file went from 'in' to the trash."
+    )
+    assert "undone already" in undo(driver).faults[0].reason

@@ -120,7 +120,12 @@ def _add(moved_there: _Moved, constellation: Constellation, undo: str) -> None:
     if tool == _TRASH:
         files = [item for item in items if not item.get("folder")]
         moved_there.trashed.update(map(_folder_of, _paths(files)))
-        moved_there.folders += len(items) - len(files)
+        for item in items:
+            count = item.get("files")
+            if item.get("folder") and isinstance(count, int) and count > 0:
+                moved_there.trashed.update({f"{path}/": count for path in _paths([item])})
+            elif item.get("folder"):
+                moved_there.folders += 1
         left_out = fact(constellation, undo, "/left_out")
         moved_there.stays += _paths(left_out) if isinstance(left_out, list) else []
         restored = fact(constellation, undo, "/restored")

@@ -38,7 +38,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import counted
-from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back
+from starloom_protocol.tools.ways_back import ADDED, leaves_saved, way_back, way_back_of_stopped
 from starloom_protocol.values import MISSING
 from starloom_protocol.vocabulary import (
     FINAL_CONSTELLATION_STATES,
@@ -47,6 +47,7 @@ from starloom_protocol.vocabulary import (
     AttemptEnd,
     Code,
     ConstellationState,
+    EffectSeen,
     Gate,
     Repeatability,
     TaskState,
@@ -59,11 +60,14 @@ _SENTENCES_MOST = 20
 _WAYS = {
     "fs.restore": "{files} of {name}: back from the trash of {device}, to where they were",
     "fs.trash": "{files} of {name}: into the trash of {device}, from where they can be taken back",
+    "stopped": "{name} was stopped in the middle: the files that it had changed until then on {device} are taken back,"
+    " as the device noted them",
     "put_back": "the files that {name} moved on {device}: back to where they were, unless somebody changed them since",
 }
 _BEING_UNDONE = "is being undone"
 _UNDONE = "is undone"
 _PUT_BACK = "put_back"
+_STOPPED = "stopped"
 _FOUND_MOVED = (
     "found its file moved already, by an attempt of it whose result was lost or by others, so its undo has nothing to"
     " put back; move it back by a task with fs.move"
@@ -144,7 +148,7 @@ def _undo_of(constellation: Constellation, name: str) -> _Undo | None:
     task, number = spec.undoes or "", spec.undoes_attempt
     if task not in constellation.tasks:
         return None
-    call, attempt = way_back(constellation.specs[task]), _attempt(constellation, task, number)
+    call, attempt = _way_of(constellation, task, number)
     return _Undo(task, call, attempt, number, attempt.round) if call is not None and attempt is not None else None
 
 
@@ -162,7 +166,7 @@ def _part(constellation: Constellation, task: str, number: int, pointer: str) ->
 def _rounds(constellation: Constellation, task: str) -> dict[int, int]:
     """Return the rounds in which a task was done here and left something, the newest first, each with its attempt.
 
-    Where none left anything, the newest; its undo says so.
+    Where none left anything, the newest; its undo says so. First comes a round that was stopped in the middle, with 0.
     """
     record, call = constellation.tasks[task], way_back(constellation.specs[task])
     done: dict[int, int] = {}
@@ -178,7 +182,9 @@ def _rounds(constellation: Constellation, task: str) -> dict[int, int]:
             done.setdefault(attempt.round, number)
     outputs = call.outputs.values() if call is not None else ()
     left = {one: number for one, number in done.items() if _left(constellation, task, number, outputs)}
-    return left or dict(list(done.items())[:1])
+    rounds = left or dict(list(done.items())[:1])
+    stopped = stopped_attempt(constellation, task)
+    return rounds if stopped is None else {stopped.round: 0, **rounds}
 
 
 def _left(constellation: Constellation, task: str, number: int, outputs: Collection[str]) -> bool:
@@ -195,6 +201,8 @@ def _sentences(fleet: Fleet, constellation: Constellation, undos: list[_Undo]) -
     for undo in undos:
         name = constellation.specs[undo.task].group or undo.task
         way = _PUT_BACK if _PUT_BACK in undo.call.outputs else undo.call.tool
+        if not undo.number and stopped_attempt(constellation, undo.task) is not None:
+            way = _STOPPED
         key = (name, fleet.name_of(undo.attempt.device), way)
         files.setdefault(key, []).append(count_of_files(constellation, undo.task, undo.number))
     words = [
@@ -229,8 +237,16 @@ def count_of_files(constellation: Constellation, task: str, number: int) -> int 
     lists = [_part(constellation, task, number, pointer) for pointer in outputs]
     if not lists or not all(isinstance(files, list) for files in lists):
         return None
-    items = [item for files in lists if isinstance(files, list) for item in files]
-    return sum(not (isinstance(item, dict) and item.get("folder")) for item in items)
+    counts = [_files_in(item) for files in lists if isinstance(files, list) for item in files]
+    return None if None in counts else sum(count for count in counts if count is not None)
+
+
+def _files_in(item: object) -> int | None:
+    """Return how many files an item of an undo stands for; None for a folder whose files were not counted."""
+    if not (isinstance(item, dict) and item.get("folder")):
+        return 1
+    count = item.get("files")
+    return count if isinstance(count, int) else None if item.get("holds") else 0
 
 
 def _operations(constellation: Constellation, undos: list[_Undo]) -> list[EditOperation]:
@@ -294,13 +310,12 @@ def _undos_of(constellation: Constellation, item: UndoRequested) -> list[_Undo]:
     undos: list[_Undo] = []
     for task in tasks:
         why = _why_not(constellation, task)
-        call = way_back(constellation.specs[task])
-        if why or call is None:
+        if why:
             faults.append(fault(Code.ILLEGAL_CONTROL, f"{task} {why}", "tasks"))
             continue
         for of_round, number in _rounds(constellation, task).items():
-            attempt = _attempt(constellation, task, number)
-            if attempt is not None and not _why_not_round(constellation, task, of_round):
+            call, attempt = _way_of(constellation, task, number)
+            if call is not None and attempt is not None and not _why_not_round(constellation, task, of_round):
                 undos.append(_Undo(task, call, attempt, number, of_round))
     if not faults and not undos:
         faults.append(_nothing_left(constellation))
@@ -335,7 +350,8 @@ def _nothing_left(constellation: Constellation) -> Fault:
 
 
 def _is_done(constellation: Constellation, task: str) -> bool:
-    return constellation.tasks[task].state is TaskState.SUCCEEDED or bool(_rounds(constellation, task))
+    record = constellation.tasks.get(task)
+    return record is not None and (record.state is TaskState.SUCCEEDED or bool(_rounds(constellation, task)))
 
 
 def _succeeded_tasks(constellation: Constellation) -> list[str]:
@@ -403,7 +419,7 @@ def _why_not(constellation: Constellation, task: str) -> str:
         return f"was done by {origin}, and is taken back there: `starloom undo {origin} --task {task}`"
     if not rounds:
         return "was not done by a device"
-    if reason := _why_nothing(constellation, task):
+    if stopped_attempt(constellation, task) is None and (reason := _why_nothing(constellation, task)):
         return reason
     reasons = [_why_not_round(constellation, task, of_round) for of_round in rounds]
     return "" if "" in reasons else next((one for one in reasons if one != _UNDONE), _UNDONE)
@@ -418,6 +434,31 @@ def _why_not_round(constellation: Constellation, task: str, of_round: int) -> st
     if undo is not None and undo.state is TaskState.SUCCEEDED:
         return _UNDONE
     return f"has an undo that did not succeed, and {name} is {undo.state}: retry that" if undo is not None else ""
+
+
+def stopped_attempt(constellation: Constellation, task: str) -> Attempt | None:
+    """Return the newest attempt of a task that ended without success, if it may have changed files; None otherwise.
+
+    It gave no result, and its device has noted its changes.
+    """
+    record, spec = constellation.tasks[task], constellation.specs[task]
+    is_over = record.state in FINAL_TASK_STATES and record.state is not TaskState.SUCCEEDED
+    if not is_over or way_back_of_stopped(spec) is None:
+        return None
+    attempts = (constellation.attempts.get(f"{task}/{number}") for number in range(record.attempt, 0, -1))
+    return next((one for one in attempts if one is not None and _may_have_changed(one)), None)
+
+
+def _may_have_changed(attempt: Attempt) -> bool:
+    return attempt.end is not AttemptEnd.OK and bool(attempt.started_ms) and attempt.effect is not EffectSeen.NONE
+
+
+def _way_of(constellation: Constellation, task: str, number: int) -> tuple[UndoCall | None, Attempt | None]:
+    """Return the call that takes back what an attempt did, and the attempt; of 0 the newest work, finished or not."""
+    spec, stopped = constellation.specs[task], None if number else stopped_attempt(constellation, task)
+    if stopped is not None:
+        return way_back_of_stopped(spec), stopped
+    return way_back(spec), _attempt(constellation, task, number)
 
 
 def undoes_now(constellation: Constellation, undo: str) -> bool:

@@ -15,6 +15,7 @@ from starloom.core.state.inputs import ControlRequested, StopAllRequested
 from starloom.core.state.model import Shard
 from starloom.core.state.work import Put, Refusal, Work, fault
 from starloom_protocol.records.fleet import Stopping
+from starloom_protocol.records.schedules import course_of
 from starloom_protocol.stream.authors import ENGINE, is_assistant
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import counted
@@ -64,15 +65,16 @@ def on_stop_all(work: Work, item: StopAllRequested) -> None:
 
 def _leave_out_waiting(work: Work) -> int:
     """Empty the queue of each schedule, since the end of a firing starts the next one; return their number."""
-    count = 0
-    for schedule in list(work.shard.fleet.schedules.values()):
+    shard, count = work.shard, 0
+    for schedule in list(shard.fleet.schedules.values()):
         if waiting := len(schedule.queued):
             count += waiting
             after = replace(schedule, queued=[], skipped=schedule.skipped + waiting)
             note = f"{counted(waiting, 'firing')} left out by a stop of everything"
-            work.emit(
-                work.shard.fleet, EventKind.SCHEDULE_CHANGED, schedule.id, [("schedule", schedule.id, after)], note=note
-            )
+            put: Put = ("schedule", schedule.id, after)
+            if shard.settings.keeps_courses:
+                put = ("schedule_course", schedule.id, course_of(after))
+            work.emit(shard.fleet, EventKind.SCHEDULE_CHANGED, schedule.id, [put], note=note)
     return count
 
 

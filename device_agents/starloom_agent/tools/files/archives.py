@@ -245,8 +245,9 @@ class UnpackedArchive(TypedDict):
 
 
 class UnpackedFolder(TypedDict):
-    """A new folder; `holds` is the hash of the files that came with it. An undo takes it only while it holds these."""
+    """A new folder; `holds` is the hash of its `files`. An undo takes it only while it holds these."""
 
+    files: int
     folder: bool
     holds: str
     path: str
@@ -282,7 +283,7 @@ def unpack(context: ToolContext, args: Unpack) -> Unpacked:
         folders.append(folder)
         if new:
             holds = hash_of_files({path: item.sha256 for path, item in unpacked.items()})
-            added.append({"path": folder, "folder": True, "holds": holds})
+            added.append({"path": folder, "folder": True, "holds": holds, "files": len(unpacked)})
         expected = findings.listed if findings.listed is not None else unpacked
         # A name that is text has no backslash in an archive.
         unnamed = {path for path in unpacked if "\\" in path}

@@ -25,7 +25,7 @@ from starloom_agent.toolkit.files.placing import (
     place,
     readable_as,
 )
-from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of
+from starloom_agent.toolkit.files.trash import lies_in_trash, origin_of, remove
 from starloom_agent.toolkit.files.trash import restore as bring_back
 from starloom_agent.toolkit.files.undoing import (
     remove_as_written,
@@ -207,11 +207,20 @@ def move(context: ToolContext, args: Move) -> Moved:
         way_out = f"; to move it into that folder, write {to}/" if folder else "; choose another name"
         raise ToolFailed(Code.TOOL_FAILED, f"{to} exists already{way_out}", effect=False)
     with plain(source, "moving"):
+        missing = missing_above(context, target)
         files.make_folder(target.parent)
         files.move(source, target)
-    back: MovedFrom = {"path": to, "was": args.path, "state": state_of(files, target)}
+    back = _moved_from(context, to, args.path, target, missing)
     left_out = [] if recased else _left_behind(context, FoundRef(path=args.path), source)
     return {"path": to, "count": 1, "left_out": left_out, "moved": True, "put_back": [back]}
+
+
+def _moved_from(context: ToolContext, to: str, was: str, target: Path, missing: int) -> MovedFrom:
+    """Return the item of an undo for what was moved; so many folders above its place were missing before."""
+    back: MovedFrom = {"path": to, "was": was, "state": state_of(context.files, target)}
+    if missing:
+        back["made"] = missing
+    return back
 
 
 def _left_behind(context: ToolContext, file: FoundRef, at: Path) -> list[LeftOut]:
@@ -243,9 +252,10 @@ def _move_all(context: ToolContext, args: Move, paths: list[str | FoundRef]) -> 
     done = 0
     for file, source, to, target in ways:
         try:
+            missing = missing_above(context, target)
             why, moved = _moved_one(context, file, source, target)
             if not why:
-                put_back.append({"path": to, "was": file.path, "state": state_of(context.files, target)})
+                put_back.append(_moved_from(context, to, file.path, target, missing))
                 done += moved
         except OSError as error:
             why = error.strerror or str(error)
@@ -289,10 +299,15 @@ class Trash(Args, frozen=True, kw_only=True):
     """
 
     paths: list[str | FoundRef]
+    left_by: str = ""
+    """A task of this plan: the files that its attempts left here, as the device noted them."""
 
 
 class TrashedItem(TypedDict):
+    """`files` is how many came with a `folder`, 0 or absent for an empty one."""
+
     device: NotRequired[str]
+    files: NotRequired[int]
     folder: NotRequired[bool]
     path: str
     ticket: str
@@ -339,6 +354,7 @@ def trash(context: ToolContext, args: Trash) -> Trashed:
                 item["device"] = file.device
             if file.folder:
                 item["folder"] = True
+                item["files"] = file.files
             items.append(item)
             left_out += _left_behind(context, file, at)
         elif not file.replaced and not file.on_way:
@@ -397,6 +413,8 @@ class Restore(Args, frozen=True, kw_only=True):
     tickets: Annotated[list[str], msgspec.Meta(examples=[["TICKET"]])] = msgspec.field(default_factory=list)
     put_back: list[MovedRef] = msgspec.field(default_factory=list)
     under: str = ""
+    left_by: str = ""
+    """As in `fs.trash`."""
 
 
 class RestoredItem(TypedDict):
@@ -427,10 +445,24 @@ def restore(context: ToolContext, args: Restore) -> Restored:
                 context.files.make_folder(was.parent)
                 context.files.move(at, was)
         back.append({"path": item.was, "moved": has_moved})
+    for item, at, _, _ in reversed(ways):
+        _clear_made(context, at, item.made)
     for ticket in args.tickets:
         target, moved = bring_back(context, ticket)
         back.append({"path": os.fspath(target), "ticket": ticket, "moved": moved})
     return {"items": back, "count": len(back)}
+
+
+def _clear_made(context: ToolContext, at: Path, made: int) -> None:
+    """Put the folders that a move had made above a place into the trash, the inner ones first, while they are empty."""
+    for folder in [*at.parents][:made]:
+        with plain(folder, "looking at"):
+            if not context.files.is_folder(folder):
+                continue
+            with context.files.scan(folder) as entries:
+                if next(entries, None) is not None:
+                    return
+        remove(context, folder)
 
 
 def _writes(name: str, title: str, args: type[Args], run: Any, repeatability: Repeatability) -> Tool:

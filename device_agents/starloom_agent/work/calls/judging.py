@@ -20,9 +20,11 @@ from starloom_agent.sandbox.limits import MEMORY_BYTES_MAX
 from starloom_agent.toolkit.interface import Folders, Sent, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.messages import CallSpec, Ended, encode, without_work
 from starloom_agent.toolkit.results import Stored
+from starloom_agent.work.execution.journal import journal_file
 from starloom_agent.work.execution.outcomes import arguments, canonical_value, facts_of, resolve_inputs
 from starloom_agent.work.execution.secret_args import misplaced, shown_args
 from starloom_agent.work.ledger import DecisionRow
+from starloom_protocol.tools.ways_back import OF_TOOLS, UNDOING
 from starloom_protocol.values import INLINE_VALUE_BYTES_MAX
 from starloom_protocol.vocabulary import Code, Effect, Outcome, Repeatability
 from starloom_protocol.wire.frames import Dispatch, DispatchInput, LeaseRef
@@ -171,6 +173,7 @@ def spec_of(
         files_out=dispatch.files_out,
         hosts=hosts,
         inputs=dispatch.inputs,
+        journal=_journal(allowance, dispatch),
         memory_bytes_max=MEMORY_BYTES_MAX,
         module=module,
         network=bool(hosts),
@@ -191,6 +194,13 @@ def spec_of(
     if may_reuse(tool, dispatch):
         return msgspec.structs.replace(spec, reuse=reuse_key(spec, dispatch.at.constellation))
     return spec
+
+
+def _journal(allowance: Allowance, dispatch: Dispatch) -> str:
+    """Return the file for the changes of a task whose work has a way back; empty where it has none."""
+    if not (dispatch.files_out or dispatch.tool in OF_TOOLS or dispatch.tool in UNDOING):
+        return ""
+    return str(journal_file(allowance.notes, dispatch.at.constellation, dispatch.at.task))
 
 
 def may_reuse(tool: Tool, dispatch: Dispatch) -> bool:

@@ -52,6 +52,7 @@ from starloom_agent.toolkit.messages import (
     sendable,
 )
 from starloom_agent.toolkit.results import Added, Stored, added_as
+from starloom_agent.work.execution.journal import Journal, with_earlier, with_left
 from starloom_agent.work.execution.outcomes import (
     arguments,
     canonical_value,
@@ -219,7 +220,10 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         permits=permits,
         session=spec.session,
         trash_most_gib=spec.trash_most_gib,
+        witness=Journal(Path(spec.journal), workdir) if spec.journal else None,
     )
+    if isinstance(context.witness, Journal):
+        context.witness.files = context.files
     ran = False
     try:
         tool = find_tool(spec.module, spec.tool, spec.settings)
@@ -227,6 +231,7 @@ def carry_out(spec: CallSpec, out: LineOut, permits: PermissionPort = NO_PERMITS
         args = arguments(tool.args, filled_args(spec.args, spec.secrets), inputs)
         for item in spec.files_out:
             context.resolve_write(item.to)
+        args = with_left(context, args)
         if not tool.fetches:
             beginning.report()
         if spec.confined:
@@ -263,6 +268,7 @@ def _close(spec: CallSpec, context: ToolContext, value: Any) -> Ended:
     if spec.files_out:
         context.confine()
         value = {**value, "added": [*value.get("added", []), *_files_out(context, value, spec.files_out)]}
+    value = with_earlier(context, value)
     text = canonical_value(value)
     if spec.secrets:
         value = context.hidden.value(parse(text))

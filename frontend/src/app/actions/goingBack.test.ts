@@ -69,6 +69,32 @@ describe("undoing work", () => {
     expect(undo([found, done], null)?.deed).toBe("Undo done");
   });
 
+  it("counts the files that came with an unpacked folder, and claims no number where they were not counted", () => {
+    const undo = { args: "{}", outputs: { paths: "/added" }, tool: "fs.trash" };
+    const unpacked = { path: "out", folder: true, holds: "1" };
+    expect(asked(stored(undo, { added: [{ ...unpacked, files: 11 }] }))).toContain("11 files of");
+    expect(asked(stored(undo, { added: [unpacked] }))).toContain("the files of");
+  });
+
+  it("is offered for work that was stopped in the middle, unless that began nothing or is taken back", () => {
+    const copy = (attempt: object, state = "cancelled") =>
+      ({
+        ...stored({}, {}),
+        spec: { id: "store", tool: "fs.copy" },
+        record: { state },
+        attempt: { effect: "maybe", end: "interrupted", started_ms: 1, ...attempt },
+      }) as unknown as TaskView;
+    expect(asked(copy({}))).toBe(
+      "store was stopped in the middle: the files changed until then are taken back, as the device noted them.",
+    );
+    expect(asked(copy({ end: null }, "failed"))).toContain("stopped in the middle");
+    expect([copy({ effect: "none" }), copy({ started_ms: 0 }), copy({}, "skipped")].map(asked)).toEqual(
+      Array(3).fill(undefined),
+    );
+    const undo = { ...copy({}), id: "undo-store", record: { state: "succeeded" }, spec: { undoes: "store" } };
+    expect(undoWork({} as Workspace, head, [copy({}), undo as unknown as TaskView], copy({}))).toBeNull();
+  });
+
   it("counts files, and not the folders that a call made for them", () => {
     const added = [
       { path: "In", folder: true, on_way: true },

@@ -37,9 +37,17 @@ const FOUND_MOVED =
 /** Whether a move found its work done: the hub refuses its undo, since nothing proves that it moved the file. */
 const foundMoved = (view: TaskView): boolean => putsBack(view) && countOf(view) === 0;
 
+/** Whether a task ended without success and may have changed files until then, which its device has noted. */
+function wasStopped(view: TaskView): boolean {
+  const attempt = view.attempt;
+  const isOver = view.record?.state === "failed" || view.record?.state === "cancelled";
+  if (!isOver || !attempt || view.spec.undo || view.spec.undoes) return false;
+  return attempt.end !== "ok" && (attempt.started_ms ?? 0) > 0 && attempt.effect !== "none";
+}
+
 /** The tasks that have done something which has a way back, and nobody has taken it back. */
 function undoable(asked: readonly TaskView[], all: readonly TaskView[]): TaskView[] {
-  const done = asked.filter((view) => wayBack(view.spec) && view.record?.state === "succeeded");
+  const done = asked.filter((view) => wayBack(view.spec) && (view.record?.state === "succeeded" || wasStopped(view)));
   if (done.length === 0) return done;
   const undone = new Set(all.filter((view) => view.record?.state !== "failed").map((view) => view.spec.undoes));
   return done.filter((view) => !undone.has(view.id));
@@ -69,8 +77,9 @@ export function undoWork(
 
 /** The effect of an undo in words: files go into a trash, or come back from it; other calls have no way back. */
 function asksOf(found: readonly TaskView[]): string {
-  const by = (tool: string) => found.filter((view) => wayBack(view.spec)?.tool === tool);
-  const others = found.filter((view) => ![TRASH, RESTORE].includes(wayBack(view.spec)?.tool ?? ""));
+  const ended = found.filter((view) => !wasStopped(view));
+  const by = (tool: string) => ended.filter((view) => wayBack(view.spec)?.tool === tool);
+  const others = ended.filter((view) => ![TRASH, RESTORE].includes(wayBack(view.spec)?.tool ?? ""));
   const parts: string[] = [];
   const trashed = eachOf(by(TRASH), "into");
   if (trashed) parts.push(`It puts ${trashed}; from there they can be taken back.`);
@@ -78,6 +87,13 @@ function asksOf(found: readonly TaskView[]): string {
   const restored = eachOf(trash ?? [], "back from");
   if (restored) parts.push(`It brings ${restored}, to where they were.`);
   if (moved?.length) parts.push(`It moves back what ${namesOf(moved)} moved, where nobody has changed it since.`);
+  const stopped = found.filter(wasStopped);
+  if (stopped.length) {
+    const was = stopped.length === 1 ? "was" : "were";
+    parts.push(
+      `${namesOf(stopped)} ${was} stopped in the middle: the files changed until then are taken back, as the device noted them.`,
+    );
+  }
   if (others.length) parts.push(`It runs ${callsOf(others)} for ${namesOf(others)}, which cannot be undone itself.`);
   return parts.join(" ");
 }
@@ -115,15 +131,21 @@ function countOf(view: TaskView): number | null {
   const text = resultOf(view);
   try {
     const found = pointer && text ? partAt(parseExact(text), pointer) : null;
-    return Array.isArray(found) ? found.filter((item) => !isFolder(item)).length : null;
+    return Array.isArray(found) ? found.map(filesIn).reduce(sumOf, 0) : null;
   } catch {
     return null;
   }
 }
 
-/** Whether an item to take away is a folder that a call made, which is no file. */
-const isFolder = (item: unknown): boolean =>
-  typeof item === "object" && item !== null && "folder" in item && item.folder === true;
+const sumOf = (sum: number | null, one: number | null): number | null =>
+  sum === null || one === null ? null : sum + one;
+
+/** How many files an item to take away stands for: those that came with a folder; null where they were not counted. */
+function filesIn(item: unknown): number | null {
+  if (typeof item !== "object" || item === null || !("folder" in item) || item.folder !== true) return 1;
+  if ("files" in item && typeof item.files === "number") return item.files;
+  return "holds" in item && item.holds ? null : 0;
+}
 
 const callsOf = (views: readonly TaskView[]): string =>
   [...new Set(views.map((view) => wayBack(view.spec)?.tool))].join(", ");

@@ -52,6 +52,19 @@ def test_one_undo_puts_all_back_and_may_be_repeated(device: Device, rows: list[d
         assert below(device) == sorted(NAMES)
 
 
+def test_an_undo_takes_away_the_folders_that_the_move_made_while_they_are_empty(
+    device: Device, rows: list[dict[str, Any]]
+) -> None:
+    """Empty folders stayed behind, which nobody had made."""
+    device.write("in/Music/own.mp3", "mine")
+    (device.folder / "in/Videos").mkdir()
+    found = tidied(device, rows)
+    device.write("in/Others/theirs", "theirs")
+    undone(device, "fs.move", found)
+    folders = {path.name for path in (device.folder / "in").iterdir() if path.is_dir()}
+    assert folders == {"Music", "Others", "Videos"}
+
+
 def test_an_attempt_after_a_cut_tells_what_the_first_has_moved(device: Device, rows: list[dict[str, Any]]) -> None:
     tidied(device, rows[:2])
     found = tidied(device, rows)
