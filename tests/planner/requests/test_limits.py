@@ -104,7 +104,7 @@ def test_the_refusal_of_every_recipe_names_the_limit(recipe: Recipe) -> None:
     [
         ("do not back up the pictures of pixel to nas", "do not back up the pictures of pixel to nas"),
         ("don't run uptime everywhere", "don't run uptime everywhere"),
-        ("run uptime on all servers except vps, please", "except vps"),
+        ("run uptime on all servers except the old one, please", "except the old one"),
         ("back up Documents of laptop to nas, but only what is new, and tell me", "but only what is new"),
         ("copy at most 10 files from Documents of laptop to nas", "at most 10 files from Documents of laptop to nas"),
         ("zip Fotos on nas without the videos and keep it", "without the videos"),
@@ -117,6 +117,26 @@ def test_the_part_that_is_not_heeded_is_named_as_typed(words: str, limit: str) -
     found = match_all(words, CATALOGUE, HOME)
     assert found.outcome is not Match.EXACT
     assert f"'{limit}'" in refused(found, HOME).reason
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("run uptime on all servers except vps, please", {"nas"}),
+        ("every day at 8 how are my machines except vps", {"laptop", "nas", "pixel"}),
+        ("find duplicates on nas without nas", set()),
+    ],
+)
+def test_a_device_behind_a_negation_is_never_filled_in(words: str, left: set[str]) -> None:
+    found = match_all(words, CATALOGUE, HOME)
+    assert found.outcome is Match.NEAR
+    where = found.candidates[0].params.get("where", {"any": []})
+    assert {one["name"] for one in where.get("any", [where])} == left
+    assert ("not for " in refused(found, HOME).reason) == bool(left)
+
+
+def test_of_words_that_forbid_an_act_no_recipe_is_offered() -> None:
+    assert match_all("don't empty the trash of nas", CATALOGUE, HOME).candidates == ()
 
 
 @pytest.mark.parametrize(
