@@ -156,3 +156,13 @@ def test_words_of_a_phrase_and_quoted_ones_are_no_limit(words: str) -> None:
     found = match_all(words, CATALOGUE, HOME)
     assert found.limit == ""
     assert all(not any(" " in one for one in candidate.unused) for candidate in found.candidates)
+
+
+@pytest.mark.parametrize("act", ["delete", "zip"])
+def test_an_act_on_the_results_is_no_device_and_starts_nothing(act: str) -> None:
+    found = match_all(f"find duplicates on nas and {act} them", CATALOGUE, HOME)
+    first = found.candidates[0]
+    assert (found.outcome, first.recipe, first.params["where"]) == (Match.NEAR, "find-duplicates", {"name": "nas"})
+    assert first.missing == ()
+    assert ("extras" in first.params) is (act == "delete")
+    assert first.unused == (() if act == "delete" else ("zip them",))

@@ -84,6 +84,12 @@ _CONDITION: Final = re.compile(
     r"|after(?! the other))\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_ACT_BEHIND: Final = re.compile(
+    r"(?:\s*,)?\s+(?:and|then)(?: then)? (?P<tail>\w+ (?:up |away |out )?(?:them|it|these|those)\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Another act on the results of a request: *find duplicates on nas and zip them*."""
+_TRASHES: Final = re.compile(r"(?:delete|remove|erase|trash|bin|clean up|throw away)\b", re.IGNORECASE)
 _CONDITIONS_MOST: Final = 4
 _ALWAYS_SO: Final = (
     (
@@ -106,10 +112,14 @@ _ALWAYS_SO: Final = (
 
 
 def conditions_behind(words: str) -> Iterator[tuple[str, str]]:
-    """Yield each request that stands before a condition or a wish to be asked, with that: *..., ask me first*."""
+    """Yield each request that stands before a condition, a wish to be asked or another act on its results, with that:
+    *..., ask me first*, *... and zip them*.
+    """
     at = 0
     for _ in range(_CONDITIONS_MOST):
-        found = _CONDITION.search(words, at)
+        found = min(
+            filter(None, (of.search(words, at) for of in (_CONDITION, _ACT_BEHIND))), key=re.Match.start, default=None
+        )
         if found is None:
             return
         at = found.start("tail")
@@ -142,6 +152,11 @@ def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusio
             return Exclusion(f"{before} {after}".strip() if apart else "", text, tuple(names))
     forbidden = _FORBIDS_FIRST.fullmatch(words)
     return Exclusion(forbidden["rest"], forbidden["order"].strip()) if forbidden is not None else None
+
+
+def trash_of_results(request: str, act: str) -> str:
+    """Return a request that puts extra files into the trash, where an act behind it deletes its results; else empty."""
+    return f"{request} and put the extra ones into the trash" if _TRASHES.match(act) else ""
 
 
 def always_so(condition: str) -> str:

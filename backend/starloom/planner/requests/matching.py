@@ -41,6 +41,7 @@ from starloom.planner.requests.limits import (
     limits_in,
     not_about,
     not_in,
+    trash_of_results,
 )
 from starloom.planner.requests.phrases import (
     Phrase,
@@ -181,6 +182,9 @@ def _before_condition(words: str, found: Matched, taken: Callable[[str], Matched
     *Copy Documents to nas, ask me first* is no device called *ask me first*.
     """
     for request, condition in conditions_behind(words):
+        if (trashing := trash_of_results(request, condition)) and (trashed := taken(trashing)).is_exact:
+            told = "nothing is deleted: the extra ones go into the trash, from which they can be brought back"
+            return replace(trashed, outcome=Match.NEAR, always=told)
         before = taken(request)
         if before.candidates and before.candidates[0].score == WHOLE and not before.on_trial and not before.gap:
             candidates = tuple(replace(one, unused=(*one.unused, condition)) for one in before.candidates)
