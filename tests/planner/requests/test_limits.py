@@ -166,3 +166,16 @@ def test_an_act_on_the_results_is_no_device_and_starts_nothing(act: str) -> None
     assert first.missing == ()
     assert ("extras" in first.params) is (act == "delete")
     assert first.unused == (() if act == "delete" else ("zip them",))
+
+
+def test_the_one_word_left_over_fills_the_one_open_place() -> None:
+    found = match_all("search the files of nas for Museum", CATALOGUE, HOME)
+    assert found.outcome is Match.NEAR
+    first = found.candidates[0]
+    assert (first.params, first.missing, first.unused) == ({"where": {"name": "nas"}, "text": "Museum"}, (), ())
+
+
+def test_a_place_behind_in_is_no_kind_of_device() -> None:
+    reason = refused(match_all("find duplicates on all machines in one folder", CATALOGUE, HOME), HOME).reason
+    assert "says more than a device ('in')" in reason
+    assert "device label" not in reason

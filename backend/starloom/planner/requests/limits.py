@@ -115,17 +115,18 @@ def conditions_behind(words: str) -> Iterator[tuple[str, str]]:
     """Yield each request that stands before a condition, a wish to be asked or another act on its results, with that:
     *..., ask me first*, *... and zip them*.
     """
-    at = 0
-    for _ in range(_CONDITIONS_MOST):
-        found = min(
-            filter(None, (of.search(words, at) for of in (_CONDITION, _ACT_BEHIND))), key=re.Match.start, default=None
-        )
-        if found is None:
-            return
-        at = found.start("tail")
-        before = words[: found.start()]
-        if before.strip() and before.count('"') % 2 == 0 and before.count("`") % 2 == 0:
-            yield before.strip(), found["tail"].strip(" .!?,")
+    for pattern in (_CONDITION, _ACT_BEHIND):
+        at = 0
+        for _ in range(_CONDITIONS_MOST):
+            found = pattern.search(words, at)
+            if found is None:
+                break
+            at = found.start("tail")
+            before = words[: found.start()]
+            if pattern is _ACT_BEHIND and limits_in(words_of(found["tail"])):
+                continue  # *and replace it, at most 10*: the limit is the part without a place
+            if before.strip() and before.count('"') % 2 == 0 and before.count("`") % 2 == 0:
+                yield before.strip(), found["tail"].strip(" .!?,")
 
 
 def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusion | None:

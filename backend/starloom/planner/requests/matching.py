@@ -59,7 +59,7 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import devices_left_over
+from starloom.planner.requests.slots import devices_left_over, take
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
@@ -530,5 +530,24 @@ def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: Asked) -> Candidat
     words = " ".join(word.text for word in wanted if not word.quoted)
     own = {form for phrase in phrases for form in phrase.literals}
     others = devices_left_over(words, own, near.params, asked.fleet)
-    left = (*left_over(asked.said, phrases, asked.devices), *others)
+    loose = left_over(asked.said, phrases, asked.devices)
+    if len(loose) == 1 and not unheeded and loose[0] not in asked.telling:
+        filled = _with_the_last_word(near, loose[0], recipe, asked.fleet)
+        near, loose = (near, loose) if filled is near else (filled, ())
+    left = (*loose, *others)
     return replace(near, unused=(*not_in(left, unheeded), *unknown_in(asked.given, recipe)))
+
+
+def _with_the_last_word(near: Candidate, word: str, recipe: Recipe, fleet: FleetSnapshot) -> Candidate:
+    """Return a candidate with the one word that is left over in the one place for a name or a text that is open.
+
+    *Search the files of nas for Museum* has nothing else that it may be; it is offered so, and starts nothing.
+    """
+    places = [item for item in near.missing if item.type in ("text", "path", "file")]
+    if len(places) != 1 or places[0].reason or (places[0].type != "text" and word.isalpha() and word.islower()):
+        return near  # *as well* is no folder
+    taken = take(word, recipe.params[places[0].name], fleet)
+    if not taken.filled:
+        return near
+    missing = tuple(item for item in near.missing if item is not places[0])
+    return replace(near, params={**near.params, places[0].name: taken.value}, missing=missing)

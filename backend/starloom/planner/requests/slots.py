@@ -215,7 +215,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return SlotValue(reason="it names no device")
-    if more := second_thought(words):
+    if more := second_thought(words) or ("in" if "in" in words[1:] else ""):
         return SlotValue(reason=f"{quoted(text)} says more than a device ({quoted(more)})", like_none=True)
     if len(words) > _DEVICE_WORDS_MOST:
         return SlotValue(reason=f"there is no device like {text}", like_none=True)
