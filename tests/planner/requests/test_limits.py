@@ -104,7 +104,7 @@ def test_the_refusal_of_every_recipe_names_the_limit(recipe: Recipe) -> None:
     [
         ("do not back up the pictures of pixel to nas", "do not back up the pictures of pixel to nas"),
         ("don't run uptime everywhere", "don't run uptime everywhere"),
-        ("run uptime on all servers except vps, please", "except vps"),
+        ("run uptime on all servers except the old one, please", "except the old one"),
         ("back up Documents of laptop to nas, but only what is new, and tell me", "but only what is new"),
         ("copy at most 10 files from Documents of laptop to nas", "at most 10 files from Documents of laptop to nas"),
         ("zip Fotos on nas without the videos and keep it", "without the videos"),
@@ -117,6 +117,26 @@ def test_the_part_that_is_not_heeded_is_named_as_typed(words: str, limit: str) -
     found = match_all(words, CATALOGUE, HOME)
     assert found.outcome is not Match.EXACT
     assert f"'{limit}'" in refused(found, HOME).reason
+
+
+@pytest.mark.parametrize(
+    ("words", "left"),
+    [
+        ("run uptime on all servers except vps, please", {"nas"}),
+        ("every day at 8 how are my machines except vps", {"laptop", "nas", "pixel"}),
+        ("find duplicates on nas without nas", set()),
+    ],
+)
+def test_a_device_behind_a_negation_is_never_filled_in(words: str, left: set[str]) -> None:
+    found = match_all(words, CATALOGUE, HOME)
+    assert found.outcome is Match.NEAR
+    where = found.candidates[0].params.get("where", {"any": []})
+    assert {one["name"] for one in where.get("any", [where])} == left
+    assert ("not for " in refused(found, HOME).reason) == bool(left)
+
+
+def test_of_words_that_forbid_an_act_no_recipe_is_offered() -> None:
+    assert match_all("don't empty the trash of nas", CATALOGUE, HOME).candidates == ()
 
 
 @pytest.mark.parametrize(
@@ -136,3 +156,26 @@ def test_words_of_a_phrase_and_quoted_ones_are_no_limit(words: str) -> None:
     found = match_all(words, CATALOGUE, HOME)
     assert found.limit == ""
     assert all(not any(" " in one for one in candidate.unused) for candidate in found.candidates)
+
+
+@pytest.mark.parametrize("act", ["delete", "zip"])
+def test_an_act_on_the_results_is_no_device_and_starts_nothing(act: str) -> None:
+    found = match_all(f"find duplicates on nas and {act} them", CATALOGUE, HOME)
+    first = found.candidates[0]
+    assert (found.outcome, first.recipe, first.params["where"]) == (Match.NEAR, "find-duplicates", {"name": "nas"})
+    assert first.missing == ()
+    assert ("extras" in first.params) is (act == "delete")
+    assert first.unused == (() if act == "delete" else ("zip them",))
+
+
+def test_the_one_word_left_over_fills_the_one_open_place() -> None:
+    found = match_all("search the files of nas for Museum", CATALOGUE, HOME)
+    assert found.outcome is Match.NEAR
+    first = found.candidates[0]
+    assert (first.params, first.missing, first.unused) == ({"where": {"name": "nas"}, "text": "Museum"}, (), ())
+
+
+def test_a_place_behind_in_is_no_kind_of_device() -> None:
+    reason = refused(match_all("find duplicates on all machines in one folder", CATALOGUE, HOME), HOME).reason
+    assert "says more than a device ('in')" in reason
+    assert "device label" not in reason

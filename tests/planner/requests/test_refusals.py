@@ -250,3 +250,27 @@ def test_a_condition_that_holds_anyway_is_said_and_loses_no_value(tail: str, say
     reason = refused(found, two).reason
     assert says in reason
     assert "has no place for" in reason
+
+
+@pytest.mark.parametrize(
+    ("words", "asked"),
+    [("print the letter on nas", False), ("hola", True), ("comment vont mes machines", True), ("guten Tag", True)],
+)
+def test_english_is_asked_of_nobody_who_wrote_it(words: str, asked: bool) -> None:
+    reason = refused(match_all(words, load_catalogue(), FLEETS["home"]), FLEETS["home"]).reason
+    assert ("Say it in English" in reason) is asked
+
+
+@pytest.mark.parametrize(
+    ("words", "way"),
+    [
+        ("cancel", "starloom cancel"),
+        ("stop", "starloom cancel"),
+        ("stop what is running and undo it", "starloom undo"),
+        ("is nas up", "starloom devices"),
+    ],
+)
+def test_an_end_of_work_and_a_device_that_is_away_name_their_commands(words: str, way: str) -> None:
+    found = match_all(words, load_catalogue(), FLEETS["home"])
+    assert found.candidates == ()
+    assert f"`{way}`" in refused(found, FLEETS["home"]).reason

@@ -278,7 +278,9 @@ def fits_of(
                     taken[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
             for name, item in taken.items():
                 if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
-                    taken[name] = no_sort(item, reading[name], phrase.before(name))
+                    # Words are found in files: *the word rent in the letters* is about no folder.
+                    of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
+                    taken[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
             if (phrase.sort or not phrase.tells) and any(item.like_none for item in taken.values()):
                 continue  # *how is the weather* is not about a device that is called so
             if phrase.ranks and not _ranks_files(recipe, phrase.ranks, taken):

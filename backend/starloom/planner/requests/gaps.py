@@ -50,9 +50,10 @@ _ONE_HAS: Final = re.compile(
 )
 _RENAME: Final = re.compile(r"rename (?:(?:the|my) )?(?:device |machine |phone )?(?P<rest>.*)")
 _END: Final = re.compile(
-    r"(?:stop|cancel|abort|undo|take back)\b(?: (?:it|that|this|everything|all)$"
-    r"|.*\b(?:backups?|copy|copying|search|run|work|tasks?|jobs?|constellation|requests?|update)\b)"
+    r"(?:stop|cancel|abort|undo|take back)(?:$|\b(?: (?:it|that|this|everything|all)$"
+    r"|.*\b(?:running|backups?|copy|copying|search|run|work|tasks?|jobs?|constellation|requests?|update)\b))"
 )
+_UP: Final = re.compile(r"(?:is|are)\b.*\b(?:up|down|on|off|online|offline|connected|reachable|alive|awake)$")
 _BY_DATE_TAKEN: Final = re.compile(
     r"(?:rename|sort|name|order)\b.*\b(?:photos?|pictures?|images?|pics|files?|videos?)\b.*\b"
     r"(?:by (?:the )?(?:date|day|time|month|year)|when (?:they|it) (?:were|was) (?:taken|made))\b"
@@ -213,6 +214,11 @@ _GAPS: Final = (
         _like(_END),
         "words start work and end none; `starloom cancel` ends what runs and `starloom undo` takes it back, as its "
         "page does",
+        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+    ),
+    _Gap(
+        _of_named(_UP),
+        "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away",
         (_Way("*how is {one}* looks at it now", ("system.info",)),),
     ),
     _Gap(

@@ -1,14 +1,14 @@
 """Limits in words: the parts that take something out of a request or bound it, such as *except the videos*.
 
-Owns the search for them, as a person typed them, and for a condition or a wish to be asked behind a request. Quoted
-text and the names of devices are none. Pure.
+Owns the search for them, as a person typed them, for a condition or a wish to be asked behind a request, and for the
+devices that a request leaves out. Quoted text and the names of devices are no limits. Pure.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,13 +40,56 @@ class Limit:
         """Whether the whole request is one: *do not back up Documents*."""
         return self.first == 0 and plain_word(self.text.split()[0]) in _ORDERS
 
+    @property
+    def excludes(self) -> bool:
+        """Whether it takes out what it names: *not the one of nas*; *only nas* takes out all else."""
+        said = {plain_word(word) for word in self.text.split()}
+        return self.head not in _KEEPS and _KEEPS.isdisjoint(said) and (self.head == "but" or is_negation(self.head))
 
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A request without a part that leaves devices out or forbids an act, that part as typed, and these devices.
+
+    `request` is empty where none is left.
+    """
+
+    request: str
+    text: str
+    devices: tuple[str, ...] = ()
+
+
+_KEEPS: Final = word_set("only just unless")
+"""Heads and words of limits that say which things are meant, and leave none of these out."""
+_LEAVES_OUT: Final = re.compile(
+    r"[\s,;]*(?:\b(?:and|but)\s+)*\b(?:"
+    r"(?:(?:do|does|should|must|shall|will|may) not|(?:do|does|should|must)n['\u2019]?t"
+    r"|never|not|nor|neither|no|without|except(?:ing)?|excluding|besides|apart|other than|instead of|rather than"
+    r"|leave out|leaving out|skip|skipping|ignore|ignoring)"
+    r"(?:[\s,]+(?:the|my|our|one|ones|of|on|in|at|from|for|to|with|by|any|anything|it|that|those|this|device|machine"
+    r"|computer|data|files|look|include|including|count|counting|use|touch|check|ask|run|search|work|start))*"
+    r"|but(?: the| my)?)\s+$",
+    re.IGNORECASE,
+)
+_AND_ANOTHER: Final = re.compile(
+    r"\s*(?:,\s*(?:and|or|nor)?|\b(?:and|or|nor))\s+(?:the |my |not |on |of )*$", re.IGNORECASE
+)
+_FORBIDS_FIRST: Final = re.compile(
+    r"(?P<order>[^,;:\"`]*\b(?:nothing|not|never|no|don['\u2019]?t)\b[^,;:\"`]*)[,;]\s*(?:(?:just|but|only|and|then)\s+)*(?P<rest>.+)",
+    re.IGNORECASE,
+)
 _CONDITION: Final = re.compile(
     r"(?:\s*[,;]|\s)\s*(?:(?:and|but|then) )*(?P<tail>(?:(?:only|just|please) )*"
     r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before"
     r"|after(?! the other))\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_ACT_BEHIND: Final = re.compile(
+    r"(?:\s*,)?\s+(?:and|then)(?: then)? (?P<tail>\w+ (?:up |away |out )?(?:them|it|these|those)\b.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Another act on the results of a request: *find duplicates on nas and zip them*."""
+_TRASHES: Final = re.compile(r"(?:delete|remove|erase|trash|bin|clean up|throw away)\b", re.IGNORECASE)
 _CONDITIONS_MOST: Final = 4
 _ALWAYS_SO: Final = (
     (
@@ -69,16 +112,52 @@ _ALWAYS_SO: Final = (
 
 
 def conditions_behind(words: str) -> Iterator[tuple[str, str]]:
-    """Yield each request that stands before a condition or a wish to be asked, with that: *..., ask me first*."""
-    at = 0
-    for _ in range(_CONDITIONS_MOST):
-        found = _CONDITION.search(words, at)
-        if found is None:
-            return
-        at = found.start("tail")
-        before = words[: found.start()]
-        if before.strip() and before.count('"') % 2 == 0 and before.count("`") % 2 == 0:
-            yield before.strip(), found["tail"].strip(" .!?,")
+    """Yield each request that stands before a condition, a wish to be asked or another act on its results, with that:
+    *..., ask me first*, *... and zip them*.
+    """
+    for pattern in (_CONDITION, _ACT_BEHIND):
+        at = 0
+        for _ in range(_CONDITIONS_MOST):
+            found = pattern.search(words, at)
+            if found is None:
+                break
+            at = found.start("tail")
+            before = words[: found.start()]
+            if pattern is _ACT_BEHIND and limits_in(words_of(found["tail"])):
+                continue  # *and replace it, at most 10*: the limit is the part without a place
+            if before.strip() and before.count('"') % 2 == 0 and before.count("`") % 2 == 0:
+                yield before.strip(), found["tail"].strip(" .!?,")
+
+
+def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusion | None:
+    """Return a request without the devices that a negation takes out, or without an order before it that forbids.
+
+    `devices` are the patterns of their names in lower case: *how are my machines, not the one of nas*.
+    """
+    said = words.casefold()
+    if len(said) == len(words):
+        spans = sorted((span.start(), span.end(), name) for name, of in devices.items() for span in of.finditer(said))
+        for at, (start, end, name) in enumerate(spans):
+            head = _LEAVES_OUT.search(words[:start])
+            if head is None:
+                continue
+            names = [name]
+            for following, until, other in spans[at + 1 :]:
+                if following >= end and _AND_ANOTHER.fullmatch(words[end:following]):
+                    names.append(other)
+                    end = until
+            before, after = words[: head.start()].strip(" ,;."), words[end:].strip(" ,;.!?")
+            # *Copy Documents not from nas to laptop* says more behind it, so that no request is left without it.
+            apart = not before or not after or words[end:].lstrip()[0] in _ENDS
+            text = words[head.start() : end].strip(" ,;")
+            return Exclusion(f"{before} {after}".strip() if apart else "", text, tuple(names))
+    forbidden = _FORBIDS_FIRST.fullmatch(words)
+    return Exclusion(forbidden["rest"], forbidden["order"].strip()) if forbidden is not None else None
+
+
+def trash_of_results(request: str, act: str) -> str:
+    """Return a request that puts extra files into the trash, where an act behind it deletes its results; else empty."""
+    return f"{request} and put the extra ones into the trash" if _TRASHES.match(act) else ""
 
 
 def always_so(condition: str) -> str:

@@ -33,7 +33,16 @@ from starloom.planner.requests.fitting import (
 )
 from starloom.planner.requests.gaps import gap_in, row_for
 from starloom.planner.requests.german import Translated, clock_in_english, requests_in_english
-from starloom.planner.requests.limits import always_so, conditions_behind, limits_in, not_about, not_in
+from starloom.planner.requests.limits import (
+    Exclusion,
+    always_so,
+    conditions_behind,
+    exclusion_in,
+    limits_in,
+    not_about,
+    not_in,
+    trash_of_results,
+)
 from starloom.planner.requests.phrases import (
     Phrase,
     Word,
@@ -50,11 +59,12 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.pointers import Place, pointer_in, running_in, stopping_in
 from starloom.planner.requests.rhythm import Rhythm, rhythm_in
-from starloom.planner.requests.slots import devices_left_over
+from starloom.planner.requests.slots import devices_left_over, take
 from starloom_protocol.plan import Recipe
 from starloom_protocol.records.entities import RecipeRuns
 from starloom_protocol.stream.authors import who
 from starloom_protocol.text.look_alikes import plain_letters
+from starloom_protocol.text.wording import listed
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect
 
@@ -139,6 +149,14 @@ def match_all(
 
     def taken(said: str) -> Matched:
         found = once(said)
+        if found.is_exact or found.on_trial:
+            return found
+        left = exclusion_in(said, {device.name: device.name_pattern for device in fleet.devices})
+        if left is not None and not (left.devices and found.gap):
+            before = once(left.request) if left.request else found
+            if left.request and before.candidates and before.outcome is not Match.NONE and not before.gap:
+                return before if before.on_trial else _excluding(before, left, catalogue, fleet)
+            found = replace(found, candidates=_without(found, left, catalogue))
         return found if found.is_exact or found.on_trial or found.gap else _before_condition(said, found, once)
 
     def meant(said: str) -> Matched:
@@ -164,11 +182,71 @@ def _before_condition(words: str, found: Matched, taken: Callable[[str], Matched
     *Copy Documents to nas, ask me first* is no device called *ask me first*.
     """
     for request, condition in conditions_behind(words):
+        if (trashing := trash_of_results(request, condition)) and (trashed := taken(trashing)).is_exact:
+            told = "nothing is deleted: the extra ones go into the trash, from which they can be brought back"
+            return replace(trashed, outcome=Match.NEAR, always=told)
         before = taken(request)
         if before.candidates and before.candidates[0].score == WHOLE and not before.on_trial and not before.gap:
             candidates = tuple(replace(one, unused=(*one.unused, condition)) for one in before.candidates)
             return replace(before, outcome=Match.NEAR, candidates=candidates, always=always_so(condition))
     return found
+
+
+def _excluding(before: Matched, left: Exclusion, catalogue: Catalogue, fleet: FleetSnapshot) -> Matched:
+    """Return the match of a request as a near one without the devices or the act that its words leave out.
+
+    *How are my machines without nas* is offered with the other devices by name; a part without a place is named.
+    """
+    whole: list[Candidate] = []
+    for recipe, one in offered(before, catalogue):
+        every = {
+            name: {"any": [{"name": device.name} for device in fleet.able(param.needs)]}
+            for name, param in recipe.params.items()
+            if left.devices and param.type == "device" and param.takes_many and param.default is not None
+        }
+        whole.append(replace(one, params={**every, **one.params}))
+    candidates = _without(replace(before, candidates=tuple(whole)), left, catalogue)
+    named = [[device for value in one.params.values() for device in _names_of(value)] for one in candidates]
+    held = [bool(left.devices and devices) for devices in named]
+    candidates = tuple(
+        one if is_held else replace(one, unused=(*one.unused, left.text))
+        for one, is_held in zip(candidates, held, strict=True)
+    )
+    always = f"it is offered for {listed(named[0])}, and not for {listed(left.devices)}" if held[0] else ""
+    rhythm = before.rhythm
+    if rhythm is not None:
+        rhythm = replace(rhythm, rest=f"{rhythm.rest} {left.text}", misspelt=True)
+    return replace(before, outcome=Match.NEAR, candidates=candidates, rhythm=rhythm, always=always)
+
+
+def _without(found: Matched, left: Exclusion, catalogue: Catalogue) -> tuple[Candidate, ...]:
+    """Return the candidates of a match with no value and no choice that is a device which words leave out."""
+    candidates: list[Candidate] = []
+    for recipe, one in offered(found, catalogue):
+        values = dict(one.params)
+        missing = [
+            replace(item, choices=tuple(choice for choice in item.choices if choice not in left.devices))
+            for item in one.missing
+        ]
+        for name, value in one.params.items():
+            named = _names_of(value)
+            kept = [device for device in named if device not in left.devices]
+            if kept == named:
+                continue
+            del values[name]
+            param = recipe.params[name]
+            if kept:
+                values[name] = {"any": [{"name": device} for device in kept]} if len(kept) > 1 else {"name": kept[0]}
+            elif not param.optional:
+                missing.append(Missing(name, param.type, param_title(name, param)))
+        candidates.append(replace(one, params=values, missing=tuple(missing)))
+    return tuple(candidates)
+
+
+def _names_of(value: Any) -> list[str]:
+    """Return the devices that a value names one by one."""
+    among = value.get("any", [value]) if isinstance(value, dict) else []
+    return [one["name"] for one in among if isinstance(one, dict) and isinstance(one.get("name"), str)]
 
 
 def _parted(words: str) -> list[tuple[str, str]]:
@@ -240,7 +318,7 @@ def _with_limit(found: Matched, words: str, fleet: FleetSnapshot) -> Matched:
         return found
     limits = limits_in(request_words(words), fleet.by_name)
     if limits and limits[0].forbids:
-        found = replace(found, outcome=Match.NONE, rhythm=None)
+        found = replace(found, outcome=Match.NONE, candidates=(), rhythm=None)
     return replace(found, limit=limits[0].text) if limits and found.outcome is Match.NONE else found
 
 
@@ -444,11 +522,32 @@ def _near(recipe: Recipe, phrases: tuple[Phrase, ...], asked: Asked) -> Candidat
     best = max((overlap(phrase, asked.forms) for phrase in telling), default=0.0)
     if not best:
         return None
-    named = mentioned(recipe, phrases, asked.said, asked.fleet)
-    near = candidate_of(recipe, named, asked.given, min(WHOLE - 1, round(best * WHOLE)), asked.fleet)
     unheeded = not_about(asked.limits, phrases)
-    words = " ".join(word.text for word in asked.said if not word.quoted)
+    out = {at for limit in unheeded if limit.excludes for at in range(limit.first, limit.last + 1)}
+    wanted = [word for at, word in enumerate(asked.said) if at not in out]
+    named = mentioned(recipe, phrases, wanted, asked.fleet)
+    near = candidate_of(recipe, named, asked.given, min(WHOLE - 1, round(best * WHOLE)), asked.fleet)
+    words = " ".join(word.text for word in wanted if not word.quoted)
     own = {form for phrase in phrases for form in phrase.literals}
     others = devices_left_over(words, own, near.params, asked.fleet)
-    left = (*left_over(asked.said, phrases, asked.devices), *others)
+    loose = left_over(asked.said, phrases, asked.devices)
+    if len(loose) == 1 and not unheeded and loose[0] not in asked.telling:
+        filled = _with_the_last_word(near, loose[0], recipe, asked.fleet)
+        near, loose = (near, loose) if filled is near else (filled, ())
+    left = (*loose, *others)
     return replace(near, unused=(*not_in(left, unheeded), *unknown_in(asked.given, recipe)))
+
+
+def _with_the_last_word(near: Candidate, word: str, recipe: Recipe, fleet: FleetSnapshot) -> Candidate:
+    """Return a candidate with the one word that is left over in the one place for a name or a text that is open.
+
+    *Search the files of nas for Museum* has nothing else that it may be; it is offered so, and starts nothing.
+    """
+    places = [item for item in near.missing if item.type in ("text", "path", "file")]
+    if len(places) != 1 or places[0].reason or (places[0].type != "text" and word.isalpha() and word.islower()):
+        return near  # *as well* is no folder
+    taken = take(word, recipe.params[places[0].name], fleet)
+    if not taken.filled:
+        return near
+    missing = tuple(item for item in near.missing if item is not places[0])
+    return replace(near, params={**near.params, places[0].name: taken.value}, missing=missing)

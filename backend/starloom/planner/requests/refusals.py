@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from starloom.core.state.settings import TRIAL_RUNS
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
+from starloom.planner.requests.clauses import plain_word, word_set
 from starloom.planner.requests.fitting import Candidate
 from starloom.planner.requests.german import in_english
 from starloom.planner.requests.matching import Match, Matched
@@ -25,6 +26,8 @@ from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, Code
 
 EXAMPLES = 3
+_ENGLISH: Final = word_set("the my your of to for with is are does when what which how where who and from please not")
+"""Words that a sentence in English has, and one in German, French or Spanish has not."""
 _NO_WORDS: Final = Matched(Match.NONE, ())
 
 
@@ -65,7 +68,10 @@ def what_to_ask(fleet: FleetSnapshot, found: Matched) -> str:
         return f"{first} No device has joined yet; add one on the page *Devices*, or by `starloom enroll`."
     if not shown:
         return f"{first} The devices that are here offer nothing for that; add a computer by `starloom enroll`."
-    own = f" {_OWN_SENTENCES}" if in_english(found.words) else ""
+    german = bool(in_english(found.words))
+    if not german and not _ENGLISH.isdisjoint(map(plain_word, found.words.split())):
+        return f"{first} Requests that work here: {shown}."
+    own = f" {_OWN_SENTENCES}" if german else ""
     return f"{first} Say it in English, for example {shown}.{own}"
 
 

@@ -214,7 +214,7 @@ def take_device(text: str, param: ParamDoc, fleet: FleetSnapshot) -> SlotValue:
         return _together([take_device(part, param, fleet) for part in parts])
     if not words:
         return SlotValue(reason="it names no device")
-    if more := second_thought(words):
+    if more := second_thought(words) or ("in" if "in" in words[1:] else ""):
         return SlotValue(reason=f"{quoted(text)} says more than a device ({quoted(more)})", like_none=True)
     if len(words) > _DEVICE_WORDS_MOST:
         return SlotValue(reason=f"there is no device like {text}", like_none=True)
@@ -453,21 +453,31 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
     return SlotValue(" ".join(words), trust=Trust.SURE if marked or called else Trust.PLAIN)
 
 
-def no_sort(taken: SlotValue, said: str, before: str) -> SlotValue:
+def no_sort(taken: SlotValue, said: str, before: str, *, of_files: bool = False) -> SlotValue:
     """Return a folder, or its fault where it may as well be all files of a sort: *back up the videos of galaxy to nas*.
 
     `before` is the word of the phrase before it: *in the music* is a folder, as are *music* and *the Music*. Names
-    with `*` are none, but behind *over*, where files are meant: *run a.py over*.
+    with `*` are none, but behind *over*, where files are meant: *run a.py over*. `of_files`: the phrase looks into
+    files, so that they stand behind *in* as well: *in the letters*.
     """
     words = str(taken.value)
     if "*" in said and before != "over" and _unquoted(said) == said:
         return SlotValue(reason=f"{words} is a pattern of names and no folder: say the folder, or all files of a sort")
     if before == "from" and all(map(_is_of_a_day, said.split())):
         return SlotValue(reason=f"{words} may be a time: say *the folder {words}* if it is one; none is found by date")
+    if of_files and before == "in" and (may_be_a_sort(said) or _are_german_documents(said)):
+        reason = f"{words} may be files and no folder: say *the folder {words}*, or leave it out to look into all files"
+        return SlotValue(reason=reason)
     if before == "in" or "*" in said or not may_be_a_sort(said):
         return taken
     sort = words.removesuffix(" files").rpartition(" ")[2]
     return SlotValue(reason=f"{words} may be files and no folder: say *the folder {words}*, or *all {sort}*")
+
+
+def _are_german_documents(said: str) -> bool:
+    """Return whether words with an article are German documents, whose nouns are capital: *the Notizen*."""
+    first, _, rest = said.partition(" ")
+    return first.casefold() in ARTICLES and rest.casefold() in GERMAN_DOCUMENTS
 
 
 def needs_no_all(said: str) -> bool:

@@ -497,6 +497,12 @@ def _whole_path_placed(context: ToolContext, args: Find) -> Find:
     return msgspec.structs.replace(args, root=os.fspath(real), file=real.name)
 
 
+def no_folder(context: ToolContext, typed: str, root: Path) -> ToolFailed:
+    """Return the failure of a search below a path that is no folder, with a folder that is nearly called so."""
+    reason = f"{typed or root} is not a folder on this device ({root}){_near(context, typed, root)}"
+    return ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
+
+
 def find(context: ToolContext, args: Find) -> FoundFiles:
     args = _whole_path_placed(context, args)
     search = _Search(context, args)
@@ -513,8 +519,7 @@ def find(context: ToolContext, args: Find) -> FoundFiles:
             search.note_absent()
             continue
         if not is_folder:
-            reason = f"{args.root or root} is not a folder on this device ({root}){_near(context, args.root, root)}"
-            raise ToolFailed(Code.FILE_NOT_FOUND, reason, effect=False)
+            raise no_folder(context, args.root, root)
         search.look(root, under)
     if args.file:
         search.keep_the_file()

@@ -18,7 +18,7 @@ from starloom_agent.toolkit.files.walking import OF_THE_TRASH, Found, Walk
 from starloom_agent.toolkit.interface import Args, Tool, ToolContext
 from starloom_agent.toolkit.results import LeftOut, Named
 from starloom_agent.toolkit.text import office
-from starloom_agent.tools.files.find import fold, roots_of
+from starloom_agent.tools.files.find import fold, no_folder, roots_of
 from starloom_protocol.vocabulary import Effect, Repeatability
 
 _FILE_BYTES_MOST: Final = 8 * 1024 * 1024
@@ -197,6 +197,9 @@ def _cut(line: str, folded_text: str) -> str:
 def search(context: ToolContext, args: Search) -> FoundLines:
     reading = _Reading(context, args)
     for root, root_path in roots_of(context, args.root):
+        with plain(root, "searching", effect=False):
+            if not (context.files.is_folder(root) or context.files.is_file(root)):
+                raise no_folder(context, args.root, root)
         walk = Walk(context.files, root, hidden=args.hidden)
         with plain(root, "searching", effect=False):
             for file in walk:

@@ -146,3 +146,10 @@ def test_a_changed_document_gives_text_or_none(data: st.DataObject) -> None:
         whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
     with contextlib.suppress(office.NotADocument):
         assert isinstance(office.text_of(io.BytesIO(bytes(whole))), str)
+
+
+def test_a_folder_that_is_not_there_fails_and_the_nearest_is_named(device: Device) -> None:
+    device.write("Letters/may.txt", b"word")
+    with pytest.raises(ToolFailed, match=r"Leters is not a folder on this device .*Letters") as fault:
+        device.call("fs.search", text="word", root="Leters")
+    assert fault.value.code is Code.FILE_NOT_FOUND
