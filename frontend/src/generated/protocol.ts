@@ -308,6 +308,42 @@ export interface ScheduleCourse {
   skipped?: number;
 }
 
+/** One version of a saved recipe, never changed; `text` is as it was written, by an author who approves or may not. */
+export interface RecipeVersion {
+  approves?: boolean;
+  at_ms: number;
+  author: string;
+  back_from?: number;
+  because?: string;
+  name: string;
+  number: number;
+  text: string;
+  title: string;
+}
+
+/** The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one. */
+export interface VersionRuns {
+  clean?: number;
+  clean_id?: string;
+  clean_ms?: number;
+  ends?: string;
+  failed?: number;
+  failed_id?: string;
+  failed_ms?: number;
+  number: number;
+}
+
+/** The runs of a saved recipe by version, oldest version first. */
+export interface RecipeRuns {
+  in_a_row?: number;
+  name: string;
+  seen?: string[];
+  source?: string;
+  told?: number;
+  trial?: boolean;
+  versions?: VersionRuns[];
+}
+
 /** One call of a model for a job: the texts that went and came, and the cost. */
 export interface ModelCall {
   asked_ms: number;
@@ -950,6 +986,7 @@ export interface Head {
   /** It was submitted to wait until a person starts it. */
   hold?: boolean;
   id: string;
+  /** The time between its ends and the retries or undos that opened it again. */
   idle_ms?: number;
   labels?: Record<string, string>;
   name: string;
@@ -969,6 +1006,7 @@ export interface Head {
   reopened_ms?: number;
   request?: string;
   results?: ResultSpec[];
+  /** The schedule that fired it. */
   schedule?: string | null;
   sentences?: SentenceSpec[];
   /** A narrower bound than that of the hub on the part of results that a model is shown. */
@@ -1089,8 +1127,9 @@ export interface TaskSpec {
   tool?: string | null;
   /** The call that takes its work back. */
   undo?: UndoCall | null;
+  /** The task whose work it takes back. */
   undoes?: string | null;
-  /** The task whose work it takes back, and the attempt of that; 0: the one that gave its present result. */
+  /** The attempt of that task; 0: the one that gave its present result. */
   undoes_attempt?: number;
   /** The attempt (`task/number`) of which it checks whether it had its effect. */
   verifies?: string | null;
@@ -1364,42 +1403,6 @@ export interface Job {
   tokens?: number;
   /** The verdict of a judge. */
   verdict?: Verdict | null;
-}
-
-/** One version of a saved recipe, never changed; `text` is as it was written, by an author who approves or may not. */
-export interface RecipeVersion {
-  approves?: boolean;
-  at_ms: number;
-  author: string;
-  back_from?: number;
-  because?: string;
-  name: string;
-  number: number;
-  text: string;
-  title: string;
-}
-
-/** The runs of one version of a saved recipe; `ends` has the newest last: c for a clean one, f for a failed one. */
-export interface VersionRuns {
-  clean?: number;
-  clean_id?: string;
-  clean_ms?: number;
-  ends?: string;
-  failed?: number;
-  failed_id?: string;
-  failed_ms?: number;
-  number: number;
-}
-
-/** The runs of a saved recipe by version, oldest version first. */
-export interface RecipeRuns {
-  in_a_row?: number;
-  name: string;
-  seen?: string[];
-  source?: string;
-  told?: number;
-  trial?: boolean;
-  versions?: VersionRuns[];
 }
 
 /** One numbered fact of a stream (a constellation's id, `fleet` or `access`). */
