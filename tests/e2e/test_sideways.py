@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
@@ -174,6 +176,21 @@ def test_many_versions_leave_their_neighbours_free(page: Page, stack: Stack, scr
         assert dock.get_by_role("button", name="Back to now").evaluate(ON_TOP), size
         screens.snap(page, f"sideways-versions-first-{size['width']}.png")
     stack.open_gate(gate)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_actions_behind_more_are_one_menu(page: Page, stack: Stack, screens: Screens) -> None:
+    made = stack.submit({"starloom": 1, "name": "Has actions", "tasks": [stack.gated("first", "actions")]})
+    for size in (LOW, UPRIGHT):
+        page.set_viewport_size(size)
+        page.goto(f"/constellations/{made}?lens=list")
+        page.locator(".acts .more button").click()
+        parts = page.locator(".acts.open > .act.over")
+        expect(parts.nth(1)).to_be_visible()
+        screens.snap(page, f"sideways-more-{size['width']}.png")
+        boxes = sorted((box["y"], box["y"] + box["height"]) for one in parts.all() if (box := one.bounding_box()))
+        assert all(abs(below[0] - above[1]) < 1 for above, below in itertools.pairwise(boxes)), (size, boxes)
+    stack.open_gate("actions")
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
