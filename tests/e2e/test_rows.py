@@ -182,7 +182,7 @@ def test_a_value_is_picked_from_an_earlier_row(page: Page, screens: Screens, wid
     expect(dialog.get_by_text("real, from demo-phone")).to_be_visible()
     screens.shoot(page, "rows", "uses", width)
     dialog.get_by_role("button", name="files", exact=True).click()
-    expect(page.get_by_role("button", name="Values of row 2")).to_contain_text("1 file")
+    expect(page.get_by_role("button", name="Values of row 2")).to_contain_text("files of row 1")
 
 
 def test_values_are_picked_by_their_schemas_before_anything_ran(
