@@ -423,7 +423,12 @@ CODES: dict[Code, CodeInfo] = {
         "The attempt had lost its lease",
         "A newer attempt has the work while the task may be repeated; if it has failed, retry it.",
     ),
-    Code.FILE_NOT_FOUND: CodeInfo(_P, 422, "The file does not exist on the device", "Check the path on that device."),
+    Code.FILE_NOT_FOUND: CodeInfo(
+        _P,
+        422,
+        "The file does not exist on the device",
+        "Check the path on that device, or set the device that has it.",
+    ),
     Code.NO_SPACE: CodeInfo(
         _D, 422, "The device has too little free space", "Free some space or choose another device."
     ),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 
@@ -17,6 +19,13 @@ UPRIGHT: ViewportSize = {"width": 390, "height": 844}
 DOUBLED: ViewportSize = {"width": 720, "height": 450}
 """A window of a desk at 200 %."""
 DESK: ViewportSize = {"width": 1280, "height": 800}
+VERSIONS = 28
+"""More than the strip below the graph has room for."""
+ON_TOP = """(part) => {
+  const box = part.getBoundingClientRect();
+  return [0.1, 0.5, 0.9].every((share) =>
+    part.contains(document.elementFromPoint(box.left + box.width * share, box.top + box.height / 2)));
+}"""
 NAME = "Read all letters of the attic"
 
 OVERPRINTED = """() => {
@@ -140,6 +149,48 @@ def test_graph_is_fitted_again_when_the_window_turns(page: Page, sample: Seen, s
     page.set_viewport_size(DESK)
     expect(page.locator(".dock:not(.shut)")).to_be_visible()
     expect(zoom).not_to_have_text(low)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_many_versions_leave_their_neighbours_free(page: Page, stack: Stack, screens: Screens) -> None:
+    gate = "versions"
+    made = stack.submit({"starloom": 1, "name": "Often edited", "tasks": [stack.gated("first", gate)]})
+    for version in range(1, VERSIONS):
+        task = {"id": f"more-{version}", "tool": "system.info"}
+        wait = {"from": "first", "to": task["id"], "when": "success"}
+        operations = [{"add_task": task}, {"add_dependency": wait}]
+        stack.client.create(f"/constellations/{made}/edits", {"base_version": version, "operations": operations})
+    for size in (DESK, LOW):
+        page.set_viewport_size(size)
+        page.goto(f"/constellations/{made}?lens=graph")
+        dock = page.locator(".dock")
+        newest = dock.get_by_title(f"v{VERSIONS} by")
+        expect(newest).to_be_in_viewport(ratio=0.9)
+        screens.snap(page, f"sideways-versions-{size['width']}.png")
+        for part in (".pill.now", "[aria-expanded]", "[aria-label='Play the versions']"):
+            assert dock.locator(part).evaluate(ON_TOP), (size, part)
+        newest.focus()
+        for _ in range(VERSIONS - 1):
+            page.keyboard.press("ArrowLeft")
+        expect(dock.get_by_title("v1 by")).to_be_in_viewport(ratio=0.9)
+        assert dock.get_by_role("button", name="Back to now").evaluate(ON_TOP), size
+        screens.snap(page, f"sideways-versions-first-{size['width']}.png")
+    stack.open_gate(gate)
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_the_actions_behind_more_are_one_menu(page: Page, stack: Stack, screens: Screens) -> None:
+    made = stack.submit({"starloom": 1, "name": "Has actions", "tasks": [stack.gated("first", "actions")]})
+    for size in (LOW, UPRIGHT):
+        page.set_viewport_size(size)
+        page.goto(f"/constellations/{made}?lens=list")
+        page.locator(".acts .more button").click()
+        parts = page.locator(".acts.open > .act.over")
+        expect(parts.nth(1)).to_be_visible()
+        screens.snap(page, f"sideways-more-{size['width']}.png")
+        boxes = sorted((box["y"], box["y"] + box["height"]) for one in parts.all() if (box := one.bounding_box()))
+        assert all(abs(below[0] - above[1]) < 1 for above, below in itertools.pairwise(boxes)), (size, boxes)
+    stack.open_gate("actions")
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)

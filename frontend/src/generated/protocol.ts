@@ -1653,7 +1653,7 @@ export const CODES: Record<Code, CodeInfo> = {
   missing_grant: {"code_class": "device", "status": 422, "title": "A grant is missing on the device", "hint": "Type the named line on the device; it then goes on."},
   tool_unavailable: {"code_class": "device", "status": 422, "title": "The device does not offer this tool now", "hint": "See the probe's reason in `starloom device show`."},
   fenced: {"code_class": "device", "status": 422, "title": "The attempt had lost its lease", "hint": "A newer attempt has the work while the task may be repeated; if it has failed, retry it."},
-  file_not_found: {"code_class": "permanent", "status": 422, "title": "The file does not exist on the device", "hint": "Check the path on that device."},
+  file_not_found: {"code_class": "permanent", "status": 422, "title": "The file does not exist on the device", "hint": "Check the path on that device, or set the device that has it."},
   no_space: {"code_class": "device", "status": 422, "title": "The device has too little free space", "hint": "Free some space or choose another device."},
   output_too_big: {"code_class": "permanent", "status": 422, "title": "The output is too big", "hint": "Write it to a file and hand that on."},
   memory_exceeded: {"code_class": "permanent", "status": 422, "title": "The program used more memory than a call may", "hint": "Give it less to do at a time, or split the work."},

@@ -184,6 +184,14 @@ def test_work_that_a_device_refused_before_it_began_is_not_marked(
     assert (explanation.state, explanation.actions) == ("failed", actions)
 
 
+def test_a_file_that_is_not_there_may_be_on_another_device() -> None:
+    driver = Driver("one")
+    driver.submit(plan(task("a")))
+    (dispatch,) = driver.take()
+    driver.result(dispatch, outcome=Outcome.ERROR, code=Code.FILE_NOT_FOUND, detail="a.txt is not there")
+    assert "set the device that has it" in why(driver).sentence
+
+
 def test_a_device_that_lacks_a_program_says_so_alone() -> None:
     driver = Driver("one")
     driver.submit(plan(task("a")))

@@ -211,6 +211,31 @@ def test_devices_of_a_group_that_are_off_are_told_of_or_left_out() -> None:
     assert (alone["info"]["device"], alone["info"]["why"]) == (None, "no device that is online fits")
 
 
+def test_paths_of_one_device_that_may_be_read_on_another_are_a_warning() -> None:
+    view = fleet(device("nas"), device("laptop"))
+
+    def warned(**more: Any) -> list[str]:
+        find = {"id": "find", "tool": "fs.find", "device": {"name": "nas"}, "args": {"root": "Letters"}}
+        document = {"starloom": 1, "name": "x", "tasks": [find, {"id": "read", "tool": "fs.read", **more}]}
+        plan = check_plan(document).plan
+        assert plan is not None
+        said = "read takes paths that find gives, which are those of nas"
+        return [text for text in planning(view).preview(plan)["warnings"] if text.startswith(said)]
+
+    one: dict[str, Any] = {"inputs": {"path": {"from": "find", "output": "/files/0/path"}}}
+    items: dict[str, Any] = {
+        "for_each": {"from": "find", "output": "/files"},
+        "args": {"path": {"each": "/path"}},
+    }
+    for takes in (one, items):
+        (said,) = warned(**takes)
+        assert said.endswith("Set the device of read to nas.")
+        assert warned(**takes, device={"os": "linux"}), "any of a kind may be another, too"
+        assert not warned(**takes, device={"name": "nas"})
+        assert not warned(**takes, device={"name": "laptop"}), "that is what the plan says"
+    assert not warned(**{**items, "args": {"path": "notes.txt", "encoding": {"each": "/path"}}})
+
+
 def test_a_tool_that_nobody_has_is_a_warning_with_every_device_s_reason() -> None:
     document = {"starloom": 1, "name": "x", "tasks": [{"id": "t", "tool": "camera.capture"}]}
     plan = check_plan(document).plan

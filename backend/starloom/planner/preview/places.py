@@ -21,9 +21,12 @@ from starloom.planner.preview.capability import versions
 from starloom_protocol.records.entities import Device, ForEach, Selector, TaskSpec, ToolOffer
 from starloom_protocol.records.specs import by_result
 from starloom_protocol.stream.authors import who
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import DeviceLink, Reason
 
 _ANY = Selector()
+_PATHS = ("path", "paths", "file", "folder", "folders", "root")
+"""The arguments of tools that name what lies on the device of the call."""
 
 
 @dataclass(frozen=True)
@@ -89,6 +92,43 @@ def device_group(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> ForEach | Non
     if not over_devices or spec.device is not None or root.for_each is None or root.for_each.devices is None:
         return None
     return replace(root.for_each, devices=asked_for(root, root.for_each.devices))
+
+
+def path_warnings(specs: Mapping[str, TaskSpec]) -> Iterable[str]:
+    """Yield a sentence for each task that may run on any device, and takes paths of a task that has one device."""
+    for spec in specs.values():
+        if spec.tool is None or _is_tied(spec, specs):
+            continue
+        found = {source: name for source in _path_sources(spec, specs) if (name := _one_name(specs.get(source)))}
+        for source, device in found.items():
+            yield (
+                f"{spec.id} takes paths that {source} gives, which are those of {device}, and may run on another "
+                f"device, where they mean other files or none. Set the device of {spec.id} to {device}."
+            )
+
+
+def _is_tied(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> bool:
+    """Whether the plan names the devices of a task, or makes it for each of a group, so that its place is meant."""
+    return (spec.device is not None and spec.device.names_devices) or device_group(spec, specs) is not None
+
+
+def _one_name(spec: TaskSpec | None) -> str | None:
+    return spec.device.name if spec is not None and spec.tool is not None and spec.device is not None else None
+
+
+def _path_sources(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Iterable[str]:
+    """Yield the tasks from whose results a task takes paths, whole or item by item."""
+    for item in spec.inputs:
+        source = specs.get(item.source)
+        # What a search gives as files are paths there; other files lie in the hub's store.
+        if item.name in _PATHS or (item.name == "files" and source is not None and source.tool == "fs.find"):
+            yield item.source
+    root = specs.get(spec.family or spec.id, spec).for_each
+    if root is None or not root.source or spec.for_each is None:
+        return
+    args = parse(spec.args)
+    if isinstance(args, dict) and any(b'"each"' in msgspec.json.encode(args.get(name)) for name in _PATHS):
+        yield root.source
 
 
 def is_capable(candidate: Candidate) -> bool:

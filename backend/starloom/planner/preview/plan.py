@@ -48,7 +48,15 @@ from starloom.planner.preview.device_allowances import (
     one_file_warnings,
     program_warnings,
 )
-from starloom.planner.preview.places import Placed, Places, chosen_way, device_group, home_words, is_capable
+from starloom.planner.preview.places import (
+    Placed,
+    Places,
+    chosen_way,
+    device_group,
+    home_words,
+    is_capable,
+    path_warnings,
+)
 from starloom.planner.preview.secret_flow import (
     SecretFlow,
     access_of,
@@ -253,6 +261,7 @@ def preview(
             *_warnings(tasks, fleet, plan.specs),
             *_about_devices(plan, tasks, placed),
             *_computed_elsewhere(tasks, plan.specs),
+            *path_warnings(specs),
             *(unable[task].reason for task in unable if task in perhaps - spared),
             *(skipped_words(placed, specs[task.id], task.unable) for task in tasks if task.id in spared),
             *(task.perhaps_unfit for task in tasks if task.perhaps_unfit),

@@ -152,7 +152,11 @@ function Chips({ row, rows }: { row: Row; rows: readonly Row[] }) {
     );
   }
   for (const use of row.uses)
-    chips.push({ label: labelOf(use.name), value: `${number(use.from)} ${pointerWords(use.output)}`, from: true });
+    chips.push({
+      label: labelOf(use.name),
+      value: `${pointerWords(use.output)} of row ${number(use.from)}`,
+      from: true,
+    });
   for (const one of row.byTopic)
     chips.push({ label: labelOf(one.name), value: `the finding ${one.topic}`, from: true });
   if (row.kind === "person") chips.push({ label: "", value: row.what, from: false });

@@ -2,7 +2,7 @@
 import { useMemo, useState } from "react";
 import type { ToolView } from "../../model/fleet/tools.ts";
 import type { Fields } from "../../model/rows/document.ts";
-import { added, patched, withItem, withTool, withUse } from "../../model/rows/edit.ts";
+import { added, patched, taking, withItem, withTool, withUse } from "../../model/rows/edit.ts";
 import { type Branch, branches, type Sample, suitable } from "../../model/rows/sample.ts";
 import { type Field, formOf, isAside } from "../../model/rows/schema.ts";
 import type { Drafting } from "./useDraft.ts";
@@ -40,7 +40,7 @@ export function usePicking({ drafting: { draft, change }, tools, samples, onAdde
       const made = added(draft.plan, what);
       const use = picking?.use;
       const field = use && "tool" in what ? fieldFor(formFor(what.tool).fields, samples.get(use.from), use) : null;
-      const plan = use && field ? patched(made.plan, made.id, (task) => withSource(task, field, use)) : made.plan;
+      const plan = use && field ? taking(made.plan, made.id, (task) => withSource(task, field, use)) : made.plan;
       change({ ...draft, plan });
       onAdded(made.id);
     }

@@ -3,7 +3,7 @@
  * drawing gives the same places, and a new block joins the end of its layer. `elk` may refine a large one.
  */
 import { type Block, type Drawing, FAMILY_HEAD, type Link, NODE_HEIGHT } from "./blocks.ts";
-import { GAP_X, GAP_Y, parted, withLoose } from "./loose.ts";
+import { GAP_X, GAP_Y, inParts, parted, withLoose } from "./loose.ts";
 
 export interface Point {
   x: number;
@@ -20,6 +20,8 @@ export interface Placed {
 
 /** A phone is as wide as so many cards. */
 const COLUMNS_DOWN = 2;
+/** The room for cards in a window of 390 pixels. */
+const WIDTH_DOWN = 358;
 const SWEEPS = 4;
 
 interface Cell {
@@ -31,7 +33,7 @@ interface Cell {
 
 export function layout(drawing: Drawing): Placed {
   const { joined, loose } = parted(drawing);
-  return withLoose(inLayers(joined), loose, loose.length);
+  return withLoose(inParts(joined, inLayers, 0), loose, loose.length);
 }
 
 function inLayers(drawing: Drawing): Placed {
@@ -58,18 +60,21 @@ function inLayers(drawing: Drawing): Placed {
 /** The same placement from top to bottom, for a screen that is narrow and scrolls downwards. */
 export function layoutDown(drawing: Drawing): Placed {
   const { joined, loose } = parted(drawing);
-  const turned = joined.blocks.map(
+  return withLoose(inParts(joined, inLayersDown, WIDTH_DOWN), loose, COLUMNS_DOWN);
+}
+
+function inLayersDown(drawing: Drawing): Placed {
+  const turned = drawing.blocks.map(
     (block): Block => ({ ...block, kind: "single", width: block.height, height: block.width }),
   );
-  const placed = inLayers({ ...joined, blocks: turned });
+  const placed = inLayers({ ...drawing, blocks: turned });
   const turn = (point: Point): Point => ({ x: point.y, y: point.x });
-  const down: Placed = {
+  return {
     at: new Map([...placed.at].map(([id, point]) => [id, turn(point)])),
     routes: placed.routes.map((points) => points.map(turn)),
     width: placed.height,
     height: placed.width,
   };
-  return withLoose(down, loose, COLUMNS_DOWN);
 }
 
 function neighbours(links: readonly Link[], of: "from" | "to", to: "from" | "to"): Map<string, string[]> {

@@ -69,3 +69,54 @@ describe("loose cards", () => {
     expect(width / height).toBeLessThan(2);
   });
 });
+
+describe("parts that no link joins", () => {
+  /** Forks side by side, one of them wide: `0a` to `0b0`, `0b1`, ... */
+  const forks = (...sizes: number[]): Drawing => {
+    const links = sizes.flatMap((size, at) => Array.from({ length: size }, (_, to) => [`${at}a`, `${at}b${to}`]));
+    const names = [...new Set(links.flat())];
+    return drawing(
+      new Map(names.map((id) => [id, { changed_in: 1, id } as TaskSpec])),
+      links.map(([source, target]) => ({ gate: "success", source, target }) as Dependency),
+    );
+  };
+  const box = (placed: Placed, made: Drawing, part: string) => {
+    const blocks = made.blocks.filter(({ id }) => id.startsWith(part));
+    const places = blocks.map((block) => ({ ...block, ...(placed.at.get(block.id) ?? { x: 0, y: 0 }) }));
+    return {
+      left: Math.min(...places.map(({ x }) => x)),
+      right: Math.max(...places.map(({ x, width }) => x + width)),
+      top: Math.min(...places.map(({ y }) => y)),
+      foot: Math.max(...places.map(({ y, height }) => y + height)),
+    };
+  };
+
+  it("stand beside each other, near a screen's shape, and over no other", () => {
+    const made = forks(4, 4, 4, 4, 4, 4);
+    const placed = layout(made);
+    expect(placed.width / placed.height).toBeGreaterThan(0.8);
+    expect(placed.width / placed.height).toBeLessThan(3);
+    const boxes = [0, 1, 2, 3, 4, 5].map((part) => box(placed, made, String(part)));
+    for (const [at, a] of boxes.entries())
+      for (const b of boxes.slice(at + 1))
+        expect(a.right <= b.left || b.right <= a.left || a.foot <= b.top || b.foot <= a.top).toBe(true);
+    made.links.forEach(({ from, to }, index) => {
+      const [first, last] = [placed.routes[index]?.[0], placed.routes[index]?.at(-1)];
+      const own = box(placed, made, from.charAt(0));
+      expect(to.charAt(0)).toBe(from.charAt(0));
+      for (const point of [first, last]) {
+        expect(point?.x).toBeGreaterThanOrEqual(own.left);
+        expect(point?.x).toBeLessThanOrEqual(own.right);
+        expect(point?.y).toBeGreaterThanOrEqual(own.top);
+        expect(point?.y).toBeLessThanOrEqual(own.foot);
+      }
+    });
+  });
+
+  it("stand below each other on a phone, no wider than the widest", () => {
+    const made = forks(2, 2, 2);
+    const placed = layoutDown(made);
+    expect(placed.width).toBeLessThanOrEqual(358);
+    expect(box(placed, made, "1").top - box(placed, made, "0").foot).toBe(40);
+  });
+});

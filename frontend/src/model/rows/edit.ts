@@ -4,7 +4,9 @@
  * wherever it is named.
  */
 import { type Fields, idOf, isFields, type Json, list, slug, taskOf, textOf, withField } from "./document.ts";
+import { originOf, rowsOf } from "./row.ts";
 import type { Form } from "./schema.ts";
+import { withWhere } from "./where.ts";
 
 const ID = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
@@ -27,6 +29,15 @@ const tasks = (plan: Fields): Json[] => list(plan, "tasks");
 
 export function patched(plan: Fields, id: string, change: (task: Fields) => Fields): Fields {
   return { ...plan, tasks: tasks(plan).map((task) => (isFields(task) && idOf(task) === id ? change(task) : task)) };
+}
+
+/** Lets a row take what an earlier one gives: of paths it runs where that one runs, unless it has a place already. */
+export function taking(plan: Fields, id: string, change: (task: Fields) => Fields): Fields {
+  const changed = patched(plan, id, change);
+  const rows = rowsOf(changed);
+  const row = rows.find((one) => one.id === id);
+  const origin = row?.where.kind === "auto" && !row.each?.same ? originOf(row, rows) : null;
+  return origin ? patched(changed, id, (task) => withWhere(task, origin.where)) : changed;
 }
 
 /** Adds a row at the end and says its name. */

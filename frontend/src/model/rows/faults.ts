@@ -14,7 +14,7 @@ import {
   textOf,
   withField,
 } from "./document.ts";
-import { changedGate, freeId, patched, withArg, withUse } from "./edit.ts";
+import { changedGate, freeId, patched, taking, withArg, withUse } from "./edit.ts";
 import { type Row, rowsOf } from "./row.ts";
 import { branches, type Sample, suitable } from "./sample.ts";
 import { type Form, labelOf, wrongWith } from "./schema.ts";
@@ -311,7 +311,7 @@ export function schemaFaults(
           .map((branch) => ({
             label: `Use the ${labelOf(branch.name)} of row ${at + 1}`,
             apply: onPlan((plan) =>
-              patched(plan, row.id, (task) => withUse(task, field.name, { from: id, output: branch.pointer })),
+              taking(plan, row.id, (task) => withUse(task, field.name, { from: id, output: branch.pointer })),
             ),
           })),
       );

@@ -61,13 +61,16 @@ function freeName(taken: Iterable<string>, wish: string): string {
   }
 }
 
+const isNumber = (type: ParamType): boolean => type === "integer" || type === "number";
+
 /** All constants worth offering: devices by name, paths, addresses, numbers and commands; equal ones are one. */
 export function proposals(draft: Draft): Proposal[] {
   const found: Proposal[] = [];
   const names = new Set(Object.keys(paramsOf(draft)));
   const add = (wish: string, type: ParamType, value: Json, place: Path) => {
     const held = found.find(
-      (one) => one.type === type && same(one.value, value) && (type === "device" || one.title === titleOf(wish)),
+      // Two numbers may be equal by chance: only those of one name are one.
+      (one) => one.type === type && same(one.value, value) && (!isNumber(type) || one.title === titleOf(wish)),
     );
     if (held) {
       held.places.push(place);

@@ -1,5 +1,7 @@
 /** Rows that run with each of another row: on its devices, where that row runs on every one. */
 import { expect, it } from "vitest";
+import type { Fields } from "./document.ts";
+import { taking, withItem, withUse } from "./edit.ts";
 import { leftAt, onDevicesOf, rowsOf } from "./row.ts";
 
 it("a row with each of one on every device runs where that one does", () => {
@@ -48,4 +50,28 @@ it("a row that goes to another device leaves those behind that follow it on the 
   expect(names("find", "nas"), "it is where it was").toEqual([]);
   expect(names("copy", "laptop")).toEqual(["else"]);
   expect(leftAt(rows, "copy", { kind: "auto" })).toEqual([]);
+});
+
+it("finds the row with one device whose paths a row takes, and begins there", () => {
+  const find = { id: "find", tool: "fs.find", device: { name: "nas" } };
+  const plan = (task: Fields, source: Fields = find): Fields => ({
+    starloom: 1,
+    tasks: [source, { id: "read", ...task }],
+  });
+  const path = { from: "find", output: "/files/0/path" };
+  const placed = (made: Fields, edit: (task: Fields) => Fields) =>
+    rowsOf(taking(made, "read", edit)).find(({ id }) => id === "read")?.where;
+  const nas = { kind: "device", name: "nas" };
+  const one = (task: Fields) => withUse(task, "path", path);
+  expect(placed(plan({ tool: "fs.read" }), one)).toEqual(nas);
+  const each = (task: Fields) => withItem(task, "path", { from: "find", list: "/files", inner: "/path" });
+  expect(placed(plan({ tool: "fs.read" }), each)).toEqual(nas);
+  const files = (task: Fields) => withUse(task, "files", { from: "find", output: "/files" });
+  expect(placed(plan({ tool: "archive.verify" }), files)).toEqual(nas);
+  const other = { kind: "device", name: "laptop" };
+  expect(placed(plan({ tool: "fs.read", device: { name: "laptop" } }), one)).toEqual(other);
+  expect(placed(plan({ tool: "notify" }), (task) => withUse(task, "text", path))).toEqual({ kind: "auto" });
+  const store = { id: "find", tool: "artifact.put", device: { name: "nas" } };
+  expect(placed(plan({ tool: "fs.write" }, store), files), "files of the store lie nowhere").toEqual({ kind: "auto" });
+  expect(placed(plan({ tool: "fs.read" }, { id: "find", tool: "fs.find" }), one)).toEqual({ kind: "auto" });
 });

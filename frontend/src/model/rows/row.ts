@@ -189,6 +189,22 @@ export function leftAt(rows: readonly Row[], id: string, place: Where): Row[] {
   return rows.filter((row) => later.has(row.id) && whereKey(row.where) === whereKey(place));
 }
 
+/** The fields of tools that name what lies on the device of the call. */
+const PATHS = new Set(["path", "paths", "file", "folder", "folders", "root"]);
+
+/** The row with one device whose paths this one takes, whole or item by item: they mean something there alone. */
+export function originOf(row: Row, rows: readonly Row[]): Row | null {
+  const items = Object.entries(row.args).filter(([, value]) => JSON.stringify(value).includes('"each"'));
+  const takes = [...row.uses, ...items.map(([name]) => ({ name, from: row.each?.from ?? "" }))];
+  for (const { name, from } of takes) {
+    const source = rows.find((one) => one.id === from);
+    // What a search gives as files are paths there; other files lie in the hub's store.
+    const isPath = PATHS.has(name) || (name === "files" && source?.what === "fs.find");
+    if (source?.kind === "tool" && isPath && isOnePlace(source.where)) return source;
+  }
+  return null;
+}
+
 const isOnePlace = (where: Where): boolean => where.kind === "device" || (where.kind === "param" && !where.every);
 
 const GATE_WORDS: { [when: string]: string } = {

@@ -1,5 +1,5 @@
 /** A draft over a running plan outlives the page, and goes when it is discarded. */
-import { cleanup, screen, waitFor } from "@testing-library/react";
+import { act, cleanup, screen, waitFor } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { openPage } from "../../../../dev/openPage.tsx";
@@ -33,6 +33,34 @@ it("keeps a draft over a running plan until it is discarded", async () => {
   cleanup();
   openPage(path);
   expect((await draftbar()).textContent).toContain("draft: no changes");
+});
+
+it("takes in a newer version that leaves its rows alone, and asks about one that does not", async () => {
+  const hub = openPage(path);
+  await addRow();
+  const bar = await draftbar();
+  const added = /row \(([a-z-]+)\)/.exec(bar.textContent ?? "")?.[1] ?? "";
+  const apply = () => screen.getByRole("button", { name: "Apply" });
+  await waitFor(() => expect(apply().getAttribute("aria-disabled")).not.toBe("true"), { timeout: 8000 });
+  const before = Number(/over version (\d+)/.exec(bar.textContent ?? "")?.[1]);
+  const turned = (version: number, puts = {}) => {
+    const head = hub.entities(CONSTELLATION).get("head") ?? {};
+    act(() => hub.publish(CONSTELLATION, "plan_edited", { ...puts, head: { ...head, version } }));
+  };
+  const row = (id: string) => ({
+    [`spec/${id}`]: { id, repeatability: "pure", tool: "notify" },
+    [`task/${id}`]: { since_ms: 0, state: "waiting" },
+  });
+  turned(before + 1);
+  await waitFor(() => expect(bar.textContent).toContain(`over version ${before + 1}`));
+  turned(before + 2, row("theirs"));
+  await waitFor(() => expect(bar.textContent).toContain(`over version ${before + 2}`));
+  expect(bar.textContent).toContain("draft: +1");
+  expect(screen.queryByRole("button", { name: /^Take that in/ })).toBeNull();
+  expect(apply().getAttribute("aria-disabled")).not.toBe("true");
+  turned(before + 3, row(added));
+  await screen.findByRole("button", { name: /^Take that in/ });
+  expect(apply().getAttribute("aria-disabled")).toBe("true");
 });
 
 it("lets a row wait that no device of now can begin, where that is all that is wrong", async () => {

@@ -4,7 +4,7 @@
  */
 import type { RequestPreview } from "../../../model/types.ts";
 import "../../rows/rows.css";
-import { useCallback, useMemo, useState } from "react";
+import { useCallback, useLayoutEffect, useMemo, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { useDoing } from "../../../app/actions/Actions.tsx";
 import { useKeys } from "../../../app/shell/keys.ts";
@@ -23,6 +23,8 @@ import {
   delta,
   effectWords,
   faultsInRows,
+  isApart,
+  isChanged,
   type OpenDraft,
   openElsewhere,
   rebased,
@@ -146,7 +148,12 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   };
   const faults = joinedFaults(drafting.draft, fromHub, ofSchema, stamp === text, ableOn);
   const newer = (head.version ?? 0) > base.version;
-  const theirs = newer ? changesOf(base.plan, planOfStream(model, head)) : null;
+  const newest = newer ? planOfStream(model, head) : null;
+  const change = newest && changesOf(base.plan, newest);
+  // A text that is being written is left as it is: only a version without a change joins it unseen.
+  const joins =
+    newest && change && (!isChanged(change) || (!drafting.text && isApart(base.plan, drafting.draft.plan, newest)));
+  const theirs = joins ? null : change;
   const me = session ? `${session.principal.kind}:${session.principal.name.replaceAll("#", "_")}` : "";
   const elsewhere = openElsewhere(model.kind<OpenDraft>("draft").values(), me, session?.token ?? "", now);
   const running = useMemo(() => new Set(rowsOf(base.plan).map((row) => row.id)), [base.plan]);
@@ -159,7 +166,7 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     ? "It has ended: run it again from Plan in rows."
     : changes.operations.length === 0
       ? "Nothing is changed yet."
-      : (changes.impossible[0] ?? (newer ? "The plan has changed meanwhile: look at it first." : null));
+      : (changes.impossible[0] ?? (theirs ? "The plan has changed meanwhile: look at it first." : null));
   const why = applying ? "It is being applied." : (blocked ?? (faults.length ? "Mend the faults first." : null));
   /** All that is wrong is that no device of now can do it: one that comes later may. */
   const mayWait =
@@ -184,11 +191,14 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     ...["Ctrl-Y", "Ctrl-Shift-Z"].map((keys) => ({ keys, does: "Redo", run: () => drafting.redo?.(), always: true })),
   ]);
   const take = () => {
-    const plan = planOfStream(model, head);
-    drafting.rebase((held) => ({ ...held, plan: rebased(base.plan, held.plan, plan) }));
-    setBase({ plan, version: head.version ?? 0 });
+    if (!newest || !change) return;
+    if (isChanged(change)) drafting.rebase((held) => ({ ...held, plan: rebased(base.plan, held.plan, newest) }));
+    setBase({ plan: isChanged(change) ? newest : base.plan, version: head.version ?? 0 });
     setRefused(null);
   };
+  useLayoutEffect(() => {
+    if (joins) take();
+  });
   return (
     <>
       <section className="draftbar row wrap" aria-label="Draft">
@@ -288,8 +298,6 @@ function Discard({ id, changed, forget }: { id: string; changed: boolean; forget
     </>
   );
 }
-
-const isChanged = (changes: Changes): boolean => changes.operations.length > 0 || changes.impossible.length > 0;
 
 const AT_WORK = new Set(["leased", "running", "cancelling"]);
 const DONE = new Set(["succeeded", "failed", "cancelled", "skipped"]);

@@ -1,5 +1,5 @@
 /** The versions of a plan on a line: who made each, why, what it changed. Choosing one shows the plan as it was. */
-import type { KeyboardEvent } from "react";
+import { type KeyboardEvent, useEffect, useRef } from "react";
 import type { Version } from "../../../model/types.ts";
 import { author, versionDelta } from "../../../model/words/words.ts";
 import { Button } from "../../../ui/parts.tsx";
@@ -20,6 +20,12 @@ const LABELS_MAX = 5;
 export function Versions({ versions, shown, onShow, playing, onPlay }: VersionsProps) {
   const last = versions[versions.length - 1]?.number ?? 0;
   const current = shown ?? last;
+  const track = useRef<HTMLDivElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the pressed tick is another one where these change.
+  useEffect(() => {
+    const tick = track.current?.querySelector('[aria-pressed="true"]');
+    tick?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+  }, [current, last]);
   const step = (by: number) => {
     const at = versions.findIndex((version) => version.number === current) + by;
     const next = versions[Math.max(0, Math.min(versions.length - 1, at))];
@@ -41,7 +47,7 @@ export function Versions({ versions, shown, onShow, playing, onPlay }: VersionsP
         aria-label={playing ? "Stop playing" : "Play the versions"}
         onClick={onPlay}
       />
-      <div className="track" role="toolbar" aria-label="Versions of the plan" onKeyDown={onKeyDown}>
+      <div ref={track} className="track" role="toolbar" aria-label="Versions of the plan" onKeyDown={onKeyDown}>
         {versions.map((version) => (
           <button
             type="button"

@@ -19,6 +19,7 @@ import {
   changedGate,
   patched,
   renamed,
+  taking,
   withArg,
   withEach,
   withGate,
@@ -29,10 +30,10 @@ import {
 } from "../../../model/rows/edit.ts";
 import type { RowFault } from "../../../model/rows/faults.ts";
 import { argAsParam, typeOf, withoutParam } from "../../../model/rows/params.ts";
-import type { Row } from "../../../model/rows/row.ts";
+import { originOf, type Row } from "../../../model/rows/row.ts";
 import { branches } from "../../../model/rows/sample.ts";
 import { aboutOf, type Field, type Form, labelOf, titleOf } from "../../../model/rows/schema.ts";
-import { withWhere } from "../../../model/rows/where.ts";
+import { whereKey, whereWords, withWhere } from "../../../model/rows/where.ts";
 import type { TaskPreviewRow } from "../../../model/types.ts";
 import { Button } from "../../../ui/parts.tsx";
 import { pressedKey } from "../../../ui/pressedKey.ts";
@@ -151,6 +152,12 @@ export function RowForm(props: RowFormProps) {
       {row.kind === "tool" && props.preview && (
         <DeviceChoice {...props} onPick={(name) => change((held) => withWhere(held, { kind: "device", name }))} />
       )}
+      <Origin
+        row={row}
+        rows={rows}
+        locked={locked !== null}
+        onPick={(where) => change((held) => withWhere(held, where))}
+      />
       <Often
         row={row}
         earlier={earlier}
@@ -211,14 +218,14 @@ export function RowForm(props: RowFormProps) {
           trying={props.trying}
           onTry={props.onTry}
           onPick={(use) => {
-            change((held) => withUse(held, picking, use));
+            onPlan((plan) => taking(plan, row.id, (held) => withUse(held, picking, use)));
             setPicking(null);
           }}
           onPickItem={
             runsOften(row)
               ? null
               : (item) => {
-                  change((held) => withItem(held, picking, item));
+                  onPlan((plan) => taking(plan, row.id, (held) => withItem(held, picking, item)));
                   setPicking(null);
                 }
           }
@@ -265,6 +272,25 @@ function DeviceChoice(props: RowFormProps & { onPick: (name: string) => void }) 
           </select>
         )}
       </p>
+    </div>
+  );
+}
+
+/** Why a row that takes paths of another one runs where that one runs, or the way there. */
+function Origin(props: { row: Row; rows: readonly Row[]; locked: boolean; onPick: (where: Row["where"]) => void }) {
+  const { row, rows, locked, onPick } = props;
+  const origin = originOf(row, rows);
+  if (!origin) return null;
+  const words = whereWords(origin.where);
+  const isThere = whereKey(origin.where) === whereKey(row.where);
+  return (
+    <div className="rowfield wide row wrap small">
+      <span className={isThere ? "dim" : "word tone-amber"}>
+        {isThere
+          ? `It runs on ${words}, because row ${origin.at + 1} gives paths of that device.`
+          : `Row ${origin.at + 1} gives paths of ${words}: on another device they mean other files, or none.`}
+      </span>
+      {!isThere && !locked && <Button onClick={() => onPick(origin.where)}>Run it on {words}</Button>}
     </div>
   );
 }

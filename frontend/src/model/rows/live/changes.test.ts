@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, effectWords, faultsInRows, openElsewhere, rebased } from "./changes.ts";
+import { changesOf, delta, effectWords, faultsInRows, isApart, openElsewhere, rebased } from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -109,6 +109,29 @@ it("carries a draft over to a newer plan: theirs comes in, mine stays", () => {
   expect((made.tasks as Fields[])[0]).toMatchObject({ args: { root: "mine" } });
   expect(made.dependencies).toEqual([{ from: "a", to: "theirs", when: "finish" }]);
   expect(changesOf(newer, made)).toMatchObject({ added: ["new"], removed: ["c"], changed: ["a"] });
+});
+
+it("tells a newer plan that leaves the rows of a draft alone", () => {
+  const tasks = base.tasks as Fields[];
+  const adds = (...rows: Fields[]): Fields => ({ ...base, tasks: [...tasks, ...rows] });
+  const sets = (id: string): Fields => ({
+    ...base,
+    tasks: tasks.map((task) => (task.id === id ? { ...task, optional: true, args: { x: 1 } } : task)),
+  });
+  const reader = adds({ id: "new", tool: "data.sort", inputs: { rows: { from: "b" } } });
+  expect(isApart(base, reader, base)).toBe(true);
+  expect(isApart(base, base, adds({ id: "theirs", tool: "notify" }))).toBe(true);
+  expect(isApart(base, reader, sets("a"))).toBe(true);
+  expect(isApart(base, reader, sets("b")), "the new row reads it").toBe(false);
+  expect(isApart(base, reader, adds({ id: "new", tool: "notify" })), "one name").toBe(false);
+  expect(isApart(base, sets("a"), sets("a"))).toBe(false);
+  expect(isApart(base, sets("a"), { ...base, dependencies: [] }), "gates of another row").toBe(true);
+  expect(isApart(base, sets("c"), { ...base, dependencies: [] }), "its own gates").toBe(false);
+  const theirs = adds({ id: "theirs", tool: "data.sort", inputs: { rows: { from: "c" } } });
+  expect(isApart(base, removed(base, "c"), theirs), "they read a row that goes").toBe(false);
+  const policy = (most: number): Fields => ({ ...base, policy: { max_parallel: most } });
+  expect(isApart(base, policy(2), policy(3))).toBe(false);
+  expect(isApart(base, policy(2), sets("a"))).toBe(true);
 });
 
 it("tells which rows are edited elsewhere, by oneself and by others", () => {

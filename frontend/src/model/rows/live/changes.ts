@@ -3,7 +3,7 @@
  * to a newer plan. Pure; whether an edit still fits is the hub's to say.
  */
 import { author, plural } from "../../words/words.ts";
-import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf } from "../document.ts";
+import { type Fields, idOf, isFields, type Json, list, same, taskOf, tasksOf, textOf } from "../document.ts";
 import { before, rowsOf } from "../row.ts";
 
 export interface Changes {
@@ -28,6 +28,9 @@ const ABSENT: { [field: string]: Json } = {
   timeouts: {},
 };
 const FIXED = ["rules", "result"];
+
+/** Whether a draft differs from its plan at all. */
+export const isChanged = (changes: Changes): boolean => changes.operations.length > 0 || changes.impossible.length > 0;
 
 export function changesOf(base: Fields, draft: Fields): Changes {
   const found: Changes = { added: [], removed: [], changed: [], operations: [], impossible: [] };
@@ -115,6 +118,32 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
 }
 
+/** The rows that stand after a change and that it is about; one whose gate goes is not changed itself. */
+const begunBy = ({ added, changed, operations }: Changes): string[] => [
+  ...added,
+  ...changed,
+  ...operations.flatMap((one) => (isFields(one.remove_dependency) ? [textOf(one.remove_dependency.to)] : [])),
+];
+
+/**
+ * Whether a newer plan leaves a draft's rows alone: neither those that it changes nor those that they name, and no row
+ * of it needs one that the draft removes.
+ */
+export function isApart(base: Fields, draft: Fields, newer: Fields): boolean {
+  const [mine, theirs] = [changesOf(base, draft), changesOf(base, newer)];
+  const rows = (changes: Changes) => [...begunBy(changes), ...changes.removed];
+  const named = (plan: Fields, ids: readonly string[]) =>
+    rowsOf(plan).flatMap((row) => (ids.includes(row.id) ? before(row) : []));
+  const own = new Set([...rows(mine), ...named(draft, rows(mine))]);
+  const gone = new Set(mine.removed);
+  const ofPolicy = (changes: Changes) => changes.operations.some((one) => "set_policy" in one);
+  return (
+    !rows(theirs).some((id) => own.has(id)) &&
+    !named(newer, rows(theirs)).some((id) => gone.has(id)) &&
+    !(ofPolicy(mine) && ofPolicy(theirs))
+  );
+}
+
 const ENDED = new Set(["succeeded", "failed", "cancelled", "skipped"]);
 const MET_BY: { [when: string]: (state: string | undefined) => boolean } = {
   success: (state) => state === "succeeded",
@@ -129,14 +158,12 @@ const NAMED = 3;
  * and work that is not `active` begins nothing before it goes on.
  */
 export function effectWords(
-  { added, changed, removed, operations }: Changes,
+  changes: Changes,
   draft: Fields,
   states: ReadonlyMap<string, string>,
   active: boolean,
 ): string {
-  // A gate that goes frees its row, which is not changed itself.
-  const freed = operations.flatMap((one) => (isFields(one.remove_dependency) ? [one.remove_dependency.to] : []));
-  const touched = new Set<Json | undefined>([...added, ...changed, ...freed]);
+  const touched = new Set(begunBy(changes));
   const [starting, waiting, decided]: [string[], string[], string[]] = [[], [], []];
   for (const row of rowsOf(draft)) {
     if (!touched.has(row.id)) continue;
@@ -150,7 +177,7 @@ export function effectWords(
     said(starting, "starts", "start", active ? " at once" : " when the work goes on"),
     said(waiting, "waits", "wait", " for earlier rows"),
     said(decided, "is", "are", " decided at once by rows that have ended"),
-    said(removed, "does", "do", " not run"),
+    said(changes.removed, "does", "do", " not run"),
   ].filter(Boolean);
   return parts.length ? `When applied, ${parts.join("; ")}.` : "";
 }

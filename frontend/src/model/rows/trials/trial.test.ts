@@ -99,11 +99,22 @@ describe("saving as a recipe", () => {
   it("offers devices, paths, addresses and numbers, equal ones once", () => {
     expect(proposals(draft).map((one) => [one.name, one.type, one.places.length])).toEqual([
       ["phone", "device", 2],
-      ["root", "path", 2],
+      ["root", "path", 3],
       ["limit", "integer", 1],
       ["server", "device", 1],
-      ["under", "path", 1],
       ["url", "url", 1],
+    ]);
+  });
+
+  it("takes equal numbers for one where their names are equal, too", () => {
+    const tasks: Fields[] = [
+      { id: "a", args: { limit: 10 } },
+      { id: "b", args: { limit: 10 } },
+      { id: "c", args: { depth: 10 } },
+    ];
+    expect(proposals({ head: null, plan: { tasks } }).map((one) => [one.name, one.places.length])).toEqual([
+      ["limit", 2],
+      ["depth", 1],
     ]);
   });
 
@@ -111,7 +122,7 @@ describe("saving as a recipe", () => {
     const root = proposals(draft).find((one) => one.name === "root");
     const made = root ? withParam(draft, root) : draft;
     expect(made.head?.params).toEqual({ root: { type: "path", title: "Root", default: "Pictures" } });
-    expect(JSON.stringify(made.plan).match(/\{"param":"root"\}/g)).toHaveLength(2);
+    expect(JSON.stringify(made.plan).match(/\{"param":"root"\}/g)).toHaveLength(3);
     expect(argAsParam(made, "a", "limit").head?.params).toMatchObject({ limit: { type: "integer", default: 10 } });
   });
 
