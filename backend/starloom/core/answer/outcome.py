@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from enum import Enum
 from itertools import islice
-from typing import Any, Final
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -73,10 +73,6 @@ class _Kind(Enum):
     FAILED_WITH_STEPS = "It is a goal without an answer, of which steps have results."
     UPSTREAM_FAILED = "It was skipped behind a failure."
     CANCELLED = "A person cancelled it, or what it needed."
-    FAILED = "It went wrong in another way."
-
-
-_WRONG: Final = frozenset({_Kind.FAILED_WITH_STEPS, _Kind.UPSTREAM_FAILED, _Kind.CANCELLED, _Kind.FAILED})
 
 
 def settle(work: Work, name: str) -> None:
@@ -187,7 +183,7 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
         for task, spec in constellation.specs.items()
         if spec.group is None and not spec.look
     }
-    wrong = kinds & _WRONG
+    wrong = kinds - {_Kind.USEFUL, _Kind.DONE, _Kind.EXCUSED}
     allows_part = constellation.head.policy.partial
     # A plan that allows a part says so where work of its lists was cut short; another one took that into account.
     cut_short = any(_failed_by(constellation, group, _CUT_SHORT) for group in constellation.tally)
@@ -199,8 +195,8 @@ def _state_by_results(constellation: Constellation) -> ConstellationState:
     return _STATE.PARTIAL if (allows_part and _Kind.USEFUL in kinds) or only_goals else _STATE.FAILED
 
 
-def _kind(constellation: Constellation, task: str, *, is_hollow: bool) -> _Kind:
-    """Return how a top-level task counts, by the task that did its work."""
+def _kind(constellation: Constellation, task: str, *, is_hollow: bool) -> _Kind | None:
+    """Return how a top-level task counts, by the task that did its work; None if it went wrong in another way."""
     spec = constellation.specs[task]
     counts = successor(constellation, task) if spec.superseded_by is not None else task
     record = constellation.record(counts)
@@ -218,7 +214,7 @@ def _kind(constellation: Constellation, task: str, *, is_hollow: bool) -> _Kind:
         return _Kind.UPSTREAM_FAILED
     if record.state == "cancelled" or record.reason is Reason.UPSTREAM_CANCELLED:
         return _Kind.CANCELLED
-    return _Kind.FAILED
+    return None
 
 
 def _steps_with_result(constellation: Constellation, task: str) -> Iterator[str]:
