@@ -270,7 +270,7 @@ def test_a_fitting_call_of_an_input_is_no_fault() -> None:
     assert found["faults"] == []
 
 
-@pytest.mark.parametrize("words", ["how is pixel2", "put all pictures of pixel2 on nas"])
+@pytest.mark.parametrize("words", ["how is pixel2", "find duplicates on pixel2"])
 def test_words_for_a_browser_tab_that_lacks_the_tools_may_not_start(words: str) -> None:
     view = fleet(device("pixel2", os="browser"), device("nas"), offers={"pixel2": tab_offer("Chrome")})
     service = Planning(load_catalogue(), lambda: view)
