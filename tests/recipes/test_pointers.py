@@ -67,5 +67,5 @@ def test_a_tool_is_shown_with_the_fields_of_its_result(fleet: Fleet) -> None:
     code, said = typed(fleet, "tools", "show", "fs.trash")
     assert code == 0, said
     assert "paths" in said
-    assert "items[device? folder? path ticket]" in said
+    assert "items[device? files? folder? path ticket]" in said
     assert typed(fleet, "tools", "show", "fs.trush")[0] == 2
