@@ -229,9 +229,8 @@ def test_a_budget_holds_through_a_kill(stack: Stack, model: ModelServer, settled
     judge(stack, model, request, kills=Counter({target: 1}))
     spent = stack.client.get("/model")["spent_today"]["tokens"] - before
     assert spent == TOKENS * len([call for call in request.view.each("call", ModelCall).values() if not call.fault])
-    # A review whose model was killed has no reply, and is not asked for again. One whose worker was killed counts with
-    # an estimate, which is more than is left.
-    assert spent == (3 if target == "hub" else 2) * TOKENS, "the budget is used up, and not a call more"
+    # A review whose model was killed has no reply, and is not asked for again.
+    assert spent == (2 if target == "model" else 3) * TOKENS, "the budget is used up, and not a call more"
     assert str(request.view.state) == "failed"
     settled()
 

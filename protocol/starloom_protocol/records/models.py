@@ -6,7 +6,7 @@ from starloom_protocol.records.record import Record
 
 
 class ModelHold(Record, frozen=True, kw_only=True):
-    """The most that a call under way may cost, until its cost is reported; at `until_ms` a part counts as spent."""
+    """The most that a call under way may cost. It ends with the report of the cost, or at `until_ms`."""
 
     call: str
     """The call as CONSTELLATION/JOB/NUMBER."""

@@ -201,20 +201,6 @@ def test_the_hold_of_a_worker_that_died_ends_by_its_time() -> None:
     assert [one.call for one in day.held] == ["c2/plan-1/1"]
 
 
-def test_a_call_whose_cost_nobody_reports_is_not_free() -> None:
-    driver = Asking("c1", "c2")
-    for _ in range(3):
-        driver.before("c1", ModelBudget(), tokens_most=300, micros_most=90)
-    driver.now_ms += 60_000
-    whole = ModelBudget(tokens_per_day=301)
-    assert driver.before("c2", whole).value["counted"]
-    (day,) = driver.shard.fleet.tables["model_day"].values()
-    assert (day.tokens, day.micros) == (300, 90)
-    driver.after("c2", tokens=1)
-    assert "301 of 301 tokens are used today" in driver.before("c2", whole).faults[0].reason
-    driver.folded_equals_state()
-
-
 def test_a_call_under_way_at_midnight_is_held_in_the_next_day() -> None:
     driver = Asking("c1", "c2")
     driver.now_ms = DAY_MS - 1

@@ -24,8 +24,6 @@ _MICROS: Final = 1_000_000
 DAY_MS = 86_400_000
 DAYS_KEPT = 31
 CALLS_PER_CONSTELLATION: Final = 50
-UNREPORTED_PART: Final = 3
-"""A call whose cost nobody reports counts as this part of the most, which has a token for each byte of its prompt."""
 
 
 def used_up(constellation: Constellation) -> str:
@@ -89,18 +87,9 @@ def on_used(work: Work, item: ModelUsed) -> None:
         return
     days: dict[str, ModelDay] = work.shard.fleet.tables["model_day"]
     name = f"{constellation.head.id}/{job.id}/{number}"
-    others = [one for day in days.values() for one in day.held if one.call != name]
-    holds = [one for one in others if one.until_ms > work.at_ms]
-    # Nobody will report what these have cost, as where their worker died or their request was cancelled.
-    unreported = [one for one in others if one.until_ms <= work.at_ms]
-    today = days.get(str(work.at_ms // DAY_MS)) or ModelDay(day=work.at_ms // DAY_MS)
-    today = replace(
-        today,
-        micros=today.micros + sum(one.micros for one in unreported) // UNREPORTED_PART,
-        tokens=today.tokens + sum(one.tokens for one in unreported) // UNREPORTED_PART,
-    )
+    holds = [one for day in days.values() for one in day.held if one.until_ms > work.at_ms and one.call != name]
     if item.budget is not None:
-        if waits_ms := _waits_ms(work, constellation, item.budget, today, holds):
+        if waits_ms := _waits_ms(work, constellation, item.budget, holds):
             work.ignore("a call of a model waits for the cost of others")
             work.answer({"wait_ms": waits_ms})
             return
@@ -113,15 +102,16 @@ def on_used(work: Work, item: ModelUsed) -> None:
         puts.append(("call", f"{job.id}/{number}", call_record))
     work.emit(constellation, EventKind.MODEL_USED, job.id, puts)
     stop(work, constellation)
-    _count_today(work, item, today, holds)
+    _count_today(work, item, holds)
     work.answer({"call": number, "counted": True})
 
 
-def _count_today(work: Work, item: ModelUsed, today: ModelDay, holds: list[ModelHold]) -> None:
+def _count_today(work: Work, item: ModelUsed, holds: list[ModelHold]) -> None:
     """Count a use for its day, which takes the calls under way from the days before."""
     fleet = work.shard.fleet
     days: dict[str, ModelDay] = fleet.tables["model_day"]
-    day = today.day
+    day = work.at_ms // DAY_MS
+    today = days.get(str(day)) or ModelDay(day=day)
     counted = replace(
         today,
         calls=today.calls + item.calls,
@@ -138,9 +128,7 @@ def _count_today(work: Work, item: ModelUsed, today: ModelDay, holds: list[Model
     work.emit(fleet, EventKind.MODEL_USED, str(day), [*old, *bare, ("model_day", str(day), counted)])
 
 
-def _waits_ms(
-    work: Work, constellation: Constellation, budget: ModelBudget, today: ModelDay, holds: list[ModelHold]
-) -> int:
+def _waits_ms(work: Work, constellation: Constellation, budget: ModelBudget, holds: list[ModelHold]) -> int:
     """Return how long a call waits for the cost of those under way, 0 if it may be made.
 
     One call may pass a budget by its own cost, which is not known before; two at once may not.
@@ -148,6 +136,7 @@ def _waits_ms(
     Raises:
         Refusal: a budget is used up.
     """
+    today = work.shard.fleet.tables["model_day"].get(str(work.at_ms // DAY_MS)) or ModelDay(day=0)
     why = _overspent(constellation, budget, today, [])
     if why:
         raise Refusal(fault(Code.MODEL_BUDGET, f"the model's budget is used up: {why}", "model"))
