@@ -129,6 +129,11 @@ def until_ended(stack: Stack, request: Accepted) -> None:
     until(so, f"{request.name} ends", WITHIN_S)
 
 
+def tokens_of(call: ModelCall) -> int:
+    """Return the cost of a call; one that broke off costs what its model had read by then."""
+    return call.input_tokens + call.output_tokens
+
+
 def judge(stack: Stack, model: ModelServer, request: Accepted, *, kills: Counter[str]) -> None:
     """Hold the log against the server's own count: nothing lost, paid twice, asked twice or ended without a reason."""
     view = stack.look(request)
@@ -140,7 +145,8 @@ def judge(stack: Stack, model: ModelServer, request: Accepted, *, kills: Counter
     assert len(asked) <= counted <= len(asked) + without, "each call is counted before it is made"
     assert len(calls) >= counted - kills["worker"], "each call is recorded, but one that died with its worker"
     assert len(replied) <= len(said), "no reply is recorded that was not given"
-    assert sum(job.tokens for job in jobs.values()) == TOKENS * len(replied), "each reply is paid for once"
+    assert all(tokens_of(call) == TOKENS for call in replied), "a reply costs what its model says"
+    assert sum(job.tokens for job in jobs.values()) == sum(map(tokens_of, calls.values())), "each call is paid for once"
     again = sum(count - 1 for count in Counter(one.prompt for one in asked).values())
     assert again <= kills["worker"], f"{again} questions were asked of the model twice"
     questions = view.each("question", Question)
@@ -228,9 +234,11 @@ def test_a_budget_holds_through_a_kill(stack: Stack, model: ModelServer, settled
         use(stack, model)
     judge(stack, model, request, kills=Counter({target: 1}))
     spent = stack.client.get("/model")["spent_today"]["tokens"] - before
-    assert spent == TOKENS * len([call for call in request.view.each("call", ModelCall).values() if not call.fault])
+    calls = list(request.view.each("call", ModelCall).values())
+    assert spent == sum(map(tokens_of, calls))
     # A review whose model was killed has no reply, and is not asked for again.
-    assert spent == (2 if target == "model" else 3) * TOKENS, "the budget is used up, and not a call more"
+    replied = [call for call in calls if not call.fault]
+    assert len(replied) == (2 if target == "model" else 3), "the budget is used up, and not a call more"
     assert str(request.view.state) == "failed"
     settled()
 
