@@ -248,4 +248,10 @@ PEOPLE_THREATS = (
         " by now is not named, and one that was changed is not taken",
         ("tests/device_agents/work/execution/test_journal.py::test_t321_",),
     ),
+    Threat(
+        "T322",
+        "a plan, an edit, a rule or a step of a model takes back what another task left on a device, by the argument"
+        " that stands for files which nobody sees before the call",
+        "that argument is given by the hub's own undo alone: a plan with it is refused, and so is each change of one",
+    ),
 )

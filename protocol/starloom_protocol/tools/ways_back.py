@@ -36,6 +36,10 @@ OF_TOOLS: Final = MappingProxyType(
 """The way back of each tool whose result tells all that it has changed."""
 UNDOING: Final = frozenset({"fs.restore", "fs.trash"})
 """The tools that take back work; with `left_by` also that of a task whose attempts gave no result."""
+LEFT_BY: Final = "left_by"
+"""The argument by which the hub's own undo names that task. Nobody sees which files it stands for before the call, so
+neither a plan nor a model may give it.
+"""
 
 
 def way_back(spec: TaskSpec) -> UndoCall | None:
@@ -60,7 +64,7 @@ def way_back_of_stopped(spec: TaskSpec) -> UndoCall | None:
     call = way_back(spec)
     if call is None or spec.undo is not None:
         return None
-    left: dict[str, object] = {"left_by": spec.id}
+    left: dict[str, object] = {LEFT_BY: spec.id}
     return UndoCall(tool=call.tool, args=canonical({**left, "paths": []} if call.tool == "fs.trash" else left))
 
 

@@ -22,6 +22,7 @@ from starloom.core.plan.drafts import close, held_back
 from starloom.core.plan.groups import data_edges
 from starloom.core.plan.relisting import group_in_next_round, task_in_next_round
 from starloom.core.rights.authorship import check_edit, is_free, question_faults
+from starloom.core.rights.call_effects import takes_what_was_left
 from starloom.core.run.late_facts import ask
 from starloom.core.state.idempotency import earlier_result, note_made
 from starloom.core.state.inputs import EditProposed
@@ -117,6 +118,10 @@ def apply_edit(
             raise Refusal(*batch.faults)
     link_topics(batch)
     _check_edges(batch)
+    for task, spec in batch.specs.items():
+        if spec is not None and takes_what_was_left(spec):
+            reason = f"{task} would take back what another task left, as an undo alone does"
+            batch.refuse(Code.FORBIDDEN, reason, task, "Undo that work: starloom undo.")
     if proposed and not batch.faults:
         batch.faults.extend(flow_faults(work.shard.fleet, constellation, batch.specs, batch.deps, operations))
         people, puts = work.shard.access.principals, (batch.specs, batch.deps)

@@ -33,7 +33,7 @@ from starloom_protocol.records.entities import (
 from starloom_protocol.records.specs import Shows
 from starloom_protocol.text.wording import counted, few, quoted
 from starloom_protocol.tools.hub_tools import HUB_TOOLS
-from starloom_protocol.tools.ways_back import OF_TOOLS, leaves_saved, way_back
+from starloom_protocol.tools.ways_back import LEFT_BY, OF_TOOLS, UNDOING, leaves_saved, way_back
 from starloom_protocol.values import canonical, holds, list_key, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Effect, Gate, Op, Repeatability
 
@@ -553,6 +553,17 @@ def _rotated_words(args: str) -> str:
 
 def _takes_paths(spec: TaskSpec) -> bool:
     return any(item.name == _PATHS for item in spec.inputs)
+
+
+def takes_what_was_left(spec: TaskSpec) -> bool:
+    """Tell whether a task that is no undo takes back what another one left on a device, by any of its calls.
+
+    Nobody sees the files before the call, so only the hub's own undo may.
+    """
+    calls = [(way.tool, way.args) for way in ways_of(spec)] if spec.undoes is None else []
+    calls += [(call.tool, call.args) for call in (spec.undo, spec.verify) if call is not None]
+    drawn = {item.name for item in spec.inputs} | (spec.undo.outputs.keys() if spec.undo is not None else set())
+    return any(tool in UNDOING and (LEFT_BY in drawn or LEFT_BY in parse(args)) for tool, args in calls)
 
 
 def list_of(spec: TaskSpec, specs: Mapping[str, TaskSpec]) -> Shows | None:

@@ -25,6 +25,7 @@ from starloom.core.state.work import fault
 from starloom_protocol.records.entities import Device, Fault, Goal, OnAbsence, Selector, TaskSpec, Timeouts, ToolOffer
 from starloom_protocol.records.goals import Milestone
 from starloom_protocol.text.wording import few, quoted
+from starloom_protocol.tools.ways_back import LEFT_BY, UNDOING
 from starloom_protocol.values import has_node, parse
 from starloom_protocol.vocabulary import RISKY_EFFECTS, Code, Effect, Repeatability
 
@@ -121,6 +122,8 @@ def judge_call(fleet: Fleet, spec: TaskSpec, call: LookCall, name: str, stranger
     if faults:
         return CallJudgement(task, faults, [], reads=True)
     faults = [*_against_paths(goal, offer, args, spec.id)]
+    if call.tool in UNDOING and LEFT_BY in args:
+        faults.append(fault(Code.FORBIDDEN, f"`{LEFT_BY}` of `{call.tool}` is given by an undo alone", "args", OUTSIDE))
     effects = effects_of_call(offer, task, offers_in(fleet))
     beyond = [*_beyond(goal, offer, effects, args)]
     if beyond and stranger:

@@ -16,6 +16,7 @@ from starloom_protocol.plan.lowering.records import record
 from starloom_protocol.plan.types.signatures import Arguments, Signature
 from starloom_protocol.records.access import SECRET_NAME
 from starloom_protocol.records.entities import Check, Condition, Selector, TaskSpec
+from starloom_protocol.tools.ways_back import LEFT_BY, UNDOING
 from starloom_protocol.values import VALUE_DEPTH_MAX, canonical, depth_of, pointer_fault
 from starloom_protocol.vocabulary import Code, Op, Repeatability
 
@@ -90,6 +91,10 @@ class Parts:
         """
         takes = self.takes(tool)
         arguments = {**args, **drawn}
+        if tool in UNDOING and LEFT_BY in arguments:
+            where = joined(place, source if source and LEFT_BY in drawn else "args", LEFT_BY)
+            reason = f"`{LEFT_BY}` of `{tool}` is given by an undo alone"
+            self.faults.add(Code.FORBIDDEN, where, reason, "Undo that work: starloom undo.")
         for name in takes.unknown(arguments):
             where = joined(place, source if source and name in drawn else "args", name)
             hint = self.faults.near(name, sorted(takes.names or ()))

@@ -31,7 +31,7 @@ describe.each(logs)("%s", (name) => {
       rules: kind<RuleRecord>(entities, "rule"),
       versions: kind<Version>(entities, "version"),
     });
-    const own = specs.filter((spec) => !spec.group).map((spec) => spec.id);
+    const own = specs.filter((spec) => !spec.group && !spec.undoes && !spec.verifies).map((spec) => spec.id);
     expect(tasksOf(plan).map(idOf).sort()).toEqual(own.sort());
     const what = new Map(specs.map((spec) => [spec.id, spec.tool ?? spec.person ?? ""]));
     for (const row of rowsOf(plan)) expect(row.what).toBe(what.get(row.id));
@@ -119,6 +119,19 @@ it("writes the other calls of a task, the words of a check, and what an answer c
   const plan = planOf({ head, specs: [spec], dependencies: [], rules: [], versions: [] });
   expect(plan.result).toEqual([{ title: "Now", from: "a", compare: ["name"] }]);
   expect(plan.sentence).toEqual([{ text: "It is full.", alarm: true }]);
+});
+
+it("leaves out what the hub added to take work back or to look for its effect", () => {
+  const specs: TaskSpec[] = [
+    { changed_in: 1, id: "copy", tool: "fs.copy" },
+    { changed_in: 2, id: "undo-copy", tool: "fs.trash", undoes: "copy" },
+    { changed_in: 2, id: "verify-copy", tool: "fs.list", verifies: "copy/1" },
+  ];
+  const head = { id: "c-1", name: "Undone" } as unknown as Head;
+  const gate: Dependency = { changed_in: 2, gate: "success", source: "copy", target: "undo-copy" };
+  const plan = planOf({ head, specs, dependencies: [gate], rules: [], versions: [] });
+  expect(tasksOf(plan).map(idOf)).toEqual(["copy"]);
+  expect(plan.dependencies).toBeUndefined();
 });
 
 it("writes a device that a result names", () => {

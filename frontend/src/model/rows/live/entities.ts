@@ -280,7 +280,8 @@ function inOrder(specs: TaskSpec[], versions: Iterable<Version>): TaskSpec[] {
 /** The plan document of these entities. Parameters were put in when the plan was made: their values stand in it. */
 export function planOf({ head, specs, dependencies, rules, versions }: PlanEntities): Fields {
   const own = inOrder(
-    [...specs].filter((spec) => !spec.group),
+    // Undos and looks for an effect are the hub's: run again with the plan, an undo would take away what the plan made.
+    [...specs].filter((spec) => !spec.group && !spec.undoes && !spec.verifies),
     versions,
   );
   const ids = new Set(own.map((spec) => spec.id));
