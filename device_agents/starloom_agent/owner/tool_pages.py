@@ -8,8 +8,7 @@ import argparse
 import sys
 from typing import Any
 
-import msgspec
-
+from starloom_agent.policy.offers import open_schema
 from starloom_agent.toolkit.interface import Tool
 from starloom_agent.toolkit.result_schemas import schema_of_result
 from starloom_agent.work.registry import all_tools
@@ -51,8 +50,7 @@ with `?` is not in every result; `{}` says that other fields may be there.
 
 def arguments_of(tool: Tool) -> str:
     """Return the names of a tool's arguments; those without a default are bold."""
-    schema: dict[str, Any] = msgspec.json.schema(tool.args)
-    arguments = schema["$defs"][tool.args.__name__]
+    arguments = open_schema(tool.args)["$defs"][tool.args.__name__]
     required = set(arguments.get("required", ()))
     return " ".join(f"**{name}**" if name in required else name for name in arguments.get("properties", {})) or "-"
 
@@ -65,7 +63,7 @@ def table() -> str:
         grant = f"`{tool.grant}`" if tool.grant else "-"
         title = tool.title + (" (only with `--lab`)" if tool.lab_only else "")
         rows.append(f"| `{tool.name}` | {title} | {effects} | {tool.repeatability} | {grant} | {arguments_of(tool)} |")
-    schemas = [(tool.name, msgspec.json.schema(tool.args)) for tool in sorted(all_tools(), key=lambda tool: tool.name)]
+    schemas = [(tool.name, open_schema(tool.args)) for tool in sorted(all_tools(), key=lambda tool: tool.name)]
     schemas += [(name, parse(offer.args)) for name, offer in HUB_TOOLS.items()]
     lines = [_argument_row(name, schema) for name, schema in schemas]
     rows += [_of_hub(offer) for offer in HUB_TOOLS.values()]

@@ -35,13 +35,23 @@ TOOLS_BYTES_MOST: Final = 640 * 1024
 NO_ROOM: Final = "this device offers more tools than one message holds; name fewer MCP servers for it"
 
 
+def open_schema(kind: type[msgspec.Struct]) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments without those that the hub alone gives (`HUB_ONLY`)."""
+    schema: dict[str, Any] = msgspec.json.schema(kind)
+    for part in schema["$defs"].values():
+        fields = part.get("properties", {})
+        for name in [name for name, field in fields.items() if field.get("readOnly")]:
+            del fields[name]
+    return schema
+
+
 @functools.cache
 def schema_of(kind: type[msgspec.Struct]) -> str:
     """Return the canonical text of the JSON schema of a tool's arguments.
 
     It is short because all tools go into one message: shared parts have no title, and no default that is empty.
     """
-    schema = msgspec.json.schema(kind)
+    schema = open_schema(kind)
     parts = {name: _terse(part, keeps_defaults=name == kind.__name__) for name, part in schema["$defs"].items()}
     return canonical({**schema, "$defs": parts})
 

@@ -24,6 +24,8 @@ from starloom_protocol.text.scrubbing import Scrubber
 from starloom_protocol.text.wording import size_words
 from starloom_protocol.vocabulary import ARTIFACT_BYTES_MOST, RISKY_EFFECTS, Code, Effect, Repeatability
 
+HUB_ONLY = msgspec.Meta(extra_json_schema={"readOnly": True})
+"""Marks an argument that the hub alone gives: no offer has it, so no person and no model is shown it."""
 SECRET = msgspec.Meta(extra_json_schema={"writeOnly": True})
 """Marks an argument in which a secret may stand: it goes to no command line, no file and no path."""
 

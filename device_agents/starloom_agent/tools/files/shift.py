@@ -35,7 +35,7 @@ from starloom_agent.toolkit.files.undoing import (
     why_changed,
 )
 from starloom_agent.toolkit.files.walking import Walk, left_out_trashes
-from starloom_agent.toolkit.interface import Args, Tool, ToolContext, ToolFailed
+from starloom_agent.toolkit.interface import HUB_ONLY, Args, Tool, ToolContext, ToolFailed
 from starloom_agent.toolkit.refs import AddedRef, MovedRef
 from starloom_agent.toolkit.results import Added, LeftOut, MovedFrom, added_as
 from starloom_protocol.text.file_sorts import kind_of
@@ -299,7 +299,7 @@ class Trash(Args, frozen=True, kw_only=True):
     """
 
     paths: list[str | FoundRef]
-    left_by: str = ""
+    left_by: Annotated[str, HUB_ONLY] = ""
     """A task of this plan: the files that its attempts left here, as the device noted them."""
 
 
@@ -413,7 +413,7 @@ class Restore(Args, frozen=True, kw_only=True):
     tickets: Annotated[list[str], msgspec.Meta(examples=[["TICKET"]])] = msgspec.field(default_factory=list)
     put_back: list[MovedRef] = msgspec.field(default_factory=list)
     under: str = ""
-    left_by: str = ""
+    left_by: Annotated[str, HUB_ONLY] = ""
     """As in `fs.trash`."""
 
 

@@ -95,6 +95,7 @@ class Parts:
             where = joined(place, source if source and LEFT_BY in drawn else "args", LEFT_BY)
             reason = f"`{LEFT_BY}` of `{tool}` is given by an undo alone"
             self.faults.add(Code.FORBIDDEN, where, reason, "Undo that work: starloom undo.")
+            arguments.pop(LEFT_BY)
         for name in takes.unknown(arguments):
             where = joined(place, source if source and name in drawn else "args", name)
             hint = self.faults.near(name, sorted(takes.names or ()))
