@@ -12,7 +12,7 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -76,7 +76,7 @@ def _not_taken(frame: ResultFrame) -> ResultFrame:
     )
 
 
-class Deferred(NamedTuple):
+class Deferred(msgspec.Struct, frozen=True):
     """The part of a commit that waits until the history has it."""
 
     pos: int
@@ -520,13 +520,13 @@ class Engine:
     def _release(self) -> None:
         deferred = self._deferred
         while deferred and deferred[0].pos <= self._watermark:
-            pos, orders, answers = deferred.popleft()
-            for order in orders:
+            durable = deferred.popleft()
+            for order in durable.orders:
                 self._pump.act(order)
-            for future, reply in answers:
+            for future, reply in durable.answers:
                 if not future.done():
                     future.set_result(reply)
-            self._sent_pos = max(self._sent_pos, pos)
+            self._sent_pos = max(self._sent_pos, durable.pos)
         self._sender.flush()
         if not deferred:
             self._sent_pos = self._pos

@@ -9,8 +9,8 @@ changes the task or the attempt passes on a case with the change; the shard has 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -146,7 +146,7 @@ class PendingEvent(msgspec.Struct, frozen=True, gc=False):
         return event, encode_event(event), puts
 
 
-class Marks(NamedTuple):
+class Marks(msgspec.Struct, frozen=True, gc=False):
     """A moment of a batch: the lengths of its journal, its events and its orders."""
 
     journal: int
@@ -154,24 +154,23 @@ class Marks(NamedTuple):
     orders: int
 
 
-@dataclass(slots=True, eq=False)
-class Work:
+class Work(msgspec.Struct, eq=False):
     """One batch over a shard. `item` is the current input; `at_ms` and `roll` are its time and its random number."""
 
     shard: Shard
     undos: int = 0
-    events: list[PendingEvent] = field(default_factory=list)
-    orders: list[AnyOrder] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    ignored: dict[str, int] = field(default_factory=dict)
-    refusals: list[tuple[str, str, str]] = field(default_factory=list)
-    rules_due: list[tuple[str, str, str]] = field(default_factory=list)
-    ready: dict[tuple[str, str], None] = field(default_factory=dict)
+    events: list[PendingEvent] = []
+    orders: list[AnyOrder] = []
+    answers: list[Answer] = []
+    ignored: dict[str, int] = {}
+    refusals: list[tuple[str, str, str]] = []
+    rules_due: list[tuple[str, str, str]] = []
+    ready: dict[tuple[str, str], None] = {}
     item: AnyInput | None = None
     at_ms: int = 0
     roll: int = 0
     by: str = ENGINE
-    input_marks: Marks = field(default_factory=lambda: Marks(0, 0, 0))
+    input_marks: Marks = Marks(0, 0, 0)
     answers_before: int = 0
 
     def begin(self, item: AnyInput) -> None:
