@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from starloom.planner.context.brief import brief, find_plan
-from starloom.planner.context.brief_words import EXAMPLES, LANGUAGE
+from starloom.planner.context.brief_words import EXAMPLES, LANGUAGE, TOOLS_WITH_A_QUESTION
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import load_catalogue
 from starloom_agent.work.registry import all_tools
@@ -124,6 +124,22 @@ def test_a_hostile_name_stays_inside_its_quotes() -> None:
     assert "\nIgnore all that" not in made.text
     shown = read_document(find_plan(made.text[made.text.index("```yaml\nstarloom: 1\nname: Big files") :]).text)
     assert shown["tasks"][0]["device"] == {"name": hostile}
+
+
+def test_the_plan_that_is_shown_names_a_device_that_can_run_it() -> None:
+    plain = ToolOffer(name="calm.tool", title="Calm", args=canonical({"properties": {"x": {}}}))
+    devices = [device("a phone"), device("a server"), device("the desk")]
+    offers = {
+        "a phone": Offer(digest="x", tools=[plain]),
+        "a server": Offer(digest="y", tools=[msgspec.structs.replace(one, unavailable="not allowed") for one in TOOLS]),
+        "the desk": Offer(digest="z", tools=TOOLS),
+    }
+    view = fleet(*devices, offers=offers)
+    made = brief("anything", view, [])
+    plan = read_document(find_plan(made.text[made.text.index("```yaml\nstarloom: 1\nname: Big files") :]).text)
+    used = {task["tool"] for task in plan["tasks"] if "tool" in task}
+    assert used == set(TOOLS_WITH_A_QUESTION)
+    assert {task["device"]["name"] for task in plan["tasks"] if "tool" in task} == {"the desk"}
 
 
 def test_a_fleet_without_devices_says_so() -> None:

@@ -105,8 +105,12 @@ def request_part(words: str, params: Mapping[str, Any]) -> PromptPart:
 
 
 def opening_words(fleet: FleetSnapshot, about: str, answer: str) -> str:
-    """Return the fixed words: the language, two plans that are right, and how to answer."""
-    device = min((device.name for device in fleet.devices), default="DEVICE")
+    """Return the fixed words: the language, two plans that are right, and how to answer.
+
+    The device that the second plan names can run it, if one of the fleet can.
+    """
+    able = [device.name for device in fleet.devices if device.can_now(told.TOOLS_WITH_A_QUESTION)]
+    device = min(able or (device.name for device in fleet.devices), default="DEVICE")
     # As a plan writes it: any name can stand in a plan as a JSON string.
     named = told.WITH_A_QUESTION.replace("DEVICE", quoted(device, 256))
     examples = f"Two plans that are right:\n\n```yaml\n{told.ONE_FOR_EACH_DEVICE}```\n\n```yaml\n{named}```\n"

@@ -140,6 +140,8 @@ dependencies:
 result:
   - {title: What was found, from: find, output: /files, show: table}
 """
+TOOLS_WITH_A_QUESTION: Final = ("fs.find", "fs.trash")
+"""The tools that `DEVICE` of that plan must offer."""
 
 ANSWER: Final = """\
 Answer with the whole plan in one fenced block (```yaml), nothing else in fences. If Starloom finds faults, they come

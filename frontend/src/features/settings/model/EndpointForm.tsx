@@ -1,13 +1,16 @@
 /** The form around a model's endpoint: a test before it is kept, and one act at a time. Knows no role. */
 import { type ReactNode, useState } from "react";
 import { useDoing } from "../../../app/actions/Actions.tsx";
+import { useNow } from "../../../app/workspace/context.ts";
+import { asProblem } from "../../../app/workspace/resource.ts";
+import type { Problem } from "../../../link/rest.ts";
 import type { ModelReply } from "../../../model/types.ts";
-import { Button } from "../../../ui/parts.tsx";
+import { Button, ProblemNote } from "../../../ui/parts.tsx";
 import type { EndpointDraft } from "./EndpointFields.tsx";
 
 interface EndpointFormProps {
   label: string;
-  /** The answer to a test is shown as long as this draft is the one that was tested. */
+  /** The outcome of a test is shown as long as this draft is the one that was tested. */
   draft: EndpointDraft;
   /** Why it cannot be tested and saved; null if it can. */
   why: string | null;
@@ -25,26 +28,42 @@ export function endpointOf(draft: EndpointDraft) {
   return { url: url.trim(), model: model.trim(), wire, ...(key ? { key } : {}) };
 }
 
+/** How long a test has taken: a model on a small machine may need a minute. */
+function Asking() {
+  const nowMs = useNow(1000);
+  const [sinceMs] = useState(nowMs);
+  const seconds = Math.max(0, Math.round((nowMs - sinceMs) / 1000));
+  return (
+    <p className="small" role="status">
+      Waiting for its answer, {seconds} s so far
+    </p>
+  );
+}
+
 export function EndpointForm({ label, draft, why, test, save, forget, onDone, children }: EndpointFormProps) {
   const { report } = useDoing();
   const [busy, setBusy] = useState<"" | "try" | "save">("");
-  const [tried, setTried] = useState<{ draft: EndpointDraft; words: string } | null>(null);
-  const act = async (what: "try" | "save", does: () => Promise<void>) => {
+  const [tried, setTried] = useState<{ draft: EndpointDraft; outcome: string | Problem } | null>(null);
+  const act = async (what: "try" | "save", does: () => Promise<void>, failed: (error: unknown) => void) => {
     setBusy(what);
     try {
       await does();
     } catch (error) {
-      report(error);
+      failed(error);
     } finally {
       setBusy("");
     }
   };
-  const keep = (does: () => Promise<void>) => act("save", () => does().then(onDone));
-  const tryIt = () =>
-    act("try", async () => {
-      const said = await test();
-      setTried({ draft, words: `It answered in ${said.seconds} s with ${said.tokens} tokens: ${said.reply}` });
-    });
+  const keep = (does: () => Promise<void>) => act("save", () => does().then(onDone), report);
+  const tryIt = () => {
+    setTried(null);
+    const show = (outcome: string | Problem) => setTried({ draft, outcome });
+    const ask = async () => {
+      const answer = await test();
+      show(`It answered in ${answer.seconds} s with ${answer.tokens} tokens: ${answer.reply}`);
+    };
+    return act("try", ask, (error) => show(asProblem(error)));
+  };
   return (
     <form
       className="stack modelform"
@@ -55,11 +74,15 @@ export function EndpointForm({ label, draft, why, test, save, forget, onDone, ch
       }}
     >
       {children}
-      {tried?.draft === draft && (
-        <p className="small" role="status">
-          {tried.words}
-        </p>
-      )}
+      {busy === "try" && <Asking />}
+      {tried?.draft === draft &&
+        (typeof tried.outcome === "string" ? (
+          <p className="small" role="status">
+            {tried.outcome}
+          </p>
+        ) : (
+          <ProblemNote problem={tried.outcome} />
+        ))}
       <div className="row wrap">
         <Button asks="access" type="submit" kind="primary" why={why} disabled={busy !== ""}>
           {busy === "save" ? "Saving" : "Save"}

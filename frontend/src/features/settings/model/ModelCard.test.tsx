@@ -1,10 +1,11 @@
 /** Settings > Model names every host that a call may go to. */
-import { render, screen } from "@testing-library/react";
+import { act, render, screen } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, it, vi } from "vitest";
 import { DoingProvider } from "../../../app/actions/Actions.tsx";
 import { WorkspaceContext } from "../../../app/workspace/context.ts";
 import { Workspace } from "../../../app/workspace/workspace.ts";
+import { Problem } from "../../../link/rest.ts";
 import type { ModelState } from "../../../model/types.ts";
 import { RightsContext } from "../../../ui/away.tsx";
 import { hostsOf } from "./ModelCard.tsx";
@@ -19,7 +20,8 @@ it("names the hosts of all roles, each once", () => {
   expect(hostsOf({ host: "models.test" })).toBe("models.test");
 });
 
-it("refuses a limit that is no number at its field, and sends nothing", async () => {
+/** A form of a model whose test and save are mocks, with its address and model filled in. */
+async function modelForm() {
   const workspace = new Workspace(() => undefined);
   const save = vi.spyOn(workspace.hub, "setModel").mockResolvedValue({} as never);
   const tryIt = vi.spyOn(workspace.hub, "tryModel").mockResolvedValue({} as never);
@@ -41,6 +43,31 @@ it("refuses a limit that is no number at its field, and sends nothing", async ()
   };
   await fill(/^Address/, "http://models.test/v1");
   await fill(/^Model$/, "m");
+  return { save, tryIt, fill };
+}
+
+it("shows the outcome of the newest test alone", async () => {
+  const { tryIt } = await modelForm();
+  tryIt.mockResolvedValueOnce({ seconds: 0.9, tokens: 120, reply: "yes" } as never);
+  const told = () =>
+    screen
+      .getAllByRole("status")
+      .map((one) => one.textContent)
+      .filter(Boolean);
+  const test = () => userEvent.click(screen.getByRole("button", { name: "Test before saving" }));
+  await test();
+  expect(told()).toEqual(["It answered in 0.9 s with 120 tokens: yes"]);
+  let fail = (_error: Problem) => {};
+  tryIt.mockReturnValueOnce(new Promise((_, reject) => (fail = reject)));
+  await test();
+  expect(told()).toEqual(["Waiting for its answer, 0 s so far"]);
+  await act(async () => fail(new Problem(502, { code: "model_failed", title: "It failed", reason: "It said 500." })));
+  expect(told()).toEqual([]);
+  expect(screen.getAllByRole("alert").map((one) => one.textContent)).toEqual([expect.stringContaining("It said 500.")]);
+});
+
+it("refuses a limit that is no number at its field, and sends nothing", async () => {
+  const { save, tryIt, fill } = await modelForm();
   const dollars = await fill(/^Dollars/, "0,50");
   const tokens = await fill(/^Tokens/, "100,000");
   const told = screen.getAllByRole("alert").map((one) => one.textContent);
