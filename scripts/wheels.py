@@ -47,19 +47,30 @@ def build(target: Path) -> dict[str, Path]:
     return {name: next(target.glob(f"{name}-*.whl")) for name in SOURCES}
 
 
-def lines(wheels: dict[str, Path]) -> dict[str, str]:
-    """Return the lines that install the wheels, by their installer."""
+def lines(wheels: dict[str, Path], *, again: bool = False) -> dict[str, str]:
+    """Return the lines that install the wheels, by their installer; `again`: over an installation of earlier wheels.
+
+    Each build of a version has its number, so an installer that is not forced would leave the earlier one.
+    """
     hub, agent, protocol = (
         shlex.quote(str(wheels[name])) for name in ("starloom", "starloom_agent", "starloom_protocol")
     )
     tested = shlex.quote(str(wheels["starloom"].parent / CONSTRAINTS))
     for_pip = shlex.quote(f"-c {tested}")
     packages = f"{hub} --with {protocol} --with {agent} -c {tested}"
+    preinstalled = f"{hub} --preinstall {protocol} --preinstall {agent} --pip-args {for_pip}"
+    by_pip = f"{protocol} {agent} {hub} -c {tested}"
+    if again:
+        return {
+            "pipx": f"pipx install --force {preinstalled}",
+            "uv": f"uv tool install --force --reinstall {packages}",
+            "pip": f"starloom/bin/pip install --force-reinstall {by_pip}",
+        }
     return {
-        "pipx": f"pipx install {hub} --preinstall {protocol} --preinstall {agent} --pip-args {for_pip}",
+        "pipx": f"pipx install {preinstalled}",
         "uv": f"uv tool install {packages}",
         "uvx": f"uvx --from {packages} starloom up",
-        "pip": f"python3 -m venv starloom && starloom/bin/pip install {protocol} {agent} {hub} -c {tested}",
+        "pip": f"python3 -m venv starloom && starloom/bin/pip install {by_pip}",
     }
 
 
@@ -71,6 +82,9 @@ def main() -> int:
         return 1
     say("Install them with one of these lines, then type: starloom up")
     for line in lines(wheels).values():
+        say(f"  {line}")
+    say("Where earlier wheels are installed, use the line of the same installer, then start Starloom again:")
+    for line in lines(wheels, again=True).values():
         say(f"  {line}")
     say(json.dumps({"wheels": {name: str(path.relative_to(ROOT)) for name, path in wheels.items()}}))
     return 0

@@ -157,7 +157,7 @@ class LanListener:
             try:
                 await self.open()
             except Problem as problem:
-                self._state = LanState(wanted=self._state.wanted, fault=problem.reason)
+                self._state = LanState(wanted=self._state.wanted, fault=_words_of(problem))
                 _log.warning("event=lan_closed reason=%s", problem.reason)
         self._following = asyncio.create_task(self._follow(), name="lan")
 
@@ -177,7 +177,7 @@ class LanListener:
                 except Problem as problem:
                     # The person who asked reads the refusal; a fault is kept of what was opened before.
                     if self._state.wanted:
-                        self._state = LanState(wanted=True, fault=problem.reason)
+                        self._state = LanState(wanted=True, fault=_words_of(problem))
                     raise
             path = self._place.home / OPENED_FILE
             await asyncio.to_thread(path.touch, 0o600)
@@ -199,7 +199,7 @@ class LanListener:
                     try:
                         await self._refresh()
                     except (Problem, OSError) as error:
-                        reason = error.reason if isinstance(error, Problem) else str(error)
+                        reason = _words_of(error) if isinstance(error, Problem) else str(error)
                         if self._state.leaf is not None or self._state.fault != reason:
                             _log.warning("event=lan_closed reason=%s", reason)
                         await self._shut()
@@ -294,3 +294,7 @@ class LanListener:
                 await self._serving
         self._server = self._serving = None
         self._state = LanState(wanted=self._state.wanted)
+
+
+def _words_of(problem: Problem) -> str:
+    return f"{problem.reason}. {problem.hint}" if problem.hint else problem.reason

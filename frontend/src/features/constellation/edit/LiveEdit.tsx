@@ -28,6 +28,7 @@ import {
   type OpenDraft,
   openElsewhere,
   rebased,
+  restored,
 } from "../../../model/rows/live/changes.ts";
 import { planOfStream } from "../../../model/rows/live/entities.ts";
 import { rowsOf } from "../../../model/rows/row.ts";
@@ -118,9 +119,11 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
   const trials = useTrials(drafting.draft, tools, NO_VALUES);
   const locked = useMemo(() => lockedRows(model), [model, model.revision]);
   const changes = useMemo(() => changesOf(base.plan, drafting.draft.plan), [base.plan, drafting.draft.plan]);
+  // The hub refuses a change of these, and the rest of the draft with it.
+  const overtaken = new Set([...changes.changed, ...changes.removed].filter((row) => locked.has(row)));
   // Only rows that are changed here are held: everybody else goes on with the others.
   const present = new Set(rowsOf(base.plan).map((row) => row.id));
-  const touched = [...changes.changed, ...changes.removed].filter((row) => present.has(row));
+  const touched = [...changes.changed, ...changes.removed].filter((row) => present.has(row) && !overtaken.has(row));
   const unheld = useHold(id, FINAL.has(head.state) ? [] : touched);
   // The draft as a whole plan: devices, circles, names. Whether it still fits what runs is judged when it is applied.
   const text = changes.operations.length ? JSON.stringify(drafting.draft.plan) : null;
@@ -166,7 +169,9 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
     ? "It has ended: run it again from Plan in rows."
     : changes.operations.length === 0
       ? "Nothing is changed yet."
-      : (changes.impossible[0] ?? (theirs ? "The plan has changed meanwhile: look at it first." : null));
+      : (changes.impossible[0] ??
+        (theirs ? "The plan has changed meanwhile: look at it first." : null) ??
+        (overtaken.size ? `${[...overtaken].join(", ")} began before your change: leave it as it is first.` : null));
   const why = applying ? "It is being applied." : (blocked ?? (faults.length ? "Mend the faults first." : null));
   /** All that is wrong is that no device of now can do it: one that comes later may. */
   const mayWait =
@@ -245,6 +250,20 @@ function Editing({ id, model, head }: { id: string; model: StreamModel; head: He
           </p>
           <p>
             <Button onClick={take}>Take that in, keep my changes</Button>
+          </p>
+        </section>
+      )}
+      {overtaken.size > 0 && !FINAL.has(head.state) && (
+        <section className="note tone-amber" role="status">
+          <p className="strong">
+            Your change of {[...overtaken].join(", ")} comes too late, since work on it has begun.
+          </p>
+          <p>
+            <Button
+              onClick={() => drafting.rebase((held) => ({ ...held, plan: restored(base.plan, held.plan, overtaken) }))}
+            >
+              Leave {overtaken.size === 1 ? "it" : "them"} as before, keep my other changes
+            </Button>
           </p>
         </section>
       )}

@@ -8,7 +8,15 @@ import { useHold } from "./useHold.ts";
 const AGAIN_MS = 22_500;
 const holdDraft = vi.fn(async () => null);
 const closeDraft = vi.fn(async () => null);
-const workspace = { hub: { holdDraft, closeDraft } } as unknown as Workspace;
+let comesBack = () => {};
+const live = {
+  onStatus: (heard: () => void) => {
+    comesBack = heard;
+    return () => (comesBack = () => {});
+  },
+  readStatus: () => ({ state: "live" }),
+};
+const workspace = { hub: { holdDraft, closeDraft }, live } as unknown as Workspace;
 
 function Editing({ rows }: { rows: string[] }) {
   return <p>{useHold("c-1", rows)}</p>;
@@ -37,6 +45,17 @@ it("holds the rows at once and before the hold ends", async () => {
   expect(holdDraft).toHaveBeenCalledExactlyOnceWith("c-1", ["a", "b"], 60);
   await passed(2 * AGAIN_MS);
   expect(holdDraft).toHaveBeenCalledTimes(3);
+});
+
+it("asks again when the hub is back, and says no more that it was away", async () => {
+  holdDraft.mockRejectedValueOnce(new Error("The hub cannot be reached."));
+  const shown = render(page(["a"]));
+  await passed(0);
+  expect(shown.container.textContent).toContain("The hub cannot be reached.");
+  comesBack();
+  await passed(0);
+  expect(shown.container.textContent).toBe("");
+  expect(holdDraft).toHaveBeenCalledTimes(2);
 });
 
 it("asks nothing where no row is edited", async () => {

@@ -14,7 +14,7 @@ const ROWS_MOST = 200;
  * any case, so what is not held is never lost, only perhaps refused.
  */
 export function useHold(constellation: string, rows: readonly string[]): string {
-  const { hub } = useWorkspace();
+  const { hub, live } = useWorkspace();
   const [why, setWhy] = useState("");
   const named = rows.slice(0, ROWS_MOST).join("\n");
   /** What was asked last: the hub takes a hold and its end in the order in which they were made. */
@@ -58,12 +58,15 @@ export function useHold(constellation: string, rows: readonly string[]): string 
     };
     hold();
     document.addEventListener("visibilitychange", hold);
+    // A hub that was away could not be asked, and one that is back may have forgotten.
+    const stop = live.onStatus(() => live.readStatus().state === "live" && hold());
     return () => {
       left = true;
+      stop();
       clearTimeout(renewal);
       document.removeEventListener("visibilitychange", hold);
     };
-  }, [hub, constellation, named, close]);
+  }, [hub, live, constellation, named, close]);
   useEffect(() => close, [close]);
   return why;
 }

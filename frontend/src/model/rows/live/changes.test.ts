@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { Fields } from "../document.ts";
 import { removed } from "../edit.ts";
-import { changesOf, delta, effectWords, faultsInRows, isApart, openElsewhere, rebased } from "./changes.ts";
+import { changesOf, delta, effectWords, faultsInRows, isApart, openElsewhere, rebased, restored } from "./changes.ts";
 
 const base: Fields = {
   starloom: 1,
@@ -19,6 +19,31 @@ const base: Fields = {
 };
 
 describe("changes", () => {
+  it("of rows that have begun are taken back alone", () => {
+    const tasks = [
+      ...(base.tasks as Fields[]).filter(({ id }) => id !== "b").map((one) => ({ ...one, optional: true })),
+      { id: "d", tool: "notify" },
+    ];
+    const draft = { ...base, tasks, dependencies: [{ from: "a", to: "d", when: "success" }] };
+    const left = restored(base, draft, new Set(["b", "c"]));
+    expect(changesOf(base, left)).toMatchObject({ added: ["d"], removed: [], changed: ["a"] });
+    expect(changesOf(base, restored(base, draft, new Set(["a", "b", "c"])))).toMatchObject({
+      added: ["d"],
+      removed: [],
+    });
+    expect(
+      effectWords(
+        changesOf(base, draft),
+        draft,
+        new Map([
+          ["a", "succeeded"],
+          ["c", "running"],
+        ]),
+        true,
+      ),
+    ).toBe("When applied, 1 row (d) starts at once; 1 row (b) does not run.");
+  });
+
   it("are none where nothing is changed", () => {
     expect(changesOf(base, structuredClone(base))).toMatchObject({ operations: [], impossible: [] });
     expect(delta(changesOf(base, base))).toBe("");

@@ -118,6 +118,17 @@ export function rebased(base: Fields, draft: Fields, newer: Fields): Fields {
   return { ...rest, tasks: [...kept, ...added], ...(gates.length ? { dependencies: gates } : {}) };
 }
 
+/** The draft without its changes of some rows: they and the gates into them are as in `base`. */
+export function restored(base: Fields, draft: Fields, rows: ReadonlySet<string>): Fields {
+  const missing = tasksOf(base).filter((task) => rows.has(idOf(task)) && !taskOf(draft, idOf(task)));
+  const tasks = tasksOf(draft).map((task) => (rows.has(idOf(task)) && taskOf(base, idOf(task))) || task);
+  const leads = (plan: Fields, into: boolean) =>
+    list(plan, "dependencies").filter((gate) => isFields(gate) && rows.has(String(gate.to)) === into);
+  const gates = [...leads(draft, false), ...leads(base, true)];
+  const { dependencies: _gates, ...rest } = draft;
+  return { ...rest, tasks: [...tasks, ...missing], ...(gates.length ? { dependencies: gates } : {}) };
+}
+
 /** The rows that stand after a change and that it is about; one whose gate goes is not changed itself. */
 const begunBy = ({ added, changed, operations }: Changes): string[] => [
   ...added,
@@ -145,6 +156,7 @@ export function isApart(base: Fields, draft: Fields, newer: Fields): boolean {
 }
 
 const ENDED = new Set(["succeeded", "failed", "cancelled", "skipped"]);
+const UNBEGUN = new Set(["waiting", "ready"]);
 const MET_BY: { [when: string]: (state: string | undefined) => boolean } = {
   success: (state) => state === "succeeded",
   failure: (state) => state === "failed",
@@ -166,7 +178,7 @@ export function effectWords(
   const touched = new Set(begunBy(changes));
   const [starting, waiting, decided]: [string[], string[], string[]] = [[], [], []];
   for (const row of rowsOf(draft)) {
-    if (!touched.has(row.id)) continue;
+    if (!touched.has(row.id) || !UNBEGUN.has(states.get(row.id) ?? "waiting")) continue;
     const gated = new Map(row.gates.map(({ from, when }) => [from, when]));
     const isMet = (from: string) => MET_BY[String(gated.get(from) ?? "success")]?.(states.get(from)) ?? false;
     const from = before(row);
