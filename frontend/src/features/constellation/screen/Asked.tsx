@@ -37,6 +37,9 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
   const away = useLink().state === "offline";
   const asked = questions(run.model);
   const open = withDangers(id, asked, needs, away);
+  // A tap alone has its own card, with the way to it.
+  const tapped = !final && !inPast && present.some(({ record }) => record?.reason === "tap");
+  const stands = (head.attention ?? []).some((reason) => !(tapped && reason === "waits_for_a_tap"));
   const mayAnswer = useMay("approver");
   const mayAct = useMay(true);
   const label = open.some(({ said }) => said === undefined)
@@ -57,7 +60,7 @@ export function Asked({ run, place, stops }: { run: Run; place: Place; stops: Wh
           {unplanned && <TryAgain request={head.request ?? ""} owner={session?.role === "owner"} />}
         </FaultNote>
       )}
-      {(open.length > 0 || (asked.length === 0 && (head.attention?.length ?? 0) > 0)) && (
+      {(open.length > 0 || (asked.length === 0 && stands)) && (
         <section className="card asked" aria-label={label}>
           {open.map((question) => (
             <QuestionCard key={question.id} question={{ ...question, author: head.author }} constellation={id} />
@@ -168,8 +171,13 @@ export function TapCard({ views, used, nowMs }: TapProps) {
         </b>
         <span className="sub">
           {told.map((view) => view.name).join(", ")} runs in its Starloom page, where a picture, a file or the clipboard
-          needs a tap. <a href="/tab/">Is it this device? Open that page.</a>
+          needs a tap.
         </span>
+      </p>
+      <p>
+        <a className="btn" href="/tab/">
+          This is that device: open its page
+        </a>
       </p>
     </section>
   );
