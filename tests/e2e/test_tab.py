@@ -400,7 +400,9 @@ def test_a_double_tap_answers_the_question_that_was_seen(tab: Page, stack: Stack
     stack.until_state(made, "succeeded")
 
 
-def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Page, screens: Screens) -> None:
+def test_a_second_tab_may_take_over_and_gives_back_when_it_closes(
+    pocket: BrowserContext, tab: Page, screens: Screens
+) -> None:
     other = pocket.new_page()
     other.goto("/tab/")
     expect(other.get_by_text("This device is open in another tab")).to_be_visible()
@@ -408,6 +410,13 @@ def test_a_second_tab_says_so_and_may_take_over(pocket: BrowserContext, tab: Pag
     other.get_by_role("button", name="Use this tab instead").click()
     expect(other.get_by_text("Connected")).to_be_visible()
     expect(tab.get_by_text("Another tab is the device now")).to_be_visible()
+    other.close()
+    expect(tab.get_by_text("Connected")).to_be_visible()
+    way = tab.get_by_role("link", name="Open Starloom's page")
+    with pocket.expect_page() as opened:
+        way.click()
+    expect(opened.value).to_have_url(re.compile("/$|/sign-in"))
+    expect(tab.get_by_text("Connected")).to_be_visible()
     tab.close()
 
 

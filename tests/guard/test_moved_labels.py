@@ -73,6 +73,18 @@ def test_t252_an_approved_call_follows_no_moved_label(first: bool, value: str) -
     driver.folded_equals_state()
 
 
+def test_a_question_names_no_device_that_has_left_since() -> None:
+    driver = two()
+    label(driver, "two", "gpu")
+    found = driver.submit(risky(task("look"), of={"device": GPU}))
+    held = found.tables["approved"]["plan"]
+    assert isinstance(held, Approved)
+    assert [reach.devices for reach in held.reaches] == [["d-one", "d-two"]]
+    control(driver, "two", "revoke")
+    (call,) = changing_calls(driver.shard.fleet, list(found.specs.values()), [], held)
+    assert call.devices == ["d-one"]
+
+
 def test_t252_a_no_to_the_second_question_ends_the_plan() -> None:
     driver = two()
     found = driver.submit(risky(of={"device": GPU}))

@@ -98,6 +98,12 @@ export function Device({ opened, agent }: { opened: Opened; agent: Agent }) {
         </>
       )}
       <footer>
+        <p>
+          {/* Beside this page, which is the device only as long as it is open. */}
+          <a className="big" href="/" target="_blank" rel="noreferrer">
+            Open Starloom's page
+          </a>
+        </p>
         <p className="dim">
           Device {opened.identity.device}.{" "}
           {opened.identity.sealed

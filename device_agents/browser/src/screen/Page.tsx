@@ -3,6 +3,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import type { Agent } from "../agent/agent.ts";
 import { codeIn, type Joined } from "../agent/joining.ts";
 import { agentOf, type Opened, open, takeCode, watchPage } from "../boot.ts";
+import { every } from "../shell/clock.ts";
+import { takeLock } from "../shell/lock.ts";
 import { Device } from "./Device.tsx";
 import { Joining } from "./Joining.tsx";
 import { Notice } from "./parts.tsx";
@@ -14,6 +16,9 @@ type Stage =
   | { is: "broken"; why: string }
   | { is: "joining"; opened: Opened }
   | { is: "device"; opened: Opened; agent: Agent };
+
+/** How often a tab that is not the device sees whether it may be. */
+const FREE_EVERY_S = 3;
 
 export function Page() {
   const [stage, setStage] = useState<Stage>({ is: "opening" });
@@ -53,6 +58,15 @@ export function Page() {
     void start(false);
   }, [start]);
 
+  // The tab that was the device may have been closed: the one that is looked at goes on then, unasked.
+  const stands = stage.is === "lost" || stage.is === "elsewhere";
+  useEffect(() => {
+    if (!stands) return;
+    return every(FREE_EVERY_S, async () => {
+      if (!document.hidden && (await takeLock()) !== null) location.reload();
+    });
+  }, [stands]);
+
   // A code that is scanned or pasted into this very tab changes only the part after the #.
   useEffect(() => {
     const hear = () => {
@@ -83,7 +97,7 @@ export function Page() {
     case "lost":
       return (
         <Notice title="Another tab is the device now">
-          <p>What waited here goes on there. You can close this tab.</p>
+          <p>What waited here goes on there. You can close this tab; if you close that one, this one goes on.</p>
           <button type="button" className="big" onClick={() => location.reload()}>
             Come back to this tab
           </button>

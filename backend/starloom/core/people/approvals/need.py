@@ -339,12 +339,16 @@ def changing_calls(
     """Return the calls of a plan that do more than read, for the person who decides: those that ask come first.
 
     The order within is that of the plan; a call that a rule may add counts, and so does an undo whose arguments the
-    plan writes. A group stands for its calls. Their devices are those that they were `approved` for, or else asked for.
+    plan writes. A group stands for its calls. Their devices are those that they were `approved` for, or else asked for,
+    without those that have left since.
     """
     by_id = {spec.id: spec for spec in specs}
     known_effects = _known_effects(fleet, by_id)
     reaches = (approved or Approved()).reaches
-    devices_of = {(one.tool, encode_entity(one.selector)): one.devices for one in reaches}
+    devices_of = {
+        (one.tool, encode_entity(one.selector)): [name for name in one.devices if _is_here(fleet, name)]
+        for one in reaches
+    }
     all_specs = [spec for spec in specs if spec.tool is not None and spec.key is None and not spec.look]
     calls = [
         _call(fleet, way, by_id, effects, devices_of.get((way.tool or "", encode_entity(selector_of(way, by_id)))))
@@ -353,6 +357,10 @@ def changing_calls(
         if (effects := known_effects.of(way)) - {Effect.READ}
     ]
     return sorted(calls, key=lambda call: not ASKING.intersection(call.effects))
+
+
+def _is_here(fleet: Fleet, device: str) -> bool:
+    return device in fleet.devices and not fleet.devices[device].revoked
 
 
 def _written_undo(spec: TaskSpec) -> list[TaskSpec]:
