@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import io
 import warnings
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from starloom_agent.toolkit.pictures import png
 from starloom_agent.toolkit.pictures.headers import SCANS_MOST, measure, scans_of
 from starloom_agent.toolkit.pictures.png import NotReadable
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 FORMATS: Final = ("BMP", "GIF", "JPEG", "TIFF", "WEBP")
 """No other decoder of the library is ever called: each is code that reads what a stranger wrote."""
@@ -20,9 +23,21 @@ _JPEG: Final = b"\xff\xd8"
 _QUALITY: Final = 85
 """A small picture is looked at and not edited: above this JPEG grows without a visible gain."""
 
+_KEEPS_NUMBERS: Final = frozenset({"L", "P", "RGB", "RGBA"})
+"""The modes whose colours a small version has as they were; the others become RGB without their profile."""
+_OF_THE_CAMERA: Final = 0x8769
+_KEPT_TAGS: Final = {
+    0: (0x010F, 0x0110, 0x0132, 0x013B, 0x8298),
+    _OF_THE_CAMERA: (0x9003, 0x9004, 0x9010, 0x9011, 0x9012),
+}
+"""Exif 2.32 by its directories: maker, model, date, artist, copyright; the dates of taking and storing, their zones."""
+_EXIF_CHARS_MOST: Final = 1024
+
 
 def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
-    """Return bytes, media type, width and height; upright, as the camera was held.
+    """Return bytes, media type, width and height; upright, as the camera was held, in the same colours.
+
+    Of what was noted in the picture, date, camera and copyright stay; the place where it was taken does not.
 
     Raises:
         NotReadable: Pillow is not installed, the data is broken or of another format, or it has too many pixels.
@@ -43,13 +58,19 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
             with Image.open(io.BytesIO(data), formats=FORMATS) as picture:
                 # A JPEG is decoded at an eighth, a quarter or half of its size already where that is enough.
                 picture.draft("RGB", (longest_px, longest_px))
+                noted = _kept_of(picture.getexif())
                 small = ImageOps.exif_transpose(picture)
         small.thumbnail((longest_px, longest_px))
         out = io.BytesIO()
+        # The profile says which colours its numbers mean, so it stays as long as these do.
+        profile = small.info.get("icc_profile") or b"" if small.mode in _KEEPS_NUMBERS else b""
+        if len(profile) > png.PROFILE_BYTES_MOST:
+            raise NotReadable(png.PROFILE_TOO_LARGE)
+        kept = {"icc_profile": profile, "exif": noted}
         if small.mode in ("L", "RGB"):
-            small.save(out, "JPEG", quality=_QUALITY)
+            small.save(out, "JPEG", quality=_QUALITY, **kept)
             return out.getvalue(), "image/jpeg", small.width, small.height
-        small.convert("RGBA").save(out, "PNG")
+        small.convert("RGBA").save(out, "PNG", **kept)
         return out.getvalue(), "image/png", small.width, small.height
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise NotReadable("it has more pixels than this device decodes") from None
@@ -57,6 +78,19 @@ def small_version(data: bytes, longest_px: int) -> tuple[bytes, str, int, int]:
         raise NotReadable(f"its {kind} data is broken or of a kind that this device does not decode") from None
     except (OSError, SyntaxError, ValueError) as error:
         raise NotReadable(f"its {kind} data is broken or cut short: {error}") from error
+
+
+def _kept_of(exif: Image.Exif) -> bytes:
+    """Return when, with what and by whom a picture was taken, as Exif; not where, nor what programs have added."""
+    from PIL import Image
+
+    kept = Image.Exif()
+    for ifd, tags in _KEPT_TAGS.items():
+        read, written = (exif, kept) if not ifd else (exif.get_ifd(ifd), kept.get_ifd(ifd))
+        for tag in tags:
+            if isinstance(text := read.get(tag), str):
+                written[tag] = text[:_EXIF_CHARS_MOST]
+    return kept.tobytes() if any(tag in kept for tag in _KEPT_TAGS[0]) or kept.get_ifd(_OF_THE_CAMERA) else b""
 
 
 _RAW: Final = frozenset({"raw", "dng", "cr2", "nef", "arw"})

@@ -17,6 +17,12 @@ PIXELS_MOST = 60_000_000
 _PARTS_MOST = 250_000
 """Programs write parts of 8 KiB and more, so a picture of 2 GB has as many."""
 _INFLATED_AT_ONCE = 1024 * 1024
+PROFILE_BYTES_MOST = 256 * 1024
+"""Those of cameras and screens have under 4 KiB, those of printers more than this. A small picture without the profile
+of its numbers would have other colours."""
+PROFILE_TOO_LARGE = f"its colour profile has more than {PROFILE_BYTES_MOST // 1024} KiB"
+_GREY = frozenset({0, 4})
+"""The types whose pictures become RGB here, for which a profile of greys would be wrong."""
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 
 
@@ -26,11 +32,12 @@ class NotReadable(Exception):
 
 @dataclass(frozen=True)
 class Picture:
-    """`pixels` are rows of RGB bytes from the top left, without gaps."""
+    """`pixels` are rows of RGB bytes from the top left, without gaps; `profile` is the body of its chunk `iCCP`."""
 
     width: int
     height: int
     pixels: bytes
+    profile: bytes = b""
 
 
 def encode(picture: Picture, *, level: int = 6) -> bytes:
@@ -47,7 +54,8 @@ def encode(picture: Picture, *, level: int = 6) -> bytes:
         start = row * (stride + 1) + 1
         raw[start : start + stride] = picture.pixels[row * stride : (row + 1) * stride]
     head = struct.pack(">IIBBBBB", picture.width, picture.height, 8, 2, 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(raw, level)), (b"IEND", b""))
+    profile = [(b"iCCP", picture.profile)] if picture.profile else []
+    parts = ((b"IHDR", head), *profile, (b"IDAT", zlib.compress(raw, level)), (b"IEND", b""))
     return SIGNATURE + b"".join(
         struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
     )
@@ -85,6 +93,7 @@ def decode(data: bytes) -> Picture:
     head: _Head | None = None
     palette = b""
     clear = b""
+    profile = b""
     packed: list[bytes] = []
     for kind, body in _chunks(data):
         if kind == b"IHDR":
@@ -93,13 +102,17 @@ def decode(data: bytes) -> Picture:
             palette = body
         elif kind == b"tRNS":
             clear = body
+        elif kind == b"iCCP" and head is not None and head.colour not in _GREY:
+            profile = body
         elif kind == b"IDAT":
             packed.append(body)
     if head is None or not packed:
         raise NotReadable("the PNG has no picture in it")
     stride = head.width * head.channels
     rows = _unfilter(_inflate(packed, (stride + 1) * head.height), stride, head.channels)
-    return Picture(head.width, head.height, _to_rgb(rows, head, palette, clear))
+    if len(profile) > PROFILE_BYTES_MOST:
+        raise NotReadable(PROFILE_TOO_LARGE)
+    return Picture(head.width, head.height, _to_rgb(rows, head, palette, clear), profile)
 
 
 def require_whole(data: bytes) -> None:

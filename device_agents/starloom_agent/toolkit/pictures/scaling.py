@@ -47,4 +47,4 @@ def shrink(picture: Picture, longest_px: int) -> Picture:
             line = picture.pixels[start : start + stride]
             lines.extend(pick(line) for pick in pickers)
         out += bytes(total // count for total in map(sum, zip(*lines, strict=True)))
-    return Picture(width, height, bytes(out))
+    return Picture(width, height, bytes(out), picture.profile)

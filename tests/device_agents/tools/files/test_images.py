@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import Image, ImageCms
 
 from starloom_agent.toolkit.interface import ToolFailed
 from starloom_agent.toolkit.pictures import decoding, headers, png
@@ -222,6 +222,42 @@ def test_a_photo_stands_as_the_camera_was_held(device: Device) -> None:
     given = device.store.take(photo("JPEG", (1600, 1200), turned=True), name="photo.jpg")
     (small,) = device.call("image.resize", files=[given], longest_px=160)["files"]
     assert (small["width"], small["height"]) == (120, 160)
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "WEBP", "TIFF", "PNG"])
+def test_a_small_version_has_the_same_colours_and_says_when_and_by_whom_it_was_taken(device: Device, kind: str) -> None:
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("LAB")).tobytes()
+    exif = Image.Exif()
+    exif[0x0110], exif[0x8298], exif[0x0112] = "A camera", "Amara", 6
+    exif.get_ifd(0x8769)[0x9003] = "2026:10:04 11:12:13"
+    exif.get_ifd(0x8825)[1] = "N"
+    out = io.BytesIO()
+    Image.new("RGB", (160, 120), (200, 40, 40)).save(out, kind, exif=exif, icc_profile=profile)
+    with Image.open(io.BytesIO(out.getvalue())) as whole:
+        taken = whole.getexif().get_ifd(0x8769).get(0x9003)
+    assert (taken is None) == (kind == "TIFF"), "Pillow writes no date of taking into a TIFF"
+    given = device.store.take(out.getvalue(), name="photo")
+    (small,) = device.call("image.resize", files=[given], longest_px=40)["files"]
+    with Image.open(io.BytesIO(device.store.read(small))) as shown:
+        assert shown.info["icc_profile"] == profile
+        if kind == "PNG":
+            return
+        noted = shown.getexif()
+        assert (noted[0x0110], noted[0x8298], noted.get(0x0112)) == ("A camera", "Amara", None)
+        assert noted.get_ifd(0x8769).get(0x9003) == taken
+        assert not noted.get_ifd(0x8825), "the place where it was taken stays with the original"
+
+
+def test_a_profile_that_is_no_longer_true_goes_and_one_that_is_too_large_is_refused(device: Device) -> None:
+    out = io.BytesIO()
+    Image.new("CMYK", (80, 60)).save(out, "JPEG", icc_profile=b"of a printer")
+    large = io.BytesIO()
+    Image.new("RGB", (80, 60)).save(large, "JPEG", icc_profile=bytes(300 * 1024))
+    given = [device.store.take(one.getvalue(), name="photo") for one in (out, large)]
+    found = device.call("image.resize", files=given, longest_px=40)
+    with Image.open(io.BytesIO(device.store.read(found["files"][0]))) as shown:
+        assert "icc_profile" not in shown.info
+    assert [one["reason"] for one in found["skipped"]] == ["its colour profile has more than 256 KiB"]
 
 
 def test_a_picture_with_a_palette_keeps_what_is_clear(device: Device) -> None:
