@@ -1,5 +1,6 @@
 /** The part of a result beside a question: text as it is, records as a table, and what is left out. */
 import { render, screen } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
 import { expect, it } from "vitest";
 import { ShownResult } from "./ShownResult.tsx";
 
@@ -27,10 +28,27 @@ it("says how much of a long one is left out", () => {
   expect(screen.getByText(/the first 2; the others are not shown/)).toBeTruthy();
 });
 
-it("shows files by path, size and time", () => {
-  const value = JSON.stringify([
-    { below: "old/a.tmp", bytes: 2, media: "text/plain", name: "a.tmp", path: "old/a.tmp" },
-  ]);
+it("shows a file by its name, size, time, device and folder, and the ninth with a press", async () => {
+  const file = (name: string) => ({
+    below: `old/${name}`,
+    bytes: 2_000,
+    device: "desk",
+    media: "text/plain",
+    mtime_s: 1_760_000_000,
+    name,
+    path: `/home/a/old/${name}`,
+  });
+  const value = JSON.stringify([..."abcdefghi"].map((letter) => file(`${letter}.tmp`)));
   render(<ShownResult shown={{ source: "find", output: "/files", value }} />);
-  expect(screen.getAllByRole("columnheader").map((header) => header.textContent)).toEqual(["path", "size"]);
+  const lines = () => screen.getAllByRole("listitem").map((line) => line.textContent);
+  expect(lines()).toHaveLength(8);
+  expect(lines()[0]).toMatch(/^a\.tmp2\.0 kB, 9 Oct 2025, \d\d:\d\d, desk\/home\/a\/old$/);
+  await userEvent.click(screen.getByRole("button", { name: "and 1 more" }));
+  expect(lines()).toHaveLength(9);
+});
+
+it("hides no field of a list that is of more than files", () => {
+  const value = JSON.stringify([{ path: "a", bytes: 2, owner: "root" }]);
+  render(<ShownResult shown={{ source: "find", output: "/files", value }} />);
+  expect(screen.getByRole("cell", { name: "root" })).toBeTruthy();
 });
