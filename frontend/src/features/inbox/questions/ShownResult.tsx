@@ -12,7 +12,7 @@ const placeOf = ({ source, output }: Shown): string =>
   output ? `${output.slice(1).replaceAll("/", " ").replaceAll("_", " ")} of ${source}` : source;
 
 /** So many files are read at a glance; the others come with a press. */
-const FILES_SHOWN = 8;
+const FILES_SHOWN = 5;
 /** The fields of a file that a line of it says; a list with any other is shown as the table that it is. */
 const FIELDS: ReadonlySet<string> = new Set("below bytes device media mode mtime_s name path score".split(" "));
 
