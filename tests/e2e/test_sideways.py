@@ -179,6 +179,27 @@ def test_many_versions_leave_their_neighbours_free(page: Page, stack: Stack, scr
 
 
 @pytest.mark.parametrize("width", ["wide"], indirect=True)
+def test_files_of_a_question_are_read_where_the_page_opens(page: Page, stack: Stack, screens: Screens) -> None:
+    find = {"id": "find", "tool": "fs.find", "device": {"name": "demo-phone"}, "args": {"root": "Pictures"}}
+    ask = {"id": "ask", "person": "Put these files into the trash?", "shows": {"from": "find", "output": "/files"}}
+    made = stack.submit({"starloom": 1, "name": "Asks about files", "tasks": [find, ask]})
+    for size in (DESK, LOW, UPRIGHT):
+        page.set_viewport_size(size)
+        page.goto(f"/constellations/{made}")
+        question = page.get_by_role("group", name="Question: Put these files")
+        lines = question.get_by_role("listitem")
+        expect(lines).to_have_count(5)
+        expect(question.get_by_text("Put these files into the trash?")).to_be_in_viewport()
+        screens.snap(page, f"sideways-files-{size['width']}.png")
+        more = question.get_by_role("button", name="more")
+        more.scroll_into_view_if_needed()
+        more.click()
+        expect(lines.nth(5)).to_be_visible()
+        assert clipped(page) == [], size
+    page.get_by_role("button", name="Cannot").first.click()
+
+
+@pytest.mark.parametrize("width", ["wide"], indirect=True)
 def test_the_actions_behind_more_are_one_menu(page: Page, stack: Stack, screens: Screens) -> None:
     made = stack.submit({"starloom": 1, "name": "Has actions", "tasks": [stack.gated("first", "actions")]})
     for size in (LOW, UPRIGHT):

@@ -24,7 +24,10 @@ export function Versions({ versions, shown, onShow, playing, onPlay }: VersionsP
   // biome-ignore lint/correctness/useExhaustiveDependencies: the pressed tick is another one where these change.
   useEffect(() => {
     const tick = track.current?.querySelector('[aria-pressed="true"]');
-    tick?.scrollIntoView?.({ block: "nearest", inline: "nearest" });
+    if (!track.current || !tick) return;
+    // The line alone is moved: `scrollIntoView` would take the page from its question down to here.
+    const [line, at] = [track.current.getBoundingClientRect(), tick.getBoundingClientRect()];
+    track.current.scrollLeft += Math.max(0, at.right - line.right) - Math.max(0, line.left - at.left);
   }, [current, last]);
   const step = (by: number) => {
     const at = versions.findIndex((version) => version.number === current) + by;
