@@ -90,17 +90,25 @@ _MAY_BE_THE_LINE: Final = frozenset({Code.BAD_SIGNATURE, Code.UNKNOWN_KEY})
 
 class ConnectionEnded(Exception):
     """The connection is over. `retry_after_s` is the pause that the hub asked for; `final`: trying again will not help;
-    `doubtful`: it may help in spite of `final`, because a byte changed on the line gives the same code.
+    `doubtful`: it may help in spite of `final`, because a byte changed on the line gives the same code; `unknown`: the
+    hub does not know this device, and may again once the history that knows it is back.
     """
 
     def __init__(
-        self, reason: str, *, retry_after_s: float | None = None, final: bool = False, doubtful: bool = False
+        self,
+        reason: str,
+        *,
+        retry_after_s: float | None = None,
+        final: bool = False,
+        doubtful: bool = False,
+        unknown: bool = False,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.retry_after_s = retry_after_s
         self.final = final
         self.doubtful = doubtful
+        self.unknown = unknown
 
 
 class Peer(Protocol):
@@ -305,6 +313,7 @@ class Connection:
                 retry_after_s=frame.retry_after_s or None,
                 final=frame.retry_after_s <= 0 and frame.code in _FOR_GOOD,
                 doubtful=frame.code in _MAY_BE_THE_LINE,
+                unknown=frame.code is Code.UNKNOWN_KEY,
             )
         if isinstance(frame, ErrorFrame):
             final = frame.code in (Code.TAKEN_OVER, *_FOR_GOOD)
@@ -312,6 +321,7 @@ class Connection:
                 f"the hub ended the connection ({frame.code}): {frame.reason}",
                 final=final,
                 doubtful=frame.code in _MAY_BE_THE_LINE,
+                unknown=frame.code is Code.UNKNOWN_KEY,
             )
         if isinstance(frame, Goaway):
             raise ConnectionEnded(f"the hub asks to come back later: {frame.reason}", retry_after_s=frame.retry_after_s)

@@ -22,6 +22,9 @@ RECONNECT_MOST_HERE_S: Final = 2.0
 DOUBTS_MOST: Final = 5
 DOUBT_FIRST_S: Final = 4.0
 """A refusal that a faulty line may have caused is final after `DOUBTS_MOST` of them without a session, in a minute."""
+UNKNOWN_PAUSES: Final = 10
+"""A hub that does not know this device is asked again after so many of the longest pauses, ten minutes: its person may
+have started it with an older backup for a trial, and nobody should have to go to each device after that."""
 _GOODBYE_WITHIN_S: Final = 1.0
 """The owner waits for the end; without a goodbye the hub only notices a little later."""
 RECONNECT_MOST_TUNNEL_S: Final = 3.0
@@ -79,7 +82,8 @@ class Link:
         """Dial until `stopping`; then await `leave`, say goodbye and return None.
 
         Returns earlier, with the end, only if the hub says that trying again will not help: at once, or, if a faulty
-        line may have caused the refusal, after `DOUBTS_MOST` of them without a session in between.
+        line may have caused the refusal, after `DOUBTS_MOST` of them without a session in between. A hub that does not
+        know this device is asked again, seldom.
         """
         failures = doubts = 0
         stopped = asyncio.create_task(stopping.wait())
@@ -99,11 +103,14 @@ class Link:
                     raise ended or RuntimeError("a connection ended without saying why")
                 failures = 0 if opened else failures + 1
                 doubts = (0 if opened else doubts) + ended.final
-                if ended.final and (not ended.doubtful or doubts >= DOUBTS_MOST):
+                is_sure = ended.final and (not ended.doubtful or doubts >= DOUBTS_MOST)
+                if is_sure and not ended.unknown:
                     self._status("stopped", ended.reason)
                     return ended
                 wait_s = self.wait_s(failures, ended.retry_after_s)
-                if ended.final:
+                if is_sure:
+                    wait_s = UNKNOWN_PAUSES * self._most_s
+                elif ended.final:
                     wait_s = min(self._most_s, DOUBT_FIRST_S * 2.0 ** (doubts - 1))
                     self._say(f"this may be the line's doing: try {doubts} of {DOUBTS_MOST}")
                 self._status("offline", ended.reason)

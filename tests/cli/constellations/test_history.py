@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from starloom.cli.constellations import history
+from starloom.client.rest import Client
 from starloom.edge.routes.people.activity import _line
 from starloom.store.chain import BEGINNING, digest_of, link_of
 from starloom.store.port import Ownership
@@ -205,6 +206,18 @@ def copy(path: Path) -> str:
         lines.append(_line(kept_of(past, link)))
     path.write_bytes(b"".join(lines))
     return f"4:{link.hex()}"
+
+
+def test_a_copy_of_the_record_is_for_its_owner_alone_and_replaces_nothing(
+    hub: StubHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "record.ndjson"
+    monkeypatch.setattr(Client, "stream", lambda *_: iter([b"{}\n{}", b"\n"]))
+    done = run(hub, "audit", "export", str(file))
+    assert (done.exit_code, done.stdout) == (0, f"2 commits copied to {file}\n")
+    assert (file.read_bytes(), file.stat().st_mode & 0o077) == (b"{}\n{}\n", 0)
+    assert run(hub, "audit", "export", str(file)).exit_code != 0
+    assert file.read_bytes() == b"{}\n{}\n"
 
 
 def test_a_copy_verifies_without_a_hub_and_shows_what_was_changed(hub: StubHub, tmp_path: Path) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+from typing import cast
+
 import pytest
 
-from starloom_agent.wire.connection import Connection
+from starloom_agent.wire.connection import Connection, ConnectionEnded
 from starloom_agent.wire.dialling import Route
 from starloom_agent.wire.link import (
+    DOUBTS_MOST,
     RECONNECT_MOST_HERE_S,
     RECONNECT_MOST_S,
     RECONNECT_MOST_TUNNEL_S,
@@ -60,3 +64,58 @@ def test_the_end_of_a_tunnel_is_dialled_within_seconds(end: str) -> None:
 
 def test_a_shorter_pause_of_the_owner_holds_here_too() -> None:
     assert longest_pause_s(Route("http://127.0.0.1:8470"), 0.5) == 0.5
+
+
+class Refusing:
+    """A connection that the hub refuses with the next of these ends, and then one that lasts."""
+
+    def __init__(self, ends: list[ConnectionEnded], dialled: list[None], lasts: asyncio.Event) -> None:
+        self._ends, self._dialled, self._lasts = ends, dialled, lasts
+
+    async def serve(self) -> None:
+        self._dialled.append(None)
+        if self._ends:
+            raise self._ends.pop(0)
+        self._lasts.set()
+        await asyncio.Event().wait()
+
+    def say_bye(self, why: str) -> None:
+        assert why
+
+
+async def refused(ends: list[ConnectionEnded]) -> tuple[ConnectionEnded | None, int, list[tuple[str, str]]]:
+    """Return how a link ended that is refused so, how often it dialled, and what its status said."""
+    dialled: list[None] = []
+    said: list[tuple[str, str]] = []
+    lasts, stopping = asyncio.Event(), asyncio.Event()
+
+    async def leave() -> None:
+        pass
+
+    link = Link(
+        lambda: cast("Connection", Refusing(ends, dialled, lasts)),
+        most_s=0.0005,
+        jitter=lambda: 0.0,
+        say=lambda _: None,
+        status=lambda state, why: said.append((state, why)),
+    )
+    running = asyncio.create_task(link.run(stopping, leave))
+    await asyncio.wait({running, asyncio.create_task(lasts.wait())}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.set()
+    return await running, len(dialled), said
+
+
+async def test_a_hub_that_does_not_know_the_device_is_asked_again_until_it_does() -> None:
+    unknown = [ConnectionEnded("unknown", final=True, doubtful=True, unknown=True) for _ in range(2 * DOUBTS_MOST)]
+    ended, tries, said = await refused(unknown)
+    assert (ended, tries) == (None, 2 * DOUBTS_MOST + 1)
+    assert said[0] == ("offline", "unknown")
+
+
+async def test_a_removed_device_stops_at_once_and_a_doubtful_refusal_after_some() -> None:
+    removed = ConnectionEnded("revoked", final=True)
+    assert await refused([removed]) == (removed, 1, [("stopped", "revoked")])
+    doubtful = [ConnectionEnded("signature", final=True, doubtful=True) for _ in range(DOUBTS_MOST)]
+    last = doubtful[-1]
+    ended, tries, said = await refused(doubtful)
+    assert (ended, tries, said[-1]) == (last, DOUBTS_MOST, ("stopped", "signature"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from codecs import iterdecode
 from pathlib import Path
@@ -369,7 +370,8 @@ def export(
         for text in iterdecode(run.client.stream("/audit/export"), "utf-8"):
             sys.stdout.write(document_text(text))
         return
-    with file.open("xb") as out:
+    # It says who did what on which device: for its owner alone, as a backup is.
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as out:
         for part in run.client.stream("/audit/export"):
             count += part.count(b"\n")
             out.write(part)
