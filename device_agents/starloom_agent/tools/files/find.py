@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 import msgspec
 
@@ -188,6 +188,10 @@ def _forms(word: str) -> tuple[str, ...]:
     return (word,)
 
 
+_EXACT: Final = 100
+"""More than the words of any request give: a file that is named so comes before all that are only alike."""
+
+
 def score(path: str, words: list[str]) -> int:
     """Return how well a path fits: 0 is not at all; a word in the file's name counts more than in a folder's.
 
@@ -328,6 +332,7 @@ class _Search:
         self._not_under = _apart(context, args.not_under)
         parts = [part.strip() for part in args.words.split(",")]
         self._sorts = [part for part in parts if _OF_A_SORT.match(part)]
+        self._names = {fold(part) for part in parts}
         self._words = [words for part in parts if part not in self._sorts and (words := search_words(part))]
         self._scored = bool(self._words or self._sorts)
         now = datetime.now(UTC)
@@ -343,8 +348,10 @@ class _Search:
         self.not_there: list[AbsentFolder] = []
 
     def _score(self, path: str) -> int:
-        of_sort = any(sort_fits(sort, path.rpartition("/")[2]) for sort in self._sorts)
-        return max((score(path, words) for words in self._words), default=0) or int(of_sort)
+        name = path.rpartition("/")[2]
+        of_sort = any(sort_fits(sort, name) for sort in self._sorts)
+        points = max((score(path, words) for words in self._words), default=0) or int(of_sort)
+        return points + _EXACT if points and fold(name) in self._names else points
 
     def look(self, root: Path, under: str) -> None:
         args = self._args

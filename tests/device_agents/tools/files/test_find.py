@@ -70,6 +70,13 @@ def test_a_comma_parts_the_words_of_several_files(device: Device) -> None:
     assert sorted(row["name"] for row in found if row["score"] == best) == ["x.pdf", "y.pdf"]
 
 
+def test_a_file_that_is_named_so_comes_before_those_that_are_alike(device: Device) -> None:
+    for name in ("a/contract (alt).txt", "b/Contract.TXT", "c/contract Schmidt.txt"):
+        device.write(name, b"x")
+    found = device.call("fs.find", words="letter.txt, contract.txt")["files"]
+    assert [row["name"] for row in found] == ["Contract.TXT", "contract (alt).txt", "contract Schmidt.txt"]
+
+
 def test_size_age_and_pattern_narrow_the_search(device: Device) -> None:
     old = device.write("old.log", b"12345")
     device.write("new.log", b"12345")
