@@ -254,4 +254,12 @@ PEOPLE_THREATS = (
         " that stands for files which nobody sees before the call",
         "that argument is given by the hub's own undo alone: a plan with it is refused, and so is each change of one",
     ),
+    Threat(
+        "T323",
+        "after a backup was restored, a task or the step of a goal has the name of another call that was lost, and"
+        " counts as done by what its device kept of that one",
+        "a device notes a digest of each call; hub and device compare it, and of another call a person is asked",
+        part="an agent of before that notes none: its kept result counts for a task, and waits for a person for a step"
+        " of a goal",
+    ),
 )

@@ -16,7 +16,7 @@ from starloom.core.rights.budgets import DAY_MS
 from starloom.core.state import inputs as i
 from starloom.core.state.inputs import AnyInput
 from starloom.core.state.work import Work
-from starloom.jobs.claiming import Claim, WorkerJob
+from starloom.jobs.claiming import Claim, NotOurs, WorkerJob
 from starloom.jobs.kinds.answering import AnswerJobs
 from starloom.jobs.kinds.planning import PlanJobs
 from starloom.jobs.kinds.reviewing import ReviewJobs
@@ -24,14 +24,16 @@ from starloom.jobs.modelling import ModelJobs
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.port import Reply, Turn
 from starloom.planner.recipes.catalogue import Catalogue
+from starloom.process.ending import end_tasks
 from starloom.store.port import StreamRow, StreamState
 from starloom_protocol.plan import read_recipe
 from starloom_protocol.records.entities import encode_entity
 from starloom_protocol.stream.feed import FLEET
 from starloom_protocol.vocabulary import Attention, Code, ConstellationState, Outcome, TaskState
 from tests.builders import Driver
-from tests.models.modes import REFUSES_TOOLS
+from tests.models.modes import BROKEN, REFUSES_TOOLS
 from tests.models.server import FakeModel, Say, fake_model, without_tools
+from tests.waiting import until
 
 READING = {"id": "look", "tool": "t.pure", "device": {"name": "one"}}
 ECHO = {
@@ -134,6 +136,31 @@ async def test_words_without_a_recipe_become_a_running_plan() -> None:
     assert (job.calls, job.tokens) == (1, 120)
     day = hub.driver.shard.fleet.tables["model_day"][str(hub.driver.now_ms // DAY_MS)]
     assert (day.calls, day.tokens) == (1, 120)
+
+
+async def test_a_call_counts_with_what_it_read_where_its_request_is_cancelled_meanwhile() -> None:
+    hub = Hub()
+    constellation: Any = hub.ask("look around on one")
+    async with fake_model(BROKEN["stalls_for_ever"]) as fake:
+        job = await claimed(hub, "plan-1")
+
+        async def work() -> None:
+            planning = asyncio.ensure_future(PlanJobs(Catalogue([]), models=models(fake, hub)).carry_out(job))
+            await asyncio.to_thread(until, lambda: fake.asked, "the model is asked")
+            hub.driver.control("cancel")
+            try:
+                await planning
+            finally:
+                await end_tasks([planning])
+
+        with pytest.raises(NotOurs, match="the request is cancelled"):
+            await Claim(job, ttl_s=0.3).while_renewing(work)
+    assert constellation.head.state is ConstellationState.CANCELLED
+    (call,) = constellation.tables["call"].values()
+    assert "stopped before its reply had come" in call.fault
+    assert call.input_tokens > 100
+    day = hub.driver.shard.fleet.tables["model_day"][str(hub.driver.now_ms // DAY_MS)]
+    assert (day.tokens, day.held) == (call.input_tokens + call.output_tokens, [])
 
 
 async def test_a_call_without_the_refused_tool_is_counted_and_recorded_too() -> None:

@@ -96,6 +96,7 @@ AGENT: list[f.Frame] = [
     f.AsksFrame(answers="hub", open=[ASK]),
     HELLO_3,
     f.VitalsFrame(battery_percent=84, load_percent=140),
+    f.LedgerReport(calls=["ab" * 32, ""], entries=[f.LedgerEntry(at=AT, state="begun")] * 2),
 ]
 HUB: list[f.Frame] = [
     CHALLENGE,

@@ -6,6 +6,7 @@ Holds no key. The settings are read for each job, so that a changed key file tak
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 
 from starloom.core.state.inputs import ModelUsed
 from starloom.jobs.artifacts import HubArtifacts
-from starloom.jobs.claiming import ANSWER_S, WorkerJob
+from starloom.jobs.claiming import ANSWER_S, NotOurs, WorkerJob
 from starloom.planner.model.answers import Stage
 from starloom.planner.model.endpoints.endpoint import (
     Endpoint,
@@ -29,15 +30,17 @@ from starloom.planner.model.endpoints.endpoint import (
 )
 from starloom.planner.model.endpoints.page_settings import in_force
 from starloom.planner.model.endpoints.spending import budget_from
-from starloom.planner.model.port import Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
+from starloom.planner.model.port import CallStopped, Hear, Model, ModelAway, ModelFault, Reply, Streaming, Turn
 from starloom.planner.model.transport.connecting import connect, price_of, tokens_most
 from starloom.planner.model.transport.recorded import prompt_text, reply_text
+from starloom.store.port import Unavailable
 from starloom_protocol.records.entities import Question, decode_entity
 from starloom_protocol.records.models import ModelBudget, ModelCall
 from starloom_protocol.vocabulary import Code, Sharing
 
 _log = logging.getLogger(__name__)
 _ASKED = "planner"
+_STOPPED: Final = "stopped before its reply had come: its request was cancelled, or another worker has the job"
 _WAIT_S: Final = 2.0
 """How long a call waits for the cost of others before it asks again; a call takes tens of seconds."""
 
@@ -183,17 +186,13 @@ class _RecordedModel:
         try:
             reply = await model.ask(instructions, turns, stage)
         except ModelFault as error:
-            took_ms = round(self._now_s() * 1000) - asked_ms
-            failed = replace(
-                call,
-                fault=error.fault.reason,
-                input_tokens=error.input_tokens,
-                micros=error.micros,
-                output_tokens=error.output_tokens,
-                took_ms=took_ms,
-            )
-            await self._purse.after_call(failed, number)
+            await self._purse.after_call(self._unanswered(call, error, error.fault.reason), number)
             raise
+        except CallStopped as error:
+            # Whatever comes of the report: this worker has lost its claim, most often to a person who has cancelled.
+            with contextlib.suppress(ModelFault, NotOurs, Unavailable):
+                await self._purse.after_call(self._unanswered(call, error, _STOPPED), number)
+            raise asyncio.CancelledError(*error.args) from error
         answered = replace(
             call,
             cached_tokens=reply.cached_tokens,
@@ -205,6 +204,17 @@ class _RecordedModel:
         )
         await self._purse.after_call(answered, number)
         return reply
+
+    def _unanswered(self, call: ModelCall, error: ModelFault | CallStopped, why: str) -> ModelCall:
+        """Return the record of a call without a reply, with what it has cost until then."""
+        return replace(
+            call,
+            fault=why,
+            input_tokens=error.input_tokens,
+            micros=error.micros,
+            output_tokens=error.output_tokens,
+            took_ms=round(self._now_s() * 1000) - call.asked_ms,
+        )
 
 
 class Purse:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from starloom_protocol.vocabulary import REPEATABLE, Code, EffectSeen, Outcome, Resume
-from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew
+from starloom_protocol.wire.frames import Cancel, Dispatch, LeaseRef, PlanEntry, Renew, call_digest
 
 FENCES_KEPT: Final = 4_096
 """Tasks whose fences stay in memory; those of older durable work are recalled from the ledger when they are named."""
@@ -156,10 +156,15 @@ class SayEnd:
 
 @dataclass(frozen=True, slots=True)
 class AnswerFromLedger:
-    """Send the ledger's report of this attempt again; `absent` is the action if it has none."""
+    """Send the ledger's report of this attempt again; `absent` is the action if it has none.
+
+    A dispatch names its `call` by digest, and `other` is the action if the ledger has another call under this name.
+    """
 
     at: LeaseRef
     absent: SayReceipt | SayResult | None
+    call: str = ""
+    other: SayResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +180,11 @@ Action = Start | Stop | MoveFence | SayReceipt | SayResult | SayEnd | AnswerFrom
 
 def fence_of(at: LeaseRef) -> Fence:
     return (at.incarnation, at.attempt)
+
+
+def digest_of(dispatch: Dispatch) -> str:
+    """Return the digest of a call: that of the hub for the same tool, arguments and values."""
+    return call_digest(dispatch.tool, dispatch.args, dispatch.inputs, dispatch.secrets)
 
 
 def task_of(at: LeaseRef) -> TaskKey:
@@ -256,7 +266,8 @@ def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
     highest = state.fences.get(task_of(at))
     if highest is not None and fence_of(at) <= highest:
         detail = f"a newer attempt of this task than {at.attempt} was already taken here"
-        return [AnswerFromLedger(at, SayResult(at, Outcome.REFUSED, Code.FENCED, detail))]
+        absent = SayResult(at, Outcome.REFUSED, Code.FENCED, detail)
+        return [AnswerFromLedger(at, absent, digest_of(dispatch), _of_another_call(dispatch))]
     _note_fence(state, task_of(at), fence_of(at))
     if state.ending:
         return [SayResult(at, Outcome.NEVER_STARTED, None, f"it came too late here: {state.ending}")]
@@ -271,6 +282,19 @@ def _dispatched(state: AgentState, dispatch: Dispatch) -> list[Action]:
     state.waiting_chars += _chars_of(dispatch)
     actions = [action for held_at in older for action in _end(state, held_at, "replaced")]
     return actions + _start_waiting(state)
+
+
+def _of_another_call(dispatch: Dispatch) -> SayResult:
+    """Return the answer to a call under whose name the ledger has another one, whose result is none of this call.
+
+    A hub whose history is older may give a name a second time. Work that may be repeated is given back, and begins
+    under a higher fence; of any other the hub asks a person.
+    """
+    if dispatch.repeatability in REPEATABLE:
+        detail = "this device carried out another call under this name; it begins as the next attempt"
+        return SayResult(dispatch.at, Outcome.NEVER_STARTED, None, detail)
+    detail = "this device carried out another call under this name; the hub's history is older"
+    return SayResult(dispatch.at, Outcome.INTERRUPTED, Code.INTERRUPTED, detail, EffectSeen.MAYBE)
 
 
 def _start_waiting(state: AgentState) -> list[Action]:

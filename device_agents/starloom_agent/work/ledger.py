@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STR
 CREATE TABLE IF NOT EXISTS attempts (
   constellation TEXT NOT NULL, task TEXT NOT NULL, incarnation INTEGER NOT NULL, attempt INTEGER NOT NULL,
   state TEXT NOT NULL, effect TEXT NOT NULL, began_s INTEGER, group_id INTEGER, group_mark TEXT, boot TEXT, result BLOB,
-  changed_s INTEGER NOT NULL, once INTEGER,
+  changed_s INTEGER NOT NULL, once INTEGER, call TEXT,
   PRIMARY KEY (constellation, task, incarnation, attempt)) STRICT;
 CREATE INDEX IF NOT EXISTS attempts_state ON attempts (state);
 CREATE TABLE IF NOT EXISTS reports (number INTEGER PRIMARY KEY, frame BLOB NOT NULL) STRICT;
@@ -164,6 +164,7 @@ class Ledger:
         for table, column, kind in (
             ("decisions", "asked", "INTEGER NOT NULL DEFAULT 0"),
             ("attempts", "once", "INTEGER"),
+            ("attempts", "call", "TEXT"),
         ):
             columns = {str(row[1]) for row in self._db.execute(f"PRAGMA table_info({table})")}
             if column not in columns:
@@ -228,16 +229,16 @@ class Ledger:
         self._pending.append((sql, values))
         self._must_sync = self._must_sync or sync
 
-    def accepted(self, at: LeaseRef, *, effect: str, once: bool = False) -> None:
+    def accepted(self, at: LeaseRef, *, effect: str, once: bool = False, call: str = "") -> None:
         """Note that an attempt was accepted; `effect` (none or maybe) counts if it never reports again.
 
-        `once`: its work must not be repeated.
+        `once`: its work must not be repeated. `call` is the digest of its call.
         """
         self._write(
             "INSERT OR REPLACE INTO attempts"
-            " (constellation, task, incarnation, attempt, state, effect, changed_s, once)"
-            " VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?)",
-            (*_key(at), effect, int(time.time()), int(once)),
+            " (constellation, task, incarnation, attempt, state, effect, changed_s, once, call)"
+            " VALUES (?, ?, ?, ?, 'accepted', ?, ?, ?, ?)",
+            (*_key(at), effect, int(time.time()), int(once), call),
             sync=True,
         )
 
@@ -360,6 +361,10 @@ class Ledger:
         """Return unknown, accepted, started or finished."""
         row = self._row(at, "state")
         return str(row) if row is not None else "unknown"
+
+    def call_of(self, at: LeaseRef) -> str:
+        """Return the digest of the call of an attempt; empty where an older agent noted none."""
+        return str(self._row(at, "call") or "")
 
     def result_of(self, at: LeaseRef) -> ResultFrame | Receipt | None:
         """Return the last report of a finished attempt, if it is still kept."""

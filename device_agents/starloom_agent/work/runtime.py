@@ -111,6 +111,10 @@ def _none_later(*_: Any) -> tuple[str, list[Tool]]:
     return "", []
 
 
+def _end_of(report: core.SayResult) -> Ended:
+    return Ended(outcome=report.outcome, code=report.code, detail=report.detail, effect=report.effect)
+
+
 class Agent:
     """One agent process. `run` returns why it stopped for good.
 
@@ -264,8 +268,13 @@ class Agent:
 
     def _begun_lately(self) -> list[Frame]:
         """Tell what began here of work that may not be repeated: a hub whose history is older takes it up."""
-        entries = [LedgerEntry(at=at, state=BEGUN) for at in self.ledger.begun_lately()]
-        return [LedgerReport(entries=entries)] if entries else []
+        attempts = self.ledger.begun_lately()
+        return [self._begun_report(attempts)] if attempts else []
+
+    def _begun_report(self, attempts: list[LeaseRef]) -> LedgerReport:
+        """Report attempts with their calls: the hub may mean another call by the same name."""
+        calls = [self.ledger.call_of(at) for at in attempts]
+        return LedgerReport(calls=calls, entries=[LedgerEntry(at=at, state=BEGUN) for at in attempts])
 
     def received(self, frames: list[Frame]) -> None:
         for frame in frames:
@@ -432,8 +441,7 @@ class Agent:
         elif isinstance(action, core.SayReceipt):
             self._report_receipt(action)
         elif isinstance(action, core.SayResult):
-            ended = Ended(outcome=action.outcome, code=action.code, detail=action.detail, effect=action.effect)
-            self._report_end(action.at, ended, durable=True, verified=False)
+            self._report_end(action.at, _end_of(action), durable=True, verified=False)
         elif isinstance(action, core.AnswerFromLedger):
             self._answer(action)
         else:
@@ -463,7 +471,7 @@ class Agent:
         if durable:
             effect = EffectSeen.NONE if leaves_no_trace(tool, dispatch) else EffectSeen.MAYBE
             once = dispatch.repeatability not in REPEATABLE
-            self.ledger.accepted(dispatch.at, effect=effect, once=once)
+            self.ledger.accepted(dispatch.at, effect=effect, once=once, call=core.digest_of(dispatch))
             self.ledger.started(dispatch.at)
         report_start(self.outbox, dispatch.at, durable=durable)
         self._to_spawn.append(dispatch.at)
@@ -481,6 +489,13 @@ class Agent:
             self._call_ended(action.at, stopped_early(call.dispatch.tool, action.why))
 
     def _answer(self, action: core.AnswerFromLedger) -> None:
+        if action.other is not None:
+            if not self._flushed():
+                return
+            if self.ledger.call_of(action.at) not in ("", action.call):
+                # What the ledger has stays as it is: it is the record of the other call.
+                self._report_end(action.at, _end_of(action.other), durable=False, verified=False)
+                return
         pending = self.outbox.end_of(action.at)
         if pending is not None:
             self.outbox.send_again(pending.report)
@@ -499,7 +514,8 @@ class Agent:
             f"{lease_name(action.at)}: not begun: this device began it as attempt {earlier.attempt} of life "
             f"{earlier.incarnation}; the hub's history is older"
         )
-        self._push([LedgerReport(entries=[LedgerEntry(at=earlier, state=BEGUN)])])
+        self._flushed()
+        self._push([self._begun_report([earlier])])
         if self.ledger.state_of(action.at) != "unknown":
             return
         # A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.

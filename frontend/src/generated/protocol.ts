@@ -1253,6 +1253,8 @@ export interface Attempt {
   origin_ms?: number;
   /** The attempt of an earlier run whose result was taken over, as TASK/NUMBER. */
   origin_task?: string;
+  /** Its device began another call under this name, or may have, in a lost history: no result of it counts. */
+  other_call?: boolean;
   /** The devices that could have taken it as well, the next best first. */
   others?: string[];
   /** The reports so far, kept where a rule of the plan reads them. */

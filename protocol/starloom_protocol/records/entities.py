@@ -434,6 +434,8 @@ class Attempt(Record, frozen=True, kw_only=True):
     """The end of the attempt whose result was taken over."""
     origin_task: str = ""
     """The attempt of an earlier run whose result was taken over, as TASK/NUMBER."""
+    other_call: bool = False
+    """Its device began another call under this name, or may have, in a lost history: no result of it counts."""
     others: list[str] = []
     """The devices that could have taken it as well, the next best first."""
     progress: TaskProgress | None = None

@@ -9,6 +9,8 @@ stable code and a sentence; `session` decides when a connection closes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import Annotated, Final
 
 import msgspec
@@ -30,6 +32,7 @@ from starloom_protocol.bounds import (
 from starloom_protocol.records.approvals import OwnerAsk
 from starloom_protocol.records.entities import FileOut, Offer
 from starloom_protocol.stream.feed import StreamName
+from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import CODES, Code, EffectSeen, Outcome, Profile, Resume
 
 
@@ -235,8 +238,13 @@ class LedgerEntry(Part, frozen=True, kw_only=True):
 
 
 class LedgerReport(Frame, frozen=True, kw_only=True, tag="ledger"):
-    """The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`."""
+    """The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`.
 
+    `calls` has the `call_digest` of each entry, in the same order; an empty text is of a call that nobody noted. Since
+    version 4.
+    """
+
+    calls: Annotated[list[Word], msgspec.Meta(max_length=LEDGER_MOST)] = []
     entries: Annotated[list[LedgerEntry], msgspec.Meta(max_length=LEDGER_MOST)]
 
 
@@ -298,6 +306,25 @@ class Dispatch(Frame, frozen=True, kw_only=True, tag="dispatch"):
     start_to_close_s: float
     tool: str
     wants: list[str] = []
+
+
+def call_digest(tool: str, args: str, inputs: Sequence[DispatchInput], handles: Iterable[str] = ()) -> str:
+    """Return the hash by which both sides tell two calls of one name apart: tool, arguments and what they read.
+
+    A value counts by its own hash, so that one that leaves as an artifact is the same; a secret counts by its name,
+    whatever its handle in this dispatch.
+    """
+    for handle in handles:
+        args = args.replace(canonical(handle), canonical(handle.rpartition("#")[0]))
+    read = []
+    for one in inputs:
+        parts = [[part.artifact or _hash(part.value or ""), part.output] for part in one.parts]
+        read.append([one.name, one.many, one.flatten, parts])
+    return _hash(canonical([tool, args, read]))
+
+
+def _hash(text: str) -> str:
+    return sha256(text.encode()).hexdigest()
 
 
 class Cancel(Frame, frozen=True, kw_only=True, tag="cancel"):

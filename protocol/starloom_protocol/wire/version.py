@@ -25,6 +25,7 @@ FIELDS_SINCE: Final[Mapping[tuple[str, str], int]] = {
     ("dispatch", "asked_words"): 4,
     ("dispatch", "patience_most_s"): 4,
     ("hello", "key_share"): 3,
+    ("ledger", "calls"): 4,
     ("renew", "idle_s"): 3,
 }
 """(tag of the frame, name of the field) -> the version it came with; absent means version 1."""

@@ -134,6 +134,35 @@ def test_queue_runs_them_one_after_the_other_and_is_bounded() -> None:
     assert clock.schedule().fired == 25
 
 
+def test_allow_runs_them_beside_each_other_and_is_bounded() -> None:
+    clock = Clockwork()
+    clock.save(overlap=Overlap.ALLOW)
+    clock.do(i.DeviceDisconnected(id=clock.ident(), by="d", device="d-one", reason="gone", session=1))
+    sizes = []
+    for day in range(2, 5):
+        before = len(clock.events)
+        clock.turn_to(f"2026-06-0{day}T02:00")
+        sizes.append(sum(len(encode_event(event)) for event in clock.events[before:] if event.stream == "fleet"))
+    schedule = clock.schedule()
+    assert (len(schedule.running), len(schedule.queued), schedule.skipped) == (25, 0, 49)
+    assert clock.notes("schedule_due")[-1] == "left out: 25 of them run already"
+    assert sizes[2] < sizes[1] + 100 < sizes[0], "each moment writes what the one before wrote"
+    oldest = next(iter(schedule.running))
+    assert (
+        clock.news()
+        == f"a firing was left out: 25 run already, and the oldest waits; starloom why {oldest} says for what"
+    )
+    clock.turn_to("2026-06-05T02:00")
+    assert clock.news() == "", "once, while those of that time still run"
+    refused = clock.order("run")
+    assert [fault.code for fault in refused.faults] == [Code.CONFLICT]
+    assert "25 firings" in refused.faults[0].reason
+    clock.control("cancel", name=oldest)
+    clock.turn_to("2026-06-05T03:00")
+    assert oldest not in clock.schedule().running
+    assert len(clock.schedule().running) == 25
+
+
 def test_cancel_previous_waits_for_the_receipt_before_the_next_starts() -> None:
     clock = Clockwork()
     clock.save(overlap=Overlap.CANCEL_PREVIOUS)

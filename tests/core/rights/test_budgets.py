@@ -214,3 +214,28 @@ def test_a_call_under_way_at_midnight_is_held_in_the_next_day() -> None:
     driver.after("c2")
     assert [(days[name].tokens, len(days[name].held)) for name in ("0", "1")] == [(0, 0), (300, 0)]
     driver.folded_equals_state()
+
+
+def test_the_cost_of_a_call_counts_after_its_request_was_cancelled() -> None:
+    driver = Asking("c1")
+    driver.before("c1")
+    driver.control("cancel")
+    assert driver.state() == "cancelled"
+    driver.after(tokens=300)
+    (day,) = driver.shard.fleet.tables["model_day"].values()
+    assert (day.tokens, day.held) == (300, [])
+    driver.folded_equals_state()
+
+
+def test_the_cost_of_a_call_counts_though_another_worker_has_the_job() -> None:
+    driver = Asking("c1")
+    driver.before("c1")
+    driver.now_ms += 20_000
+    driver.claim_job("plan-1", worker="v", constellation="c1")
+    call = ModelCall(asked_ms=0, job="plan-1", stage="planning")
+    unasked = driver.do(driver._used("c1", call=call, number=2, tokens=300))
+    assert [fault.code for fault in unasked.faults] == [Code.CONFLICT], "the hub allowed no such call"
+    driver.after(tokens=300)
+    (day,) = driver.shard.fleet.tables["model_day"].values()
+    assert (day.tokens, driver.shard.constellations["c1"].jobs["plan-1"].tokens) == (300, 300)
+    assert driver.do(driver._used("c1", calls=1)).faults, "it makes no further call"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
+from starloom.core.run.attempts import digest_of
 from starloom.core.state import inputs as i
 from starloom.core.state.orders import SendDispatch
 from starloom_protocol.vocabulary import Attention, EffectSeen, Outcome
@@ -17,9 +20,23 @@ def at(name: str, attempt: int = 1, incarnation: int = 1) -> LeaseRef:
     return LeaseRef(constellation="c1", task=name, attempt=attempt, incarnation=incarnation)
 
 
-def begun(driver: Driver, ref: LeaseRef, device: str = "one") -> None:
+def begun(driver: Driver, ref: LeaseRef, device: str = "one", call: str = "") -> None:
     """A device says that it began an attempt."""
-    driver.do(i.LedgerReported(id=driver.ident(), by=f"device:d-{device}", device=f"d-{device}", at=ref, state=BEGUN))
+    by = f"device:d-{device}"
+    driver.do(i.LedgerReported(id=driver.ident(), by=by, device=f"d-{device}", at=ref, call=call, state=BEGUN))
+
+
+def call_of(driver: Driver, order: SendDispatch) -> str:
+    """Return the digest that a device which gets this order notes."""
+    return digest_of(driver.shard.constellations[order.at.constellation], order)
+
+
+def another_call_begun() -> tuple[Driver, SendDispatch]:
+    """A lease of `a`, under whose name its device has another call in its ledger."""
+    driver = restored(task("a", tool="t.never", args='{"to":"bank"}'))
+    (handed_out,) = driver.take()
+    begun(driver, at("a"), call=call_of(driver, replace(handed_out, args='{"to":"chat"}')))
+    return driver, handed_out
 
 
 def restored(*parts: Any, devices: tuple[str, ...] = ("one",), slots: int = 4) -> Driver:
@@ -159,4 +176,84 @@ def test_a_step_of_a_goal_is_not_answered_by_what_another_call_of_its_name_gave(
     assert driver.states()[sent.at.task] == "unknown"
     assert driver.take() == [], "what the device kept may be the result of another call"
     driver.control("mark", sent.at.task, value="{}")
+    assert driver.states()[sent.at.task] == "succeeded"
+
+
+def test_the_kept_result_of_the_same_call_counts() -> None:
+    driver = restored(task("b"), task("a", "x=b", tool="t.never", args='{"to":{"secret":"bank"}}'))
+    driver.result(driver.take()[0], {"name": "ann"})
+    (handed_out,) = driver.take()
+    begun(driver, at("a"), call=call_of(driver, handed_out))
+    (asked,) = driver.take()
+    driver.result(asked, {"done": 1})
+    assert driver.states()["a"] == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_the_kept_result_of_another_call_does_not_count() -> None:
+    driver, handed_out = another_call_begun()
+    run = driver.shard.constellations["c1"]
+    assert (driver.states(), driver.take()) == ({"a": "unknown"}, []), "the device is asked for no result"
+    assert run.head.attention == [Attention.TASK_UNKNOWN]
+    assert "one began another call under the name a" in [event for event in driver.events if event.note][-1].note
+    driver.result(handed_out, {"paid": False}, at=at("a"))
+    assert driver.states() == {"a": "unknown"}, "its report of the other call was still on the way"
+    driver.folded_equals_state()
+
+
+def test_a_call_that_reads_another_value_is_another_one() -> None:
+    driver = restored(task("b"), task("a", "x=b", tool="t.never"))
+    driver.result(driver.take()[0], {"name": "ann"})
+    (handed_out,) = driver.take()
+    run = driver.shard.constellations["c1"]
+    ours = call_of(driver, handed_out)
+    before = run.attempts["b/1"]
+    run.attempts["b/1"] = replace(before, value='{"name":"bob"}')
+    theirs = call_of(driver, handed_out)
+    run.attempts["b/1"] = before
+    assert ours != theirs
+    begun(driver, at("a"), call=theirs)
+    assert (driver.states()["a"], driver.take()) == ("unknown", [])
+
+
+def test_a_person_has_the_new_call_carried_out_although_another_one_began() -> None:
+    driver, _ = another_call_begun()
+    assert not driver.control("retry", "a", confirm=["a"]).faults
+    (again,) = driver.take()
+    assert again.at == at("a", attempt=2, incarnation=2)
+    driver.result(again, {"paid": True})
+    assert driver.state() == "succeeded"
+    driver.folded_equals_state()
+
+
+def test_a_device_that_comes_back_is_not_asked_for_the_result_of_another_call() -> None:
+    driver, _ = another_call_begun()
+    device = driver.shard.fleet.devices["d-one"]
+    driver.do(
+        i.DeviceDisconnected(id=driver.ident(), by="device:d-one", device="d-one", reason="", session=device.session)
+    )
+    answer = driver.connect("one")
+    assert answer.value["entries"] == []
+    driver.do(i.LedgerReported(id=driver.ident(), by="device:d-one", device="d-one", at=at("a"), state="unknown"))
+    assert driver.states() == {"a": "unknown"}
+
+
+def test_repeatable_work_begins_although_another_call_had_its_name() -> None:
+    driver = restored(task("a", tool="t.pure"))
+    (handed_out,) = driver.take()
+    begun(driver, at("a"), call="another")
+    driver.result(handed_out, 1)
+    assert driver.states() == {"a": "succeeded"}
+
+
+def test_a_step_of_a_goal_is_answered_by_what_the_same_call_gave() -> None:
+    driver = Pursued(goal={"may": {"tools": ["svc.restart"]}}, policy={"approval": "never"})
+    driver.shard.incarnation = 2
+    driver.step(call("svc.restart", "one", name="nginx"))
+    driver.reply("allow")
+    (sent,) = driver.take()
+    begun(driver, at(sent.at.task), call=call_of(driver, sent))
+    (asked,) = driver.take()
+    assert asked.at == at(sent.at.task)
+    driver.result(asked, {})
     assert driver.states()[sent.at.task] == "succeeded"

@@ -185,6 +185,28 @@ def test_the_agent_never_ends_what_it_lives_in(device: Device) -> None:
         device.call("process.kill", pid=pid, name=row["name"])
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may start and end the process of another user")
+def test_an_agent_of_root_ends_no_process_of_another_user(device: Device, held_by: str) -> None:
+    other = subprocess.Popen(["sleep", "600"], user=65534)
+    try:
+        with pytest.raises(ToolFailed, match=rf"belongs to \w+, and .* sudo kill {other.pid}") as refused:
+            device.call("process.kill", pid=other.pid, name="sleep", force=True)
+        assert (refused.value.code, refused.value.effect) == (Code.BAD_ARGUMENTS, False), held_by
+        assert other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
+def test_an_agent_of_no_root_ends_no_process_of_another_user(
+    device: Device, victim: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 4_000_000_000)
+    with pytest.raises(ToolFailed, match="of its own user, 4000000000, only: nothing was ended"):
+        device.call("process.kill", pid=victim.pid, name="sleep")
+    assert victim.poll() is None
+
+
 @pytest.fixture
 def sent_by_number(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
     """Records the signals that would go to whichever process has a number now; none is sent."""

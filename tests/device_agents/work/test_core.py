@@ -232,6 +232,27 @@ def test_what_the_ledger_recalls_of_a_task_bars_it(state: core.AgentState) -> No
     assert isinstance(answer, core.AnswerFromLedger)
 
 
+@pytest.mark.parametrize(
+    ("repeatability", "outcome", "effect"),
+    [
+        ("idempotent", Outcome.NEVER_STARTED, EffectSeen.NONE),
+        ("never", Outcome.INTERRUPTED, EffectSeen.MAYBE),
+    ],
+)
+def test_a_dispatch_that_the_ledger_answers_names_its_call(
+    state: core.AgentState, repeatability: str, outcome: Outcome, effect: EffectSeen
+) -> None:
+    """Where the ledger has another call, this one is given back, or in doubt: nothing is said of its result."""
+    order = msgspec.structs.replace(once(lease()), repeatability=repeatability)
+    core.step(state, order)
+    core.step(state, core.CallEnded(lease(), stopped=False))
+    (answer,) = core.step(state, order)
+    assert isinstance(answer, core.AnswerFromLedger)
+    assert answer.call == core.digest_of(order) != core.digest_of(msgspec.structs.replace(order, args='{"a":1}'))
+    assert answer.other is not None
+    assert (answer.other.outcome, answer.other.effect) == (outcome, effect)
+
+
 def test_the_memory_of_fences_is_bounded(state: core.AgentState, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(core, "FENCES_KEPT", 3)
     for number in range(10):

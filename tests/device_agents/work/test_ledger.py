@@ -250,3 +250,28 @@ def test_batches_are_bounded_and_in_order(path: Path) -> None:
     assert batches > 1
     assert numbers == sorted(numbers)
     assert len(numbers) == 40
+
+
+def test_a_call_is_known_by_its_digest_after_its_end_too(path: Path) -> None:
+    ledger = opened(path)
+    ledger.accepted(lease(), effect="maybe", once=True, call="abc")
+    ledger.started(lease())
+    ledger.finished(lease(), result(lease(), 1))
+    ledger.flush()
+    ledger = crash_and_open(ledger, path)
+    assert (ledger.call_of(lease()), ledger.call_of(lease("u"))) == ("abc", "")
+
+
+def test_rows_of_an_older_agent_have_no_digest_and_stay(path: Path) -> None:
+    ledger = opened(path)
+    ledger.accepted(lease(), effect="maybe", once=True)
+    ledger.started(lease())
+    ledger.finished(lease(), result(lease(), 1))
+    ledger.flush()
+    ledger._db.execute("ALTER TABLE attempts DROP COLUMN call")
+    ledger = crash_and_open(ledger, path)
+    assert (ledger.call_of(lease()), ledger.result_of(lease())) == ("", result(lease(), 1))
+    assert ledger.begun_lately() == [lease()]
+    ledger.accepted(lease("new"), effect="maybe", call="abc")
+    ledger.flush()
+    assert ledger.call_of(lease("new")) == "abc"

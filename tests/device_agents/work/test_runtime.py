@@ -15,6 +15,7 @@ from starloom_agent.platforms import processes
 from starloom_agent.policy.commands import CommandRule
 from starloom_agent.policy.file import write_policy
 from starloom_agent.policy.policy import Policy
+from starloom_agent.work import core
 from starloom_agent.work.ledger import DecisionRow
 from starloom_protocol.values import canonical
 from starloom_protocol.vocabulary import AGENT_STOPPED, Code, EffectSeen, Outcome, Profile, Resume
@@ -327,6 +328,32 @@ async def test_what_comes_behind_a_goaway_is_left_to_the_next_connection(bench: 
     await bench.hub.send(next_one)
     assert (await bench.hub.result(next_one.at)).outcome is Outcome.OK
     assert bench.hub.of(ResultFrame, late.at) == []
+
+
+async def test_a_call_is_not_answered_with_the_result_of_another_one(bench: Bench) -> None:
+    agent = bench.start(reconnect_most_s=0.05)
+    await bench.hub.connected()
+    hello, bye = (dispatch("shell.run", shell(f"echo {word}")) for word in ("hello", "bye"))
+    await bench.hub.send(hello)
+    kept = await bench.hub.result(lease())
+    await asyncio.to_thread(until, lambda: not agent.outbox.pending, "the hub has the result")
+    await bench.hub.send(bye)
+    await bench.hub.until(lambda: len(bench.hub.of(ResultFrame)) == 2)
+    await asyncio.to_thread(until, lambda: not agent.outbox.pending, "the hub has the answer")
+    await bench.hub.send(hello)
+    await bench.hub.until(lambda: len(bench.hub.of(ResultFrame)) == 3)
+    _, other, again = bench.hub.of(ResultFrame, lease())
+    assert (other.outcome, other.effect, other.value) == (Outcome.INTERRUPTED, EffectSeen.MAYBE, None)
+    assert "another call under this name" in other.detail
+    assert again == msgspec.structs.replace(kept, report=again.report), "the record of the first call stays"
+    assert agent.ledger.started_attempts() == [lease()]
+
+    await bench.hub.send(msgspec.structs.replace(bye, at=lease(incarnation=2)))
+    await bench.hub.until(lambda: bench.hub.of(LedgerReport))
+    await bench.hub.cut()
+    await bench.hub.until(lambda: len(bench.hub.of(LedgerReport)) == 2)
+    for report in bench.hub.of(LedgerReport):
+        assert (report.calls, report.entries[0].at) == ([core.digest_of(hello)], lease())
 
 
 async def test_facts_are_answered_after_the_end(bench: Bench) -> None:

@@ -366,6 +366,17 @@ async def test_an_unknown_frame_ends_the_connection(world: World) -> None:
     assert (await refused(agent)).code == "protocol_error"
 
 
+async def test_a_ledger_that_names_a_part_of_its_calls_ends_the_connection(world: World) -> None:
+    agent = await world.online("one")
+    at = f.LeaseRef(attempt=1, constellation="c-1", incarnation=1, task="t")
+    entry = f.LedgerEntry(at=at, state=f.BEGUN)
+    await agent.send(f.LedgerReport(entries=[entry]), f.LedgerReport(calls=["a"], entries=[entry]))
+    await settle()
+    assert world.hub.fleet.devices[agent.id].link == "online"
+    await agent.send(f.LedgerReport(calls=["a"], entries=[entry, entry]))
+    assert "one text for each entry" in (await refused(agent)).reason
+
+
 async def test_a_value_above_the_limit_of_a_frame_is_refused(world: World) -> None:
     agent = await world.online("one")
     made = await world.submit(chain("t.one"))

@@ -24,6 +24,14 @@ _FAILED: Final = (ConstellationState.FAILED, ConstellationState.PARTIAL)
 _AT_WORK: Final = frozenset({TaskState.LEASED, TaskState.RUNNING, TaskState.CANCELLING})
 TEXT_MOST: Final = 500
 """A notice is read on a phone."""
+RUNNING_MOST: Final = 25
+"""With `allow`: all firings that are made up for after an absence, and the one that is due. The record of a schedule
+names each, and is written with each firing."""
+
+
+def has_room(schedule: Schedule) -> bool:
+    """Tell whether one more firing may begin beside those that run and those that are about to."""
+    return len(schedule.running) + len(schedule.queued) < RUNNING_MOST
 
 
 def unseen_in(constellation: Constellation, before: Notice | None, at_ms: int) -> Unseen | None:
@@ -75,8 +83,10 @@ def with_blocked(schedule: Schedule, constellations: Mapping[str, Constellation]
     """
     name = next(iter(schedule.running), "")
     constellation = constellations.get(name)
-    if constellation is None or schedule.overlap is Overlap.ALLOW or schedule.notify is NotifyWhen.NEVER:
+    if constellation is None or schedule.notify is NotifyWhen.NEVER:
         return schedule
+    if schedule.overlap is Overlap.ALLOW:
+        return schedule if has_room(schedule) else _with_many(schedule, constellation, at_ms)
     known = schedule.blocked if schedule.blocked is not None and schedule.blocked.constellation == name else None
     if known is not None and known.told:
         return schedule
@@ -91,6 +101,17 @@ def with_blocked(schedule: Schedule, constellations: Mapping[str, Constellation]
     then = "waits" if schedule.overlap is Overlap.QUEUE else "was left out"
     state = _waiting_words(constellation) if waits else "has not ended"
     return with_notice(after, f"a firing {then}: the one before {state}", at_ms, name)
+
+
+def _with_many(schedule: Schedule, oldest: Constellation, at_ms: int) -> Schedule:
+    """Return a schedule that leaves out a moment beside the most firings, with a notice once while the newest runs."""
+    if schedule.blocked is not None and schedule.blocked.constellation in schedule.running:
+        return schedule
+    waits = not any(record.state in _AT_WORK for record in oldest.tasks.values())
+    state = _waiting_words(oldest) if waits else "has not ended"
+    text = f"a firing was left out: {RUNNING_MOST} run already, and the oldest {state}"
+    after = replace(schedule, blocked=Blocked(constellation=list(schedule.running)[-1], told=True))
+    return with_notice(after, text, at_ms, oldest.name)
 
 
 def _waiting_words(constellation: Constellation) -> str:

@@ -16,7 +16,16 @@ from msgspec.structs import replace
 
 from starloom.core.clock import alarms, days_off
 from starloom.core.clock.cron import BadClock, following, passed
-from starloom.core.clock.notices import answer_digest, is_failure, sentence_of_end, unseen_in, with_blocked, with_notice
+from starloom.core.clock.notices import (
+    RUNNING_MOST,
+    answer_digest,
+    has_room,
+    is_failure,
+    sentence_of_end,
+    unseen_in,
+    with_blocked,
+    with_notice,
+)
 from starloom.core.people.approvals.need import is_seen, needs_approval, plan_devices, plan_effects, seen_hash
 from starloom.core.people.approvals.questions import OTHER_DEVICES
 from starloom.core.people.controls import on_control
@@ -189,7 +198,8 @@ def _missed_words(schedule: Schedule, missed: list[int], catch_up: list[int]) ->
 
 def _line_up(schedule: Schedule, moment: int) -> tuple[Schedule, str, list[str]]:
     """Return the schedule after one more due moment, the note about it, and the firings to cancel for it."""
-    if schedule.overlap is Overlap.ALLOW or not (schedule.running or schedule.queued):
+    beside = schedule.overlap is Overlap.ALLOW and has_room(schedule)
+    if beside or not (schedule.running or schedule.queued):
         return replace(schedule, queued=[*schedule.queued, moment]), "", []
     match schedule.overlap:
         case Overlap.QUEUE if len(schedule.queued) < QUEUED_MOST:
@@ -198,8 +208,10 @@ def _line_up(schedule: Schedule, moment: int) -> tuple[Schedule, str, list[str]]
             left_out = schedule.skipped + len(schedule.queued)
             after = replace(schedule, queued=[moment], skipped=left_out)
             return after, "the one before is cancelled for it", list(schedule.running)
-        case _:
-            why = "the one before still runs" if schedule.overlap is Overlap.SKIP else "too many wait already"
+        case overlap:
+            why = "the one before still runs" if overlap is Overlap.SKIP else "too many wait already"
+            if overlap is Overlap.ALLOW:
+                why = f"{RUNNING_MOST} of them run already"
             return replace(schedule, skipped=schedule.skipped + 1), f"left out: {why}", []
 
 
@@ -770,4 +782,7 @@ def _run_now(work: Work, schedule: Schedule) -> None:
         raise Refusal(fault(Code.CONFLICT, f"{schedule.name} has just been fired"))
     if len(schedule.queued) >= QUEUED_MOST:
         raise Refusal(fault(Code.CONFLICT, f"{len(schedule.queued)} firings of {schedule.name} wait already"))
+    if schedule.overlap is Overlap.ALLOW and not has_room(schedule):
+        hint = "Wait until one of them has ended, or cancel one."
+        raise Refusal(fault(Code.CONFLICT, f"{RUNNING_MOST} firings of {schedule.name} run already", hint=hint))
     keep(work, replace(schedule, queued=[*schedule.queued, moment]), EventKind.SCHEDULE_ASKED)

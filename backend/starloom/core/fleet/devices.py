@@ -117,7 +117,8 @@ def on_connected(work: Work, item: DeviceConnected) -> None:
         constellation = work.shard.constellations[name]
         for task in list(constellation.unknown):
             attempt = constellation.last_attempt(task)
-            if attempt is not None and attempt.device == device.id and attempt.end is None:
+            is_open = attempt is not None and attempt.end is None and not attempt.other_call
+            if attempt is not None and is_open and attempt.device == device.id:
                 at = constellation.lease_ref(task, constellation.tasks[task].attempt, attempt)
                 entries.append({"action": Resume.RESEND, "at": at})
                 # Only its ledger can show that the attempt never began.

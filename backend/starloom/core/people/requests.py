@@ -164,6 +164,9 @@ def on_job_claimed(work: Work, item: JobClaimed) -> None:
         raise Refusal(fault(Code.CONFLICT, "the job is done"))
     if review.is_looking(job) or job.state in conversation.UNCLAIMABLE:
         raise Refusal(fault(Code.CONFLICT, f"the job is {job.state}: no model is asked now"))
+    if constellation.head.state is _STATE.CANCELLED and job.kind != answer_words.KIND:
+        # By this its worker learns of the cancel, and stops the call under way.
+        raise Refusal(fault(Code.CONFLICT, "the request is cancelled: no model is asked now"))
     if job.kind == conversation.KIND and constellation.head.state is _STATE.PAUSED:
         raise Refusal(fault(Code.CONFLICT, "the constellation is paused"))
     if job.claimed_by not in (None, item.worker) and job.expires_ms > work.at_ms:

@@ -78,15 +78,17 @@ def on_used(work: Work, item: ModelUsed) -> None:
         Refusal: there is no such job, or another worker has it; the caller must not continue. Or a budget is used up.
     """
     constellation, job = named_job(work, item.constellation, item.job)
-    check_claim(job, item.worker)
     number = item.number or job.calls + item.calls
+    days: dict[str, ModelDay] = work.shard.fleet.tables["model_day"]
+    name = f"{constellation.head.id}/{job.id}/{number}"
+    if item.call is None or all(one.call != name for day in days.values() for one in day.held):
+        # The cost of a call that was allowed counts also where its worker has lost the claim since.
+        check_claim(job, item.worker)
     if item.call is not None and f"{job.id}/{number}" in constellation.tables["call"]:
         # A message may come twice, the second time to a hub that has taken over and does not know its id.
         work.ignore("the cost of this call is counted")
         work.answer({"call": number, "counted": True})
         return
-    days: dict[str, ModelDay] = work.shard.fleet.tables["model_day"]
-    name = f"{constellation.head.id}/{job.id}/{number}"
     holds = [one for day in days.values() for one in day.held if one.until_ms > work.at_ms and one.call != name]
     if item.budget is not None:
         if waits_ms := _waits_ms(work, constellation, item.budget, holds):

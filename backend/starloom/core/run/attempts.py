@@ -2,14 +2,15 @@
 
 A report counts only if its (incarnation, attempt) is that of the task's open lease in the log and it came on the leased
 device's own connection (I4). Any other report is a late event once, then only counted. At the fence of an attempt its
-device must stop it, and a timer judges it again. Chooses no device; `recovery` decides what follows a failed attempt.
+device must stop it, and a timer judges it again. `digest_of` names a call as its device gets it. Chooses no device;
+`recovery` decides what follows a failed attempt.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from msgspec.structs import replace
 
@@ -36,7 +37,7 @@ from starloom_protocol.records.specs import Check, counts_as_one
 from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.text.wording import PLACEHOLDER, place_words, quoted, size_words, value_words
-from starloom_protocol.values import MISSING, canonical, holds, parse
+from starloom_protocol.values import MISSING, canonical, holds, parse, point
 from starloom_protocol.vocabulary import (
     REPEATABLE,
     AttemptEnd,
@@ -48,7 +49,7 @@ from starloom_protocol.vocabulary import (
     Reason,
     TaskState,
 )
-from starloom_protocol.wire.frames import LeaseRef, Receipt, ResultFrame
+from starloom_protocol.wire.frames import DispatchInput, InputPart, LeaseRef, Receipt, ResultFrame, call_digest
 
 _MUST: Final = {
     Op.EQ: "be",
@@ -71,6 +72,8 @@ TOLD_TO_STOP = frozenset({Reason.OVERDUE, Reason.MOVING})
 """
 _PATIENCE_PART = 10
 _PATIENT_FROM_MS = _PATIENCE_PART * 1000
+EACH: Final = '"each"'
+"""Arguments without this text hold no place of an item: most are sent as they stand in the plan."""
 _FOREIGN = "came from another device than the leased one"
 _TRIGGER_OF = {
     Outcome.OK: Trigger.FINISHED,
@@ -224,6 +227,57 @@ def _input_plan(
     )
 
 
+def digest_of(constellation: Constellation, order: SendDispatch) -> str:
+    """Return the digest of the call that an order would send now, as its device computes it of what it gets."""
+    args = fill_args(parse(order.args), order.item) if EACH in order.args else order.args
+    return call_digest(order.tool, args, inputs_of(constellation, order.inputs))
+
+
+def fill_args(args: Any, item: str | None) -> str:
+    """Return arguments as canonical text, with the fields of an item in their places."""
+    return canonical(_fill(args, parse(item) if item is not None else None))
+
+
+def _fill(value: Any, item: Any) -> Any:
+    if isinstance(value, dict):
+        if value.keys() == {"each"}:
+            field = point(item, value["each"])
+            return None if field is MISSING else field
+        return {key: _fill(part, item) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_fill(part, item) for part in value]
+    return value
+
+
+def inputs_of(constellation: Constellation, plans: Sequence[InputPlan]) -> list[DispatchInput]:
+    """Return what a call reads: short values as text, long ones by the artifact that holds them."""
+    return [
+        DispatchInput(
+            name=item.name,
+            many=item.many,
+            flatten=item.flatten,
+            parts=[_part(constellation, source, shrink=item.many) for source in item.sources],
+        )
+        for item in plans
+    ]
+
+
+def _part(constellation: Constellation, source: InputSource, *, shrink: bool) -> InputPart:
+    if source.text is not None:
+        return InputPart(value=source.text, output=source.output)
+    attempt = constellation.attempts[f"{source.task}/{source.attempt}"]
+    fact = attempt.facts.get(source.output)
+    if fact is not None:
+        return InputPart(value=fact)
+    if attempt.artifact is not None:
+        return InputPart(artifact=attempt.artifact, output=source.output)
+    text = attempt.value if attempt.value is not None else "null"
+    if shrink and source.output:
+        value = point(parse(text), source.output)
+        return InputPart(value="null" if value is MISSING else canonical(value))
+    return InputPart(value=text, output=source.output)
+
+
 def _voter(fleet: Fleet, constellation: Constellation, task: str) -> str:
     device = fleet.devices.get(constellation.tasks[task].device or "")
     return canonical({"device": device.name if device is not None else "", "task": task})
@@ -309,6 +363,9 @@ def on_result(work: Work, item: ResultReported) -> None:
     case = open_attempt(work, item.device, frame.at) or _result_of_hedge(work, item)
     if case is None:
         _late(work, item.device, frame)
+        return
+    if case.attempt.other_call:
+        work.ignore("it is the result of another call")
         return
     row = TASK_TABLE[case.record.state, _TRIGGER_OF[frame.outcome]]
     if row.verdict is not _ACT:
@@ -554,6 +611,9 @@ def on_ledger(work: Work, item: LedgerReported) -> None:
     if case is None:
         return
     attempt = case.attempt
+    if attempt.other_call:
+        work.ignore("its device has another call under this name")
+        return
     device = work.shard.fleet.devices.get(item.device)
     if device is not None and attempt.leased_ms < device.ledger_ms:
         work.ignore("its ledger is newer than the lease and proves nothing")

@@ -1,7 +1,8 @@
 """Unknown attempts: a device has begun them and this log does not have them, as after a backup was restored.
 
 Such a log would give out unrepeatable work a second time. The device's report adds the attempt as one in doubt: its own
-result counts, else a person decides. The owner is notified once. Never decides about repeatable work.
+result counts if it is that of the same call, else a person decides. The owner is notified once. Never decides about
+repeatable work.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from starloom.core.placement.feasible import elsewhere, is_kept_from, judge_device
-from starloom.core.run.attempts import dispatch_of
+from starloom.core.run.attempts import digest_of, dispatch_of
 from starloom.core.state.inputs import LedgerReported
 from starloom.core.state.model import Constellation
 from starloom.core.state.queues import ANY
@@ -30,6 +31,7 @@ from starloom_protocol.vocabulary import (
 from starloom_protocol.wire.frames import LeaseRef
 
 WHY = "its device remembers it; this history is older"
+OTHER = "its device began another call under this name; this history is older"
 _TAKES_UP = frozenset({ConstellationState.ACTIVE, ConstellationState.PAUSED})
 
 
@@ -54,7 +56,7 @@ def on_begun(work: Work, item: LedgerReported) -> None:
         return
     attempt = constellation.attempts.get(f"{at.task}/{record.attempt}")
     if record.state is TaskState.READY and record.reason in (None, Reason.HELD, Reason.BACKOFF):
-        _take_up(work, constellation, spec, record, device, at)
+        _take_up(work, constellation, spec, record, device, item)
     elif record.state is TaskState.LEASED and attempt is not None and attempt.device == device.id:
         if record.attempt < at.attempt:
             unstarted = replace(attempt, end=AttemptEnd.NEVER_STARTED, ended_ms=work.at_ms, effect=EffectSeen.NONE)
@@ -62,7 +64,7 @@ def on_begun(work: Work, item: LedgerReported) -> None:
                 constellation, EventKind.ATTEMPT_ENDED, spec.id, [("attempt", f"{spec.id}/{record.attempt}", unstarted)]
             )
         record = replace(record, started=max(record.started - 1, 0))
-        _take_up(work, constellation, spec, record, device, at)
+        _take_up(work, constellation, spec, record, device, item)
     elif (
         record.state is TaskState.WAITING and not record.held and elsewhere(work.shard, constellation, spec, device.id)
     ):
@@ -102,12 +104,14 @@ def _tell_owner(work: Work, constellation: Constellation, device: Device, at: Le
 
 
 def _take_up(
-    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, device: Device, at: LeaseRef
+    work: Work, constellation: Constellation, spec: TaskSpec, record: TaskRecord, device: Device, item: LedgerReported
 ) -> None:
-    """Open the attempt as one in doubt and send its dispatch: the device answers from its ledger and begins nothing.
+    """Open the attempt as one in doubt. If it is the same call, send its dispatch: the device answers from its ledger.
 
-    The step of a goal waits for a person instead: the model may have asked for another call under this name then.
+    An edit, or a step of a goal, that was lost may have given this name to another call. Then the device's result does
+    not count, and a person decides; so it is with a step of a goal whose device noted no digest.
     """
+    at = item.at
     offer = work.shard.fleet.tools[device.id][spec.tool or ""]
     attempt = Attempt(
         device=device.id,
@@ -129,8 +133,15 @@ def _take_up(
         started=record.started + 1,
     )
     case = Case(work, constellation, spec, unknown, at.attempt, attempt)
-    case.emit(EventKind.TASK_UNKNOWN, unknown, note=WHY, by=ENGINE)
+    order = dispatch_of(case)
     note = f"{spec.id} may have happened before this history was restored; mark or retry it"
+    if not item.call:
+        is_same = spec.group is None or constellation.specs[spec.group].goal is None
+    elif not (is_same := item.call == digest_of(constellation, order)):
+        note = f"{device.name} began another call under the name {spec.id} before this history; mark or retry it"
+    if not is_same:
+        case = case.with_attempt(other_call=True, why=OTHER if item.call else WHY)
+    case.emit(EventKind.TASK_UNKNOWN, unknown, note=case.attempt.why, by=ENGINE)
     attend(work, constellation, Attention.TASK_UNKNOWN, note=note)
-    if spec.group is None or constellation.specs[spec.group].goal is None:
-        work.order(dispatch_of(case))
+    if is_same:
+        work.order(order)

@@ -406,9 +406,13 @@ class ReceiptReported(Input, frozen=True, kw_only=True, tag="receipt"):
 
 
 class LedgerReported(Input, frozen=True, kw_only=True, tag="ledger"):
-    """The state of one attempt in a device's ledger: unknown, accepted, started, finished, or, unasked, begun."""
+    """The state of one attempt in a device's ledger: unknown, accepted, started, finished, or, unasked, begun.
+
+    `call` is the digest of the call that the ledger has under this name; empty where the device did not say it.
+    """
 
     at: LeaseRef
+    call: str = ""
     device: str
     state: str
 

@@ -431,8 +431,10 @@ class Connection:
         )
 
     def _ledger(self, frame: f.LedgerReport) -> None:
-        for entry in frame.entries:
-            self._post(inputs.LedgerReported(at=entry.at, state=entry.state, **self._signed()))
+        if frame.calls and len(frame.calls) != len(frame.entries):
+            raise ProtocolFault(Code.PROTOCOL_ERROR, "`calls` of `ledger` has one text for each entry, or none at all")
+        for entry, call in zip(frame.entries, frame.calls or [""] * len(frame.entries), strict=True):
+            self._post(inputs.LedgerReported(at=entry.at, call=call, state=entry.state, **self._signed()))
 
     def _facts(self, frame: f.FactsFrame) -> None:
         frame = self._parts.dispatched_secrets.facts(frame)

@@ -14,10 +14,10 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from starloom.core.plan.goals.conversation import UNCLAIMABLE
 from starloom.core.plan.review import LOOKING
+from starloom.core.run.attempts import EACH, fill_args, inputs_of
 from starloom.core.state.inputs import (
     AnyInput,
     DeviceConnected,
@@ -25,14 +25,12 @@ from starloom.core.state.inputs import (
     ResultReported,
     StartedReported,
 )
-from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.model import Shard
 from starloom.core.state.orders import (
     AnyOrder,
     ArmTimer,
     CloseDevice,
     CloseToken,
-    InputPlan,
-    InputSource,
     SendAnswer,
     SendCancel,
     SendDispatch,
@@ -52,7 +50,7 @@ from starloom_protocol.bounds import ASKED_CHARS_MOST, MESSAGE_BYTES_MAX
 from starloom_protocol.records.entities import Job
 from starloom_protocol.stream.authors import who
 from starloom_protocol.tools.profiles import TAB_OS
-from starloom_protocol.values import MISSING, canonical, parse, point
+from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import Code, Outcome
 from starloom_protocol.wire.codec import frame_bytes
 from starloom_protocol.wire.frames import (
@@ -143,7 +141,7 @@ class Pump:
         attempt = constellation.attempts.get(f"{order.at.task}/{order.at.attempt}") if constellation else None
         if constellation is None or attempt is None or attempt.end is not None:
             return
-        inputs = [self._input(constellation, item) for item in order.inputs]
+        inputs = inputs_of(constellation, order.inputs)
         big = _size(order.args, inputs) > DISPATCH_VALUES_BYTES_MAX
         if big or order.secrets:
             task = asyncio.get_running_loop().create_task(self._dispatch_later(order, inputs, big=big))
@@ -185,10 +183,9 @@ class Pump:
     ) -> None:
         args = order.args
         secrets: dict[str, str] = {}
-        if values or '"each"' in args:
-            item = parse(order.item) if order.item is not None else None
+        if values or EACH in args:
             with_names, secrets = with_handles(parse(args), values)
-            args = canonical(_fill(with_names, item))
+            args = fill_args(with_names, order.item)
             big = big or _size(args, inputs) > DISPATCH_VALUES_BYTES_MAX
         asked_by, asked_words = self._asker_words(order)
         frame = Dispatch(
@@ -227,26 +224,6 @@ class Pump:
         short = words if len(words) <= ASKED_CHARS_MOST else f"{words[: ASKED_CHARS_MOST - 3]}..."
         return who(head.author)[:ASKED_CHARS_MOST], short
 
-    def _input(self, constellation: Constellation, item: InputPlan) -> DispatchInput:
-        parts = [self._part(constellation, source, shrink=item.many) for source in item.sources]
-        return DispatchInput(name=item.name, many=item.many, flatten=item.flatten, parts=parts)
-
-    @staticmethod
-    def _part(constellation: Constellation, source: InputSource, *, shrink: bool) -> InputPart:
-        if source.text is not None:
-            return InputPart(value=source.text, output=source.output)
-        attempt = constellation.attempts[f"{source.task}/{source.attempt}"]
-        fact = attempt.facts.get(source.output)
-        if fact is not None:
-            return InputPart(value=fact)
-        if attempt.artifact is not None:
-            return InputPart(artifact=attempt.artifact, output=source.output)
-        text = attempt.value if attempt.value is not None else "null"
-        if shrink and source.output:
-            value = point(parse(text), source.output)
-            return InputPart(value="null" if value is MISSING else canonical(value))
-        return InputPart(value=text, output=source.output)
-
 
 def _size(args: str, inputs: list[DispatchInput]) -> int:
     """Return the bytes of arguments and of the values that leave beside them."""
@@ -255,17 +232,6 @@ def _size(args: str, inputs: list[DispatchInput]) -> int:
 
 def _bytes(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
-
-
-def _fill(value: Any, item: Any) -> Any:
-    if isinstance(value, dict):
-        if value.keys() == {"each"}:
-            field = point(item, value["each"])
-            return None if field is MISSING else field
-        return {key: _fill(part, item) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_fill(part, item) for part in value]
-    return value
 
 
 JOB_SWEEP_MS = 5_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
@@ -24,6 +25,17 @@ class ModelFault(Exception):
     def __init__(self, code: Code, reason: str, hint: str = "") -> None:
         super().__init__(reason)
         self.fault = Fault(code=code, hint=hint or CODES[code].hint, place="model", reason=reason)
+
+
+class CallStopped(asyncio.CancelledError):
+    """A call was cancelled before its reply had come; the tokens and `micros` are as those of a `ModelFault`.
+
+    It goes no further than the one who pays for the call: `asyncio.timeout` knows its own cancellation by its class.
+    """
+
+    input_tokens = 0
+    output_tokens = 0
+    micros = 0
 
 
 class ModelAway(ModelFault):

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { Bench, made } from "../../dev/bench.ts";
 import { dispatch, HUB_KEY, lease, signedLeave } from "../../dev/fakeHub.ts";
 import type { AttemptRow } from "../ledger/ledger.ts";
+import { callDigest } from "../protocol/callDigest.ts";
 import { signedBy } from "../protocol/channel.ts";
 import { leaveRequest } from "../protocol/proof.ts";
 import { ask } from "../tools/ask.ts";
@@ -89,16 +90,33 @@ describe("a call", () => {
     bench.kill(agent);
 
     await bench.life([count]);
-    const entry = { at: lease("t"), state: "begun" };
-    expect(told()).toEqual([{ t: "ledger", entries: [entry] }]);
+    const report = {
+      t: "ledger",
+      calls: [callDigest(dispatch("count", {}))],
+      entries: [{ at: lease("t"), state: "begun" }],
+    };
+    expect(told()).toEqual([report]);
     bench.hub.send(dispatch("count", {}, { at: lease("t", 1, 2) }));
     const lost = await bench.hub.until((hub) => hub.results().find((frame) => frame.at.incarnation === 2));
     expect(lost).toMatchObject({ outcome: "interrupted", code: "interrupted", effect: "maybe" });
-    expect(told()).toEqual([
-      { t: "ledger", entries: [entry] },
-      { t: "ledger", entries: [entry] },
-    ]);
+    expect(told()).toEqual([report, report]);
     expect(begun).toBe(2);
+  });
+
+  it("is not answered with the result of another call of its name", async () => {
+    const bench = new Bench();
+    const agent = await bench.life([made("now", async () => 1)]);
+    bench.hub.send(dispatch("now", { to: "chat" }));
+    await bench.hub.result();
+    bench.kill(agent);
+    bench.hub.durable = 0;
+    await bench.life([made("now", async () => 2)]);
+    bench.hub.send(dispatch("now", { to: "bank" }));
+    const other = await bench.hub.until((hub) => hub.results().find((frame) => frame.outcome !== "ok"));
+    expect(other).toMatchObject({ outcome: "interrupted", effect: "maybe" });
+    bench.hub.send(dispatch("now", { to: "chat" }));
+    await bench.hub.until((hub) => hub.results().filter((frame) => frame.value === "1").length >= 2);
+    expect(bench.hub.results().filter((frame) => frame.value === "2")).toEqual([]);
   });
 
   it("below the highest fence is refused, in a later life of the tab too", async () => {

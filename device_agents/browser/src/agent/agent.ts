@@ -271,8 +271,13 @@ export class Agent implements Peer {
 
   /** Tell what began here of work that must not be repeated: a hub whose history is older takes it up. */
   #begunLately(): Frame[] {
-    const entries = this.#ledger.begunLately().map((at) => ({ at, state: "begun" }));
-    return entries.length > 0 ? [{ t: "ledger", entries }] : [];
+    const begun = this.#ledger.begunLately();
+    return begun.length > 0 ? [this.#begunReport(begun)] : [];
+  }
+
+  #begunReport(begun: LeaseRef[]): Frame {
+    const entries = begun.map((at) => ({ at, state: "begun" }));
+    return { t: "ledger", calls: begun.map((at) => this.#ledger.callOf(at)), entries };
   }
 
   received(frames: Frame[]): void {
@@ -363,14 +368,11 @@ export class Agent implements Peer {
           reportReceipt(this.outbox, this.#ledger, action.at, terms);
         }
         return;
-      case "say_result": {
-        const { outcome, code, detail, effect } = action;
-        const end = ended(outcome, { code, detail, effect });
-        reportEnd(this.outbox, this.#ledger, action.at, end, { durable: true, tail: "", tool: "" });
+      case "say_result":
+        this.#sayResult(action, { durable: true });
         return;
-      }
       case "answer_from_ledger":
-        this.#answer(action.at, action.absent);
+        this.#answer(action);
         return;
       case "say_begun":
         this.#sayBegun(action.at, action.begun);
@@ -379,7 +381,7 @@ export class Agent implements Peer {
   }
 
   #sayBegun(at: LeaseRef, earlier: LeaseRef): void {
-    this.#link.push([{ t: "ledger", entries: [{ at: earlier, state: "begun" }] }]);
+    this.#link.push([this.#begunReport([earlier])]);
     if (this.#ledger.stateOf(at) !== "unknown") return;
     // A hub that takes up the earlier attempt has closed this lease by then; for an older hub this is in doubt.
     const detail = `this tab began attempt ${earlier.attempt} of it before; the hub's history is older`;
@@ -419,7 +421,17 @@ export class Agent implements Peer {
     this.#callEnded(at, ended("interrupted", { code: "interrupted", detail: why, stopped: why }));
   }
 
-  #answer(at: LeaseRef, absent: core.SayReceipt | core.SayResult | null): void {
+  #sayResult({ at, outcome, code, detail, effect }: core.SayResult, { durable }: { durable: boolean }): void {
+    const end = ended(outcome, { code, detail, effect });
+    reportEnd(this.outbox, this.#ledger, at, end, { durable, tail: "", tool: "" });
+  }
+
+  #answer({ at, absent, call, other }: Extract<core.Action, { a: "answer_from_ledger" }>): void {
+    if (other !== undefined && !["", call].includes(this.#ledger.callOf(at))) {
+      // What the ledger has stays as it is: it is the record of the other call.
+      this.#sayResult(other, { durable: false });
+      return;
+    }
     const pending = this.outbox.endOf(at);
     if (pending !== null) {
       this.outbox.sendAgain(pending.report);

@@ -15,6 +15,7 @@ import type {
   Renew,
   Repeatability,
 } from "../generated/protocol.ts";
+import { callDigest } from "../protocol/callDigest.ts";
 
 export const FENCES_KEPT = 20_000;
 const REPEATABLE: readonly string[] = ["pure", "idempotent"] satisfies Repeatability[];
@@ -89,8 +90,11 @@ export type Action =
   | SayReceipt
   | SayResult
   | { a: "say_end"; at: LeaseRef }
-  /** Send again what the ledger has for this attempt; `absent` is what to do where it has nothing. */
-  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null }
+  /**
+   * Send again what the ledger has for this attempt; `absent` is what to do where it has nothing. A dispatch is named
+   * by its `call`, and `other` is the answer where the ledger has another call under this name.
+   */
+  | { a: "answer_from_ledger"; at: LeaseRef; absent: SayReceipt | SayResult | null; call?: string; other?: SayResult }
   /** Tell the hub of an attempt that it does not know, whose work must not begin again as `at`. */
   | { a: "say_begun"; at: LeaseRef; begun: LeaseRef };
 
@@ -182,7 +186,8 @@ function dispatched(state: AgentState, dispatch: Dispatch): Action[] {
   const highest = state.fences.get(taskKey(at));
   if (highest !== undefined && !above([at.incarnation, at.attempt], highest)) {
     const detail = `a newer attempt of this task than ${at.attempt} was already taken here`;
-    return [{ a: "answer_from_ledger", at, absent: result(at, "refused", "fenced", detail) }];
+    const absent = result(at, "refused", "fenced", detail);
+    return [{ a: "answer_from_ledger", at, absent, call: callDigest(dispatch), other: ofAnotherCall(dispatch) }];
   }
   noteFence(state, at);
   if (state.ending) return [result(at, "never_started", null, `it came too late here: ${state.ending}`)];
@@ -192,6 +197,17 @@ function dispatched(state: AgentState, dispatch: Dispatch): Action[] {
   state.held.set(key, { dispatch, running: false, fenceAt, stopping: "" });
   state.waiting.push(key);
   return [...older.flatMap(([olderKey]) => end(state, olderKey, "replaced")), ...startWaiting(state)];
+}
+
+/**
+ * The answer to a call under whose name the ledger has another one, as a hub with an older history may send it. Work
+ * that may be repeated is given back, and begins under a higher fence; of any other the hub asks a person.
+ */
+function ofAnotherCall(dispatch: Dispatch): SayResult {
+  const other = "this tab carried out another call under this name";
+  return isRepeatable(dispatch)
+    ? result(dispatch.at, "never_started", null, `${other}; it begins as the next attempt`)
+    : result(dispatch.at, "interrupted", "interrupted", `${other}; the hub's history is older`, "maybe");
 }
 
 /** An attempt that an earlier life of this tab began goes on: it holds its slot again, and nothing is started. */

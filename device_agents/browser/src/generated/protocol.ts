@@ -244,6 +244,7 @@ export interface LedgerEntry {
 /** The answer to `query`: an entry for each attempt asked, in the same order; and after each welcome, `begun`. */
 export interface LedgerReport {
   t: "ledger";
+  calls?: string[];
   entries: LedgerEntry[];
 }
 

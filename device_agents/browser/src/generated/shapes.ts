@@ -177,6 +177,7 @@ export const AGENT_SHAPES: Record<string, readonly Field[]> = {
     {"name": "open", "kind": {"list": {"struct": "OwnerAsk"}}, "default": []},
   ],
   ledger: [
+    {"name": "calls", "kind": {"list": "str"}, "default": [], "since": 4},
     {"name": "entries", "kind": {"list": {"struct": "LedgerEntry"}}},
   ],
   facts: [

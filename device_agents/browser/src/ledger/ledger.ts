@@ -9,6 +9,7 @@
 import type { Fence } from "../agent/core.ts";
 import { above, FENCES_KEPT, isRepeatable, leaseKey, noteBegun, taskKey } from "../agent/core.ts";
 import type { Dispatch, EffectSeen, LeaseRef, Receipt, ReportFrame, ResultFrame } from "../generated/protocol.ts";
+import { callDigest } from "../protocol/callDigest.ts";
 import type { Store, Write } from "./store.ts";
 
 const NUMBERS_RESERVED = 1_000;
@@ -22,7 +23,7 @@ export type AttemptState = "accepted" | "started" | "finished";
 
 /**
  * One attempt. `effect` is what it counts as if it never reports again; `fenceAt` in seconds, null: no fence. `once`:
- * it began, and its work must not be repeated; rows of an older page do not say so.
+ * it began, and its work must not be repeated. `call` is the digest of its call. Rows of an older page have neither.
  */
 export interface AttemptRow {
   at: LeaseRef;
@@ -35,6 +36,7 @@ export interface AttemptRow {
   fenceAt: number | null;
   result: ResultFrame | Receipt | null;
   once?: boolean;
+  call?: string;
 }
 
 export interface DecisionRow {
@@ -118,7 +120,7 @@ export class Ledger {
     const { at } = dispatch;
     const { tool } = dispatch;
     const now = this.#nowMs();
-    const since = { begunMs: now, changedMs: now, once: !isRepeatable(dispatch) };
+    const since = { begunMs: now, changedMs: now, once: !isRepeatable(dispatch), call: callDigest(dispatch) };
     this.#put({ at, state: "started", tool, dispatch: stored, result: null, ...since, ...terms });
   }
 
@@ -148,6 +150,7 @@ export class Ledger {
       fenceAt: null,
       result,
       once: before?.once ?? false,
+      call: before?.call ?? "",
     });
     this.#dropSteps(at);
   }
@@ -244,6 +247,11 @@ export class Ledger {
 
   stateOf(at: LeaseRef): AttemptState | "unknown" {
     return this.#attempts.get(leaseKey(at))?.state ?? "unknown";
+  }
+
+  /** The digest of the call of an attempt; empty where an older page noted none. */
+  callOf(at: LeaseRef): string {
+    return this.#attempts.get(leaseKey(at))?.call ?? "";
   }
 
   resultOf(at: LeaseRef): ResultFrame | Receipt | null {

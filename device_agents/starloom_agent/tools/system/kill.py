@@ -1,7 +1,7 @@
 """`process.kill`: ends one process of this user, named by number and name, so that a reused number ends nothing else.
 
-It never ends the agent, what the agent lives in, or the first process; other users' processes are the system's to
-protect. On Linux 5.3 and later the process is held by a descriptor (pidfd), which signals no other process, whatever
+It never ends the agent, what the agent lives in, the first process, or a process of another user, an agent of root
+neither. On Linux 5.3 and later the process is held by a descriptor (pidfd), which signals no other process, whatever
 becomes of its number. An older kernel, or a filter that forbids the call, leaves the start time: it is compared right
 before each signal. macOS has no such descriptor and Windows no such signals, so the tool is not offered there.
 """
@@ -124,14 +124,30 @@ def _open_process(pid: int) -> int | None:
         return None
 
 
-def _process_of(pid: int) -> int:
-    """Return the number of the process that a number belongs to: that of a thread signals the whole process."""
+def _owners_of(pid: int) -> tuple[int, int]:
+    """Return the process that a number belongs to, and the user who started it.
+
+    The number of a thread signals the whole process. A program with the rights of its file belongs to its user.
+    """
+    fields = {}
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8", errors="replace").splitlines():
             name, _, value = line.partition(":")
-            if name == "Tgid":
-                return int(value)
-    return pid
+            fields[name] = value.split()
+    # One that has ended meanwhile is signalled by nobody.
+    return int(fields["Tgid"][0]) if "Tgid" in fields else pid, int(
+        fields["Uid"][0]
+    ) if "Uid" in fields else os.geteuid()
+
+
+def _user_words(user: int) -> str:
+    """Return a user by name, or by number where the system has no name."""
+    import pwd  # Windows has none, and offers no such tool
+
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return str(user)
 
 
 class ProcessEnd(Named):
@@ -176,11 +192,18 @@ def _judge(args: Kill, name: str) -> None:
     if name != args.name:
         reason = f"process {args.pid} is {name}, not {args.name}: nothing was ended"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
-    if (process := _process_of(args.pid)) != args.pid:
+    process, user = _owners_of(args.pid)
+    if process != args.pid:
         reason = f"{args.pid} is a thread of process {process}: name the process"
         raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
     if args.pid in own_family():
         raise ToolFailed(Code.BAD_ARGUMENTS, f"process {args.pid} is what this agent runs in", effect=False)
+    if user != (ours := os.geteuid()):
+        reason = (
+            f"process {args.pid} ({name}) belongs to {_user_words(user)}, and this agent ends those of its own user,"
+            f" {_user_words(ours)}, only: nothing was ended. End it there by hand: sudo kill {args.pid}"
+        )
+        raise ToolFailed(Code.BAD_ARGUMENTS, reason, effect=False)
 
 
 def _probe() -> str | None:

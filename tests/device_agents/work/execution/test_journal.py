@@ -306,3 +306,22 @@ def test_a_later_attempt_has_the_tickets_of_an_earlier_one(place: Place) -> None
     assert (done["tickets"][0], done["count"], done["missing"]) == (first["tickets"][0], 2, [])
     place.call("undo-clear", "fs.restore", {"tickets": done["tickets"]})
     assert place.contents() == before
+
+
+def test_notes_are_flushed_at_once_and_then_each_second_of_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A power cut loses what was not flushed: one note alone never, of many those of a second."""
+    flushed: list[int] = []
+    now_s = [0.0]
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append(os.fstat(handle).st_size))
+    monkeypatch.setattr("starloom_agent.work.execution.journal.time.monotonic", lambda: now_s[0])
+    file = journal_file(tmp_path, "c1", "t")
+    journal = Journal(file, tmp_path / "private")
+    for at_s in (0.0, 0.1, 0.9, 1.0, 1.1, 2.5):
+        now_s[0] = at_s
+        journal.making(tmp_path / f"made {at_s}")
+    assert len(read(file)) == 6
+    assert len(flushed) == 3
+    assert flushed[0] == min(flushed) > 0
+    assert flushed[-1] == file.stat().st_size

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import dataclasses
 import json
 
 import pytest
 
 from starloom.planner.model.endpoints.endpoint import Endpoint, Limits, Wire
-from starloom.planner.model.port import ModelAway, ModelFault, Piece, Reply, Turn
+from starloom.planner.model.port import CallStopped, ModelAway, ModelFault, Piece, Reply, Turn
 from starloom.planner.model.reading import Wished, read_reply
 from starloom.planner.model.transport.pieces import AnthropicPieces, EventLines, OpenAIPieces, ServerEvent
 from starloom.planner.model.transport.wire import WiredModel
@@ -80,6 +81,21 @@ async def test_what_came_of_a_reply_counts_for_its_budget_though_it_broke_off(wi
     async with fake_model(dataclasses.replace(GOOD, fault=STREAM_FAULTS["cut"]), streams=True) as fake:
         with pytest.raises(ModelFault) as found:
             await model(fake, wire).ask("Plan." * 600, ASKED)
+    assert 1_000 <= found.value.input_tokens <= 1_010
+    assert 0 < found.value.output_tokens < 2_000
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_call_that_is_cancelled_names_what_it_has_cost(wire: Wire) -> None:
+    async with fake_model(dataclasses.replace(GOOD, fault=STREAM_FAULTS["stalled"]), streams=True) as fake:
+        heard = asyncio.Event()
+        asked = model(fake, wire)
+        asked.listen(lambda piece: heard.set() if piece.text else None)
+        asking = asyncio.ensure_future(asked.ask("Plan." * 600, ASKED))
+        await asyncio.wait_for(heard.wait(), 20 * SLOWER)
+        asking.cancel()
+        with pytest.raises(CallStopped) as found:
+            await asking
     assert 1_000 <= found.value.input_tokens <= 1_010
     assert 0 < found.value.output_tokens < 2_000
 

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any, Final, Protocol, cast
+from typing import Any, Final, Protocol, TypeVar, cast
 
 import httpx2
 from pydantic_ai.direct import model_request
@@ -34,12 +34,14 @@ from pydantic_ai.usage import RequestUsage
 
 from starloom.planner.model.answers import Stage, answer_schema
 from starloom.planner.model.endpoints.endpoint import Endpoint, Wire
-from starloom.planner.model.port import Hear, ModelAway, ModelFault, Piece, Reply, ToolsRefused, Turn
+from starloom.planner.model.port import CallStopped, Hear, ModelAway, ModelFault, Piece, Reply, ToolsRefused, Turn
 from starloom.planner.model.transport.completing import Lacking
 from starloom.planner.model.transport.dialling import Guarded, Resolve, TooMuch, resolve_once
 from starloom.planner.model.transport.pieces import BrokenStream
 from starloom.planner.model.transport.streaming import Streamed
 from starloom_protocol.vocabulary import Code
+
+Unanswered = TypeVar("Unanswered", ModelFault, CallStopped)
 
 BYTES_A_TOKEN = 3
 """The estimate for texts whose tokens the endpoint does not count: English has 4 or 5, code and other scripts fewer."""
@@ -159,6 +161,8 @@ class WiredModel:
         except TimeoutError as error:
             fault: ModelFault = self._absent(f"it did not answer within {limits.call_s:g} s", _SLOW)
             raise self._with_cost(fault, sent, received) from error
+        except asyncio.CancelledError as error:
+            raise self._with_cost(CallStopped(*error.args), sent, received) from error
         except ModelHTTPError as error:
             if not plain and _refuses_tools(error):
                 self._plain = True
@@ -173,7 +177,7 @@ class WiredModel:
             _remember(self._identity)
         return _reply(response, sent, priced=not self._endpoint.local)
 
-    def _with_cost(self, fault: ModelFault, sent_bytes: int, received: _Received) -> ModelFault:
+    def _with_cost(self, fault: Unanswered, sent_bytes: int, received: _Received) -> Unanswered:
         """Return a fault with the cost of a call that was sent, since its endpoint bills it in part or whole."""
         fault.input_tokens, fault.output_tokens = _tokens(sent_bytes), received.tokens
         if not self._endpoint.local:
