@@ -222,7 +222,7 @@ export class MockHub {
     if (path === "/sign-in" || path === "/sign-in/terms") {
       const given = body as { id?: string; secret?: string };
       if (given.secret === "long")
-        return problem(422, "bad_request", "String should have at most 128 characters", "Mend each listed place.");
+        return problem(422, "bad_request", "`name` may have at most 128 characters", "Correct each listed place.");
       if (given.secret !== "good")
         return problem(
           401,

@@ -317,7 +317,9 @@ def _pairings(run: Invocation, session: SessionRow) -> list[EnrollmentRow]:
 def approve(
     run: Invocation,
     approval: IdsArgument,
-    value: Annotated[str | None, typer.Option("--value", help="The choice, for a question with choices.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", help='The choice, for a question with choices, or the text; "" for none.')
+    ] = None,
     always: Annotated[bool, typer.Option("--always", help="Also allow the same calls here from now on.")] = False,
     reason: Annotated[str, typer.Option("--reason", help="Kept with the answer.")] = "",
     anyway: Annotated[bool, typer.Option("--anyway", help="Also where devices that the plan names are gone.")] = False,

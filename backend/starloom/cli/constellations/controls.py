@@ -281,7 +281,9 @@ def mark(
         bool, typer.Option("--gone", help="Every call that may have happened on a device that is gone.")
     ] = False,
     state: Annotated[str, typer.Option("--state", help="succeeded, failed or skipped.")] = "succeeded",
-    value: Annotated[str | None, typer.Option("--value", help="Its output: JSON or text.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", help='Its output: JSON or text; "" for an empty text.')
+    ] = None,
     confirm: ConfirmOption = None,
     yes: YesOption = False,
     reason: ReasonOption = "",

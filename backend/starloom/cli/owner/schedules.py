@@ -171,7 +171,10 @@ def edit(
     words: WordsArgument = None,
     cron: ClockOption = "",
     zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna.")] = "",
-    but: ExceptOption = None,
+    but: Annotated[
+        list[str] | None,
+        typer.Option("--except", metavar="DAYS", help='Days without a firing, in place of those before; "" for none.'),
+    ] = None,
     but_file: ExceptFileOption = None,
     file: PlanOption = None,
     recipe: RecipeOption = None,
