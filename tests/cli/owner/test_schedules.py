@@ -317,3 +317,10 @@ def test_a_schedule_says_whether_it_asks_before_the_trash(hub: StubHub) -> None:
     code, said = starloom(hub, "schedule", "edit", "Nightly", "--no-lists", "--approve", "abc")
     assert (code, hub.asked[-1][2]) == (0, {"lists": False, "plan_hash": "abc"})
     assert "into the trash without asking" in said
+
+
+def test_a_preview_without_a_clock_is_refused_as_its_saving_is(hub: StubHub) -> None:
+    plan = {"tasks": [], "warnings": [], "plan_hash": "h"}
+    hub.answers["POST", "/schedule-preview"] = (200, {"plan": plan, "in_words": "", "next": [], "zone": "Etc/UTC"})
+    code, said = starloom(hub, "schedule", "add", "how are my machines", "--preview")
+    assert (code, "a schedule needs a clock" in said, "firings" in said) == (2, True, False)

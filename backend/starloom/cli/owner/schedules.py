@@ -155,6 +155,8 @@ def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> N
     """Show the plan and the next firings; the exit code is that of the saving."""
     preview = run.client.post(post_schedule_preview(), body)
     plan = preview["plan"]
+    if not preview["in_words"]:  # the page shows a plan before its clock is typed
+        raise usage("a schedule needs a clock", 'Say how often: --cron "every night at 2", or in its words.')
     if plan is None:
         raise usage("the hub shows no plan for that", "Name words, a recipe, a plan or a past constellation.")
     if run.as_json:
