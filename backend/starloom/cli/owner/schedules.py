@@ -435,11 +435,14 @@ def resume(run: Invocation, schedule: ScheduleArgument) -> None:
 
 def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     """Fire a schedule once now, in addition to its clock."""
-    for line in gone_lines(run.client.get(get_schedule(schedule)), _gone(run)):
+    before = run.client.get(get_schedule(schedule))
+    for line in gone_lines(before, _gone(run)):
         say(line, sys.stderr)
-    _tell(
-        run, run.client.post(post_schedule_action(schedule, "run"), {}), "{name} fires now; follow it: starloom watch"
-    )
+    fired = run.client.post(post_schedule_action(schedule, "run"), {})
+    # `watch` alone means the newest that no schedule began; a firing that waits for the one before has no run yet.
+    new = [constellation for constellation in fired["running"] if constellation not in before["running"]]
+    line = join(["starloom", "watch", new[0]] if new else ["starloom", "schedule", "show", fired["name"]])
+    _tell(run, fired, f"{{name}} fires now; follow it: {line}")
 
 
 def seen(
