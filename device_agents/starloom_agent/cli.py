@@ -575,8 +575,8 @@ def _effects(text: str) -> list[str]:
     for name in names:
         if name not in list(Effect):
             near = get_close_matches(name, list(Effect), n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
-            raise argparse.ArgumentTypeError(f"{quoted(name)} is none of {', '.join(Effect)}{meant}")
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise argparse.ArgumentTypeError(f"{quoted(name)} is none of {', '.join(Effect)}{hint}")
     return names
 
 

@@ -6,7 +6,7 @@ Owns how the parser of typer speaks; no command does anything of its own for it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
@@ -228,8 +228,8 @@ class Command(TyperCommand):
         """
         typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
         for param in self.params:
-            given = typed.get(str(param.name))
-            words = [given] if isinstance(given, str) else given if isinstance(given, Iterable) else ()
+            parsed = typed.get(str(param.name))
+            words = parsed if isinstance(parsed, list | tuple) else [parsed]
             for word in words:
                 fault = _fault_of(param, word) if isinstance(word, str) else ""
                 if fault:

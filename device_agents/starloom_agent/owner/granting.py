@@ -39,14 +39,14 @@ def check_grant(home: AgentHome, grant: str, what: Sequence[str]) -> None:
         NotMeant: no tool of this agent needs the grant, or a folder or host cannot be one.
     """
     prefix, colon, name = grant.partition(":")
-    own = _own_names(home, prefix)
-    if own is None or not colon or not name:
-        known = sorted({tool.grant for tool in all_tools() if tool.grant} | {PYTHON_UNCONFINED})
-        if grant not in known:
-            listed = ", ".join((*known, "mcp:NAME", "agent:NAME"))
-            raise NotMeant(f"{quoted(grant)} is no grant{_meant(grant, known)} There are {listed}")
-    elif name not in own and (meant := _meant(name, own)) != ".":
-        raise NotMeant(f"{home.root / _FILES[prefix]} names no {quoted(name)}{meant}")
+    listed_names = _own_names(home, prefix)
+    if listed_names is None or not colon or not name:
+        grants = sorted({tool.grant for tool in all_tools() if tool.grant} | {PYTHON_UNCONFINED})
+        if grant not in grants:
+            listed = ", ".join((*grants, "mcp:NAME", "agent:NAME"))
+            raise NotMeant(f"{quoted(grant)} is no grant{_hint(grant, grants)} There are {listed}")
+    elif name not in listed_names and (hint := _hint(name, listed_names)) != ".":
+        raise NotMeant(f"{home.root / _FILES[prefix]} names no {quoted(name)}{hint}")
     if grant == SHELL_RUN and what and not what[0].strip():
         raise NotMeant(f"a command begins with the name of its program: starloom-agent grant {SHELL_RUN} -- uptime")
     for word in what:
@@ -68,13 +68,13 @@ def _own_names(home: AgentHome, prefix: str) -> Collection[str] | None:
 def unnamed(home: AgentHome, grant: str) -> str:
     """Return why a grant for a server or an agent allows nothing yet; empty where its file names it."""
     prefix, _, name = grant.partition(":")
-    own = _own_names(home, prefix)
-    if own is None or name in own:
+    listed_names = _own_names(home, prefix)
+    if listed_names is None or name in listed_names:
         return ""
     return f"{home.root / _FILES[prefix]} names no {name} yet, so this grant allows nothing until it does"
 
 
-def _meant(word: str, names: Collection[str]) -> str:
+def _hint(word: str, names: Collection[str]) -> str:
     near = get_close_matches(word.casefold(), names, n=1)
     return f"; did you mean {near[0]}?" if near else "."
 
@@ -93,8 +93,8 @@ def _check_folder(word: str) -> None:
         names = [one.name for one in islice(place.parent.iterdir(), _NAMES_LOOKED_AT) if one.is_dir()]
     by_form = {name.casefold(): name for name in sorted(names)}
     near = get_close_matches(place.name.casefold(), by_form, n=1)
-    meant = f"; did you mean {place.parent / by_form[near[0]]}?" if near else ". Make it, then type this line again"
-    raise NotMeant(f"{place} is not a folder{meant}")
+    hint = f"; did you mean {place.parent / by_form[near[0]]}?" if near else ". Make it, then type this line again"
+    raise NotMeant(f"{place} is not a folder{hint}")
 
 
 def _check_host(word: str) -> None:
@@ -106,5 +106,5 @@ def _check_host(word: str) -> None:
     host = ""
     with suppress(ValueError):
         host = urlsplit(word if "://" in word else f"//{word}").hostname or ""
-    meant = f": starloom-agent grant {NET_REACH} {host}" if _HOST.fullmatch(host) else ""
-    raise NotMeant(f"{quoted(word)} is no host, which has no scheme, port, path or pattern (* alone is any){meant}")
+    hint = f": starloom-agent grant {NET_REACH} {host}" if _HOST.fullmatch(host) else ""
+    raise NotMeant(f"{quoted(word)} is no host, which has no scheme, port, path or pattern (* alone is any){hint}")
