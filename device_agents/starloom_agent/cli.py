@@ -21,17 +21,18 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 
 import msgspec
 
 import starloom_agent
-from starloom_agent.home.directory import DEFAULT_SLOTS, SLOTS_MOST, AgentHome, Joined, NotJoined
+from starloom_agent.home.directory import DEFAULT_SLOTS, SLOTS_MOST, AgentHome, Joined, NotJoined, named_home
 from starloom_agent.home.identity import load_or_make
 from starloom_agent.home.locking import AlreadyRunning, running_pid
 from starloom_agent.home.status_file import ONLINE, read_status
 from starloom_agent.install import background, service, upgrading
-from starloom_agent.owner import agents, answering, leaving, mcp, trash
+from starloom_agent.owner import agents, answering, granting, leaving, mcp, trash
 from starloom_agent.owner.join_command import JOIN_CODE, CannotDo, UsageFault, answer_to, join, show
 from starloom_agent.policy.approvals import CannotAnswer
 from starloom_agent.policy.commands import PolicyFault
@@ -60,15 +61,19 @@ from starloom_agent.work.runtime import Agent, Settings
 from starloom_agent.work.starting import begun_with_room
 from starloom_protocol.text.wording import escaped, quoted
 from starloom_protocol.tools.profiles import held_back_words, is_within
-from starloom_protocol.vocabulary import Courtesy, Profile
+from starloom_protocol.vocabulary import Courtesy, Effect, Profile
 
 ANSWERS_HINT = "whose answer counts where this device asks: one typed here, or also a person's at the hub"
 EXIT_FAILED, EXIT_USAGE, EXIT_REFUSED, EXIT_INTERRUPTED = 1, 2, service.EXIT_REFUSED, 130
 EXIT_OUTPUT_LOST = 74
 """The code that `sysexits.h` has for output that could not be written, as on a full disk."""
 _LOST: Final = frozenset({errno.EBADF, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.ENOSPC})
+_SHUT: Final = frozenset({errno.EACCES, errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EPERM, errno.EROFS})
+"""Faults of a place that the owner or a disk has shut, rather than of this program."""
 EXIT_READER_GONE = 141
 """The code that a shell shows for a program which a closed pipe has ended."""
+_CHARS_MOST: Final = 4_096
+"""No path of Linux is longer, and no name that a hub takes."""
 
 
 def say(text: str) -> None:
@@ -144,7 +149,11 @@ def _change(options: argparse.Namespace, change: Callable[[Policy], Policy]) -> 
             "agent that you mean with --home DIR, or set STARLOOM_AGENT_HOME; `starloom why` and Fleet show whole "
             "lines. The agent of `make run` is in .starloom/agents/"
         )
-    policy = change(read_policy(home.policy))
+    before = read_policy(home.policy)
+    try:
+        policy = change(before)
+    except PolicyFault as fault:  # a word of the command line, as what was in force is valid
+        raise UsageFault(str(fault)) from fault
     home.make()
     write_policy(home.policy, policy)
     if not until_offered(home):
@@ -170,10 +179,14 @@ def _show_in_force(home: AgentHome, policy: Policy, title: str, held_title: str 
 
 
 def grant(options: argparse.Namespace) -> int:
+    home = AgentHome.of_owner(options.home)
+    granting.check_grant(home, options.grant, options.what)
     policy = _change(options, lambda old: with_grant(old, options.grant, options.what, options.effects, options.cwd))
     if options.cwd and (folder := written_beside(policy, options.cwd)):
         say(f"The hub may write in {folder}, so it chooses what this command finds in {options.cwd}.")
-    _show_in_force(AgentHome.of_owner(options.home), policy, "granted; in force now")
+    _show_in_force(home, policy, "granted; in force now")
+    if reason := granting.unnamed(home, options.grant):
+        show(reason)
     program = options.what[0] if options.grant == SHELL_RUN and options.what else ""
     if program and "{" not in program and shutil.which(program) is None:
         show(
@@ -385,6 +398,8 @@ def _profile(values: list[str]) -> list[str]:
 
 
 _QUOTED: Final = re.compile(r"'([^']*)'")
+_NUMBERS: Final = {"_slots": "number", "_count": "number", "float": "number", "int": "whole number"}
+_VALUE: Final = re.compile(rf"invalid ({'|'.join(_NUMBERS)}) value: (.*)")
 Does = Callable[[argparse.Namespace], int]
 Add = Callable[[str, Does, str], argparse.ArgumentParser]
 
@@ -394,8 +409,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """End with what is wrong; argparse lists all choices, of which one was probably meant."""
-        from difflib import get_close_matches  # a misspelt word alone needs it
-
+        message = _VALUE.sub(lambda match: f"{match[2]} is not a {_NUMBERS[match[1]]}", message)
         typed, *choices = _QUOTED.findall(message) if "invalid choice" in message else [""]
         near = [f"profile {typed}"] if "profile" in choices and typed in list(Profile) else []
         near = near or get_close_matches(typed, choices, n=1)
@@ -482,7 +496,7 @@ def _add_granting(add: Add) -> None:
         )
         if name == "grant":
             hint = "what the command may do at most, such as read or read,write; without it you are asked each time"
-            command.add_argument("--effects", type=_names, default=[], help=hint)
+            command.add_argument("--effects", type=_effects, default=[], help=hint)
             where = "the folder in which the command runs; without it, an empty one; another one asks you each time"
             command.add_argument("--cwd", metavar="DIR", default=None, help=where)
     hint = "show or change what this device allows; `log` shows decisions, `accept` takes over an edited file"
@@ -500,7 +514,7 @@ def _add_granting(add: Add) -> None:
     command.add_argument("--trash-keep-days", dest="keep_days", metavar="N", default=None, help=keep)
     most = "how much each trash may hold; 0: 10 GiB or 5 %% of the disk, whichever is more"
     command.add_argument("--trash-most-gib", dest="most_gib", metavar="N", default=None, help=most)
-    command.add_argument("--last", type=int, default=50, metavar="N", help="with log: so many decisions")
+    command.add_argument("--last", type=_count, default=50, metavar="N", help="with log: so many decisions")
 
 
 def _add_answering(add: Add) -> None:
@@ -556,8 +570,20 @@ def _add_trash(add: Add) -> None:
     command.add_argument("--yes", action="store_true", help="remove them unasked")
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
+def _effects(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in list(Effect):
+            near = get_close_matches(name, list(Effect), n=1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise argparse.ArgumentTypeError(f"{quoted(name)} is none of {', '.join(Effect)}{hint}")
+    return names
+
+
+def _count(text: str) -> int:
+    if (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError("a number from 1 on")
+    return number
 
 
 def _slots(text: str) -> int:
@@ -567,6 +593,8 @@ def _slots(text: str) -> int:
     return number
 
 
+_MAKE_A_HOME: Final = frozenset({"join", "grant", "policy"})
+"""Commands that may prepare the home of an agent which has not joined yet."""
 _FAULTS = (
     agents.AgentsFault,
     CannotAnswer,
@@ -584,7 +612,7 @@ _FAULTS = (
 
 
 def _parsed(argv: list[str]) -> argparse.Namespace:
-    """Return the options; argparse takes no words after `--` once an option stands between them and the first word.
+    """Return the options; of `grant` argparse takes no words behind an option that follows the first one.
 
     Of `join --profile files DIR URL CODE` it takes the address and the code for folders, so they go first.
     """
@@ -594,12 +622,31 @@ def _parsed(argv: list[str]) -> argparse.Namespace:
         at = next((at for at, word in enumerate(profile_words, first) if "://" in word), 0)
         if at:
             argv = ["join", *argv[at : at + 2], *argv[1:at], *argv[at + 2 :]]
-    if argv[:1] not in (["grant"], ["ungrant"]) or "--" not in argv:
-        return parser().parse_args(argv)
-    at = argv.index("--")
-    options = parser().parse_args(argv[:at])
-    options.what += argv[at + 1 :]
+    at = argv.index("--") if "--" in argv else len(argv)
+    _refuse_unusable(argv[:at])
+    takes_words = argv[:1] in (["grant"], ["ungrant"])
+    options, further = parser().parse_known_args(argv[:at] if takes_words else argv)
+    if further and (not takes_words or any(word.startswith("-") for word in further)):
+        parser().error(f"unrecognized arguments: {' '.join(further)}")
+    if takes_words:
+        options.what += [*further, *argv[at + 1 :]]
     return options
+
+
+def _refuse_unusable(words: list[str]) -> None:
+    """End with the first word that nobody can mean: an empty one, as of an unset variable, or a pasted file."""
+    for before, word in itertools.pairwise(["", *words]):
+        option, equals, value = word.partition("=") if word.startswith("--") else (before, "=", word)
+        control = next((one for one in value if not one.isprintable() and one.isascii()), "")
+        if equals and not value.strip() and option != "--quiet-hours":
+            fault = "is empty"
+        elif len(value) > _CHARS_MOST:
+            fault = f"has {len(value):,} characters, and at most {_CHARS_MOST:,} are read"
+        elif control and option != "--reason":
+            fault = f"holds a control character (U+{ord(control):04X})"
+        else:
+            continue
+        parser().error(f"{f'the word behind {option}' if option.startswith('-') else f'a word of {words[0]}'} {fault}")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -616,6 +663,9 @@ def main(argv: list[str] | None = None) -> int:
             raise
         return EXIT_READER_GONE
     except OSError as error:
+        if error.errno in _SHUT and error.filename is not None:
+            print(f"starloom-agent: {os.fsdecode(error.filename)}: {error.strerror}", file=sys.stderr)
+            return EXIT_FAILED
         if error.filename is not None or error.errno not in _LOST:
             raise
         print(f"starloom-agent: a file, or the output, could not be written: {error.strerror}", file=sys.stderr)
@@ -633,13 +683,32 @@ def _reader_is_gone() -> bool:
     return True
 
 
+def _check_home(options: argparse.Namespace) -> None:
+    """Check the home that was named.
+
+    Raises:
+        UsageFault: it cannot be one, or the command is about an agent and there is no such folder.
+    """
+    try:
+        folder = named_home(getattr(options, "home", None))
+    except RuntimeError:  # `~name` of a user that there is not
+        raise UsageFault(f"{options.home} begins with the home folder of a user that is not here") from None
+    if folder is None or folder.is_dir():
+        return
+    if folder.exists():
+        raise UsageFault(f"{folder} is a file, and the home of an agent is a folder")
+    if options.command not in _MAKE_A_HOME:
+        raise UsageFault(f"there is no folder {folder}, so no agent is there. Name the home of the one that you mean")
+
+
 def _carried_out(argv: list[str] | None) -> int:
     options = _parsed(sys.argv[1:] if argv is None else argv)
     try:
+        _check_home(options)
         if options.command == "join" and options.profile:
             _profile(options.profile)
         code: int = options.does(options)
-    except (UsageFault, BadRoute) as fault:
+    except (UsageFault, granting.NotMeant, BadRoute) as fault:
         print(f"starloom-agent: {fault}", file=sys.stderr)
         return EXIT_USAGE
     except (*_FAULTS, ValueError) as fault:

@@ -36,6 +36,8 @@ export interface MockOptions {
   empty?: boolean;
   /** The hub was started with `--lab`. */
   lab?: boolean;
+  /** The schedules; those of the scenario without it. */
+  schedules?: unknown[];
   /** The role of the person who looks; the owner without it. */
   role?: "owner" | "operator" | "approver" | "viewer";
   /** The parts of the role to which the sign-in is limited; all of it without any. */
@@ -94,12 +96,14 @@ export class MockHub {
   private readonly role: string;
   private readonly scopes: string[];
   private readonly personRole: string;
+  private readonly schedules: unknown[];
 
   constructor(options: MockOptions = {}) {
     this.signedIn = options.signedIn ?? true;
     this.invitation = options.invitation ?? null;
     this.sessionEnded = options.sessionEnded ?? false;
     this.takesAway = options.takesAway ?? [];
+    this.schedules = options.schedules ?? SCHEDULES;
     this.role = options.role ?? "owner";
     this.scopes = options.scopes ?? [];
     this.personRole = options.personRole ?? this.role;
@@ -222,7 +226,7 @@ export class MockHub {
     if (path === "/sign-in" || path === "/sign-in/terms") {
       const given = body as { id?: string; secret?: string };
       if (given.secret === "long")
-        return problem(422, "bad_request", "String should have at most 128 characters", "Mend each listed place.");
+        return problem(422, "bad_request", "`name` may have at most 128 characters", "Correct each listed place.");
       if (given.secret !== "good")
         return problem(
           401,
@@ -289,7 +293,7 @@ export class MockHub {
       };
       return { body: { ...shown, except_days: this.daysOff }, status: 200 };
     }
-    if (path === "/schedules") return { body: { items: SCHEDULES, next: null }, status: 200 };
+    if (path === "/schedules") return { body: { items: this.schedules, next: null }, status: 200 };
     if (path === "/secrets") return { body: { items: SECRETS, next: null }, status: 200 };
     if (path.startsWith("/secrets/") && method === "DELETE") return { body: null, status: 204 };
     if (path.startsWith("/secrets/") && method === "PUT")

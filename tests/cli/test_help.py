@@ -67,6 +67,33 @@ def test_an_example_can_be_typed(path: str, line: str) -> None:
     command.make_context(path, shlex.split(line))
 
 
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+@pytest.mark.parametrize(
+    "word", ["", "  ", "a\x1bb", "a\nb", "x" * 5_000], ids=["none", "blank", "esc", "line", "long"]
+)
+def test_a_word_that_cannot_be_meant_is_refused_for_every_option(path: tuple[str, ...], word: str) -> None:
+    for param in ALL[path].params:
+        is_option = param.param_type_name == "option"
+        is_prose = param.name in ("answer", "input", "param", "reason", "text", "value", "with_", "words")
+        means_none = word == "" and '""' in (param.help or "")
+        if getattr(param, "is_flag", False) or means_none or (word.strip() and is_prose):
+            continue
+        refused = ended(*path, *([param.opts[0], word] if is_option else [word] * 3))
+        said = " ".join(refused.output.split())
+        assert refused.exit_code == 2, (param.opts, said)
+        fault = r"is empty|holds a control character \(U\+00\w\w\)|has 5,000 characters, and at most 4,096 are read"
+        assert re.search(rf"{re.escape(param.opts[0])} ({fault}): write" if is_option else fault, said), said
+
+
+def test_a_word_of_a_request_may_have_several_lines_and_an_answer_may_be_empty() -> None:
+    for words in (["submit", "one\ntwo", "--preview"], ["approve", "x", "--value", ""]):
+        assert "Usage" not in ended(*words, "--hub", "http://127.0.0.1:9").output
+
+
+def test_a_mistyped_choice_is_answered_with_the_nearest() -> None:
+    assert "Did you mean 'high'?" in ended("submit", "--priority", "Hig", "x").output
+
+
 def test_a_value_that_cannot_be_meant_is_refused_in_plain_words() -> None:
     for words, plain in (
         (("submit", "--budget", "much", "x"), "'--budget': it is not a number"),

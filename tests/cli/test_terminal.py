@@ -22,10 +22,12 @@ def device(name: str) -> dict[str, object]:
         "demo": True,
         "id": IDENTITY,
         "link": "online",
-        "load": "2 of 4 tasks run",
+        "load": "free",
         "name": name,
         "os": "linux, Debian GNU/Linux 12 (bookworm) on aarch64",
         "profile": "operate",
+        "running": 2,
+        "slots": 4,
         "tools": ["a", "b"],
     }
 

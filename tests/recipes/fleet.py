@@ -195,6 +195,10 @@ class Running:
     def sentence(self) -> str:
         return str(self._result["sentence"])
 
+    @property
+    def is_alarm(self) -> bool:
+        return self.view.answer is not None and self.view.answer.alarm
+
     def item(self, title: str) -> dict[str, Any]:
         """Return one item of the answer by its title."""
         found: dict[str, dict[str, Any]] = {str(item["title"]): item for item in self._result["items"]}

@@ -54,6 +54,12 @@ def test_a_file_that_may_not_be_read_holds_up_no_other(guarded: Fleet, words: st
     assert "twin.png" not in named
 
 
+@pytest.mark.parametrize("words", ["back up Pictures of laptop to server", "back up the pictures of laptop to server"])
+def test_a_backup_that_left_a_file_out_raises_an_alarm(guarded: Fleet, words: str) -> None:
+    answer = guarded.submit(words)
+    assert (answer.state, answer.is_alarm, "left out on laptop" in answer.sentence) == ("succeeded", True, True)
+
+
 def test_a_copy_beside_one_that_may_not_be_read_gets_a_number(fleet: Fleet) -> None:
     laptop, server = fleet.device("laptop"), fleet.device("server")
     laptop.write("results/a.txt", "one")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final
 
 import typer
@@ -97,6 +98,11 @@ _WORDS: Final = {
 _COUNTED: Final = ("limit", "last", "attempt", "after", "devices", "seeds", "tokens", "over")
 _EARLY: Final = ("--json", "--hub", "--home")
 _TYPE: Final = re.compile(r" <(.*)>(\.\.\.)?$")
+_PROSE: Final = frozenset({"answer", "input", "param", "reason", "text", "value", "with_", "words"})
+"""Parameters of texts and values, which may have several lines."""
+_CHARS_MOST: Final = 4_096
+"""No path of Linux is longer, and no name that the hub takes."""
+_CHOICES: Final = re.compile(r"'([^']*)' is not one of ('.*)\.$")
 _RANGE: Final = re.compile(r"\b(?:(-?[\d.]+)<=)?x(?:(<=|>=)(-?[\d.]+))?")
 _REFUSALS: Final = (
     (re.compile(r"^Got unexpected extra arguments?\(?s?\)? \((.*)\)$"), r"it takes no further words: \1"),
@@ -107,6 +113,21 @@ _REFUSALS: Final = (
     (re.compile(r"^Input should be less than or equal to (\S+)"), r"it must be at most \1"),
 )
 """Refusals of the library that reads values, and the same without its own words."""
+
+
+def _fault_of(param: Any, word: str) -> str:
+    """Return why no command takes a word for this parameter, as a predicate; empty if it may be meant.
+
+    An option that means something by no word says so in its help.
+    """
+    if not word.strip():
+        return "" if word == "" and '""' in (param.help or "") else "is empty"
+    if param.name in _PROSE:
+        return ""
+    if len(word) > _CHARS_MOST:
+        return f"has {len(word):,} characters, and at most {_CHARS_MOST:,} are read"
+    control = next((one for one in word if not one.isprintable() and one.isascii()), "")
+    return f"holds a control character (U+{ord(control):04X})" if control else ""
 
 
 def word_of(param: Any) -> str:
@@ -156,6 +177,9 @@ def _refusing(ctx: Context, args: list[str]) -> Iterator[None]:
     except typer.TyperException as refused:
         for words, plain in _REFUSALS:
             refused.message = words.sub(plain, refused.message or "")
+        if choice := _CHOICES.search(refused.message or ""):
+            near = get_close_matches(choice[1].casefold(), re.findall("'([^']*)'", choice[2]), n=1)
+            refused.message += f" Did you mean '{near[0]}'?" if near else ""
         if not as_json:
             raise
         reason = " ".join(str(refused.format_message()).split())
@@ -192,8 +216,28 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:  # type: ignore[override]
         """Parse the words after the command."""
         with _refusing(ctx, args):
+            if not ctx.resilient_parsing and "--help" not in args:
+                self._refuse_unusable(ctx, args)
             self._refuse_lacking(ctx, args)
             return super().parse_args(ctx, args)
+
+    def _refuse_unusable(self, ctx: Context, args: list[str]) -> None:
+        """Refuse a word that cannot be meant: an empty one, as a variable gives that is not set, or a pasted file.
+
+        An empty ID would mean the newest constellation, and an empty option none.
+        """
+        typed, _, _ = self.make_parser(ctx).parse_args(args=list(args))
+        for param in self.params:
+            parsed = typed.get(str(param.name))
+            words = parsed if isinstance(parsed, list | tuple) else [parsed]
+            for word in words:
+                fault = _fault_of(param, word) if isinstance(word, str) else ""
+                if fault:
+                    value = word_of(param).strip("[].")
+                    is_option = param.param_type_name == "option"
+                    name = param.opts[0] if is_option else f"the word for {value}"
+                    way = f"write {value} behind it" if is_option else "write one"
+                    ctx.fail(f"{name} {fault}: {way}{'' if param.required else ', or leave it out'}.")
 
     def _refuse_lacking(self, ctx: Context, args: list[str]) -> None:
         """Refuse a command that lacks several options, with all of them; the parser names the first alone."""

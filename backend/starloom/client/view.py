@@ -21,8 +21,7 @@ from starloom_protocol.records.entities import (
     decode_entity,
 )
 from starloom_protocol.stream.feed import Event, fold
-from starloom_protocol.text.presentation import Presentation, presentation
-from starloom_protocol.text.wording import utc_words
+from starloom_protocol.text.presentation import Presentation, presentation, presentation_of
 from starloom_protocol.vocabulary import (
     AT_WORK_TASK_STATES,
     FINAL_CONSTELLATION_STATES,
@@ -133,8 +132,7 @@ class View:
         reason = record.reason
         if reason is None and record.state is TaskState.READY:
             reason = self._ready_reasons.get(task)
-        until = utc_words(record.not_before_ms)
-        return presentation(record.state, reason, attempt=record.attempt, checked=record.checked, until=until)
+        return presentation_of(record, reason)
 
     def set_ready_reasons(self, reasons: Mapping[str, Reason]) -> None:
         """Take the reasons of ready tasks that the hub joins from its fleet; no event has them."""

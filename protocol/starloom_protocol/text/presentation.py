@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Protocol
 
+from starloom_protocol.text.wording import utc_words
 from starloom_protocol.vocabulary import Effect, Reason, TaskState
 
 
@@ -82,6 +83,25 @@ SKIP_WORDS: dict[Reason, str] = {
     Reason.DEVICE_AWAY: "Skipped, its device is off",
     Reason.NO_CAPABLE_DEVICE: "Skipped, no device could do it",
 }
+
+
+class TaskShown(Protocol):
+    """The fields of a task's record by which it is shown."""
+
+    @property
+    def attempt(self) -> int: ...
+    @property
+    def checked(self) -> bool: ...
+    @property
+    def not_before_ms(self) -> int: ...
+    @property
+    def state(self) -> TaskState: ...
+
+
+def presentation_of(record: TaskShown, reason: Reason | None) -> Presentation:
+    """Return the presentation of a task; `reason` is its own, or the one joined. A moment in the word is the hub's."""
+    until = utc_words(record.not_before_ms)
+    return presentation(record.state, reason, attempt=record.attempt, checked=record.checked, until=until)
 
 
 def presentation(

@@ -11,7 +11,7 @@ from starloom.cli.text.constellation_text import how_to_answer
 from starloom.client.terminal.typed import typed
 from starloom_protocol.api.schedules import NoticeRow
 from starloom_protocol.records.entities import Choice, Question
-from tests.cli.test_commands import StubHub, starloom
+from tests.cli.test_commands import SOME_ID, StubHub, starloom
 
 CALL = {"task": "restart", "tool": "service.restart", "args": {"name": "nginx"}, "devices": ["vps"], "effects": []}
 
@@ -270,3 +270,14 @@ def test_an_approval_whose_devices_are_gone_says_so(hub: StubHub) -> None:
     hub.answers["POST", "/approvals/c1:q/approve"] = (200, {"answer": "allow"})
     assert starloom(hub, "approve", "c1:q", "--anyway")[0] == 0
     assert hub.asked[-1][2] == {"anyway": True}
+
+
+@pytest.mark.parametrize("verb", ["approve", "deny"])
+def test_the_id_of_a_run_is_answered_with_those_of_its_questions(hub: StubHub, verb: str) -> None:
+    row = {"id": f"{SOME_ID}:approve-plan", "constellation": SOME_ID}
+    hub.answers["GET", "/approvals"] = (200, {"items": [row, {"id": "c-2:q", "constellation": "c-2"}]})
+    code, said = starloom(hub, verb, SOME_ID)
+    assert (code, typed(f"Type `starloom {verb} {SOME_ID}:approve-plan`.") in said) == (2, True)
+    hub.answers["GET", "/approvals"] = (200, {"items": []})
+    assert "is a run, and it asks nothing" in starloom(hub, verb, SOME_ID)[1]
+    assert {method for method, _, _ in hub.asked} == {"GET"}

@@ -424,3 +424,31 @@ def test_stop_all_names_the_schedules_that_fire_again(hub: StubHub, running: lis
     assert "Left out: 2 firings of schedules.\n7 schedules will fire again. To pause them:\n" in said
     assert "  starloom schedule pause 'Disk space'\n" in said
     assert said.endswith("  starloom schedule pause s3\n  2 more: starloom schedule ls\n")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ("look at the disk", "why", SOME_ID),
+        ("look", "at", "the", "disk", "why", SOME_ID),
+        ("look at the disk", "-t", "why", SOME_ID),
+        ("look at the disk", "-t", "why", "--id", SOME_ID),
+    ],
+)
+def test_a_hint_names_its_task_as_other_controls_do(hub: StubHub, line: tuple[str, ...]) -> None:
+    hub.answers["POST", f"/constellations/{SOME_ID}/tasks/why/hint"] = (200, {"state": "active"})
+    code, said = starloom(hub, "hint", *line)
+    assert (code, hub.asked[-1]) == (
+        0,
+        ("POST", f"/constellations/{SOME_ID}/tasks/why/hint", {"reason": "look at the disk"}),
+    ), said
+
+
+def test_a_hint_without_a_task_says_how_it_is_written(hub: StubHub) -> None:
+    code, said = starloom(hub, "hint", "look at the disk", SOME_ID)
+    assert (code, "hint needs its words and a task" in said, hub.asked) == (2, True, [])
+
+
+def test_a_mistyped_state_of_a_mark_is_answered_with_the_nearest(hub: StubHub) -> None:
+    code, said = starloom(hub, "mark", "why", SOME_ID, "--state", "suceeded")
+    assert (code, "Did you mean 'succeeded'?" in said, hub.asked) == (2, True, [])

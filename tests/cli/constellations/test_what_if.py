@@ -124,3 +124,9 @@ def test_an_edit_belongs_to_a_constellation(hub: StubHub, tmp_path: Path) -> Non
     code, said = starloom(hub, "what-if", str(file), "--edit", str(file))
     assert code == 2
     assert "--edit belongs to a constellation" in said
+
+
+def test_a_word_that_is_neither_a_plan_nor_a_constellation_is_refused(hub: StubHub) -> None:
+    hub.answers["GET", "/constellations"] = 200, {"items": [], "next": None}
+    code, said = starloom(hub, "what-if", "plann", "--without", "srv-a")
+    assert (code, "there is no file plann here, and no constellation of that name" in said) == (2, True)

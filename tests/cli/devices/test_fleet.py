@@ -270,3 +270,19 @@ def test_another_spelling_of_a_name_means_its_device_after_a_question(
     starloom(stub, "device", "show", "buero pc")
     assert asked == ["No device is called buero pc. Is Büro-PC (neu) meant?"] * 2
     assert stub.urls[-1] == "/api/v1/vitals?device=d-1"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({}, "idle"),
+        ({"running": 1, "slots": 2}, "busy, 1 of 2"),
+        ({"running": 1, "slots": 2, "draining": True}, "draining, 1 left"),
+        ({"draining": True}, "drained"),
+        ({"load": "quarantined"}, "set aside"),
+        ({"link": "offline"}, "-"),
+    ],
+)
+def test_a_device_has_the_words_of_the_page(stub: StubHub, more: dict[str, Any], words: str) -> None:
+    stub.answers["GET", "/devices"] = (200, {"items": [row("desk", **more)], "next": None})
+    assert f" {words} " in starloom(stub, "devices")[1].splitlines()[1]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from starloom.cli import invocation
+from starloom.client.terminal.typed import typed
 from tests.cli.test_commands import StubHub, starloom
 
 NEXT = ["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00"]
@@ -317,3 +318,19 @@ def test_a_schedule_says_whether_it_asks_before_the_trash(hub: StubHub) -> None:
     code, said = starloom(hub, "schedule", "edit", "Nightly", "--no-lists", "--approve", "abc")
     assert (code, hub.asked[-1][2]) == (0, {"lists": False, "plan_hash": "abc"})
     assert "into the trash without asking" in said
+
+
+def test_a_preview_without_a_clock_is_refused_as_its_saving_is(hub: StubHub) -> None:
+    plan = {"tasks": [], "warnings": [], "plan_hash": "h"}
+    hub.answers["POST", "/schedule-preview"] = (200, {"plan": plan, "in_words": "", "next": [], "zone": "Etc/UTC"})
+    code, said = starloom(hub, "schedule", "add", "how are my machines", "--preview")
+    assert (code, "a schedule needs a clock" in said, "firings" in said) == (2, True, False)
+
+
+@pytest.mark.parametrize(
+    ("running", "line"), [(["c-0", "c-1"], "starloom watch c-1"), (["c-0"], "starloom schedule show Nightly")]
+)
+def test_a_run_now_names_the_line_that_follows_it(hub: StubHub, running: list[str], line: str) -> None:
+    hub.answers["GET", "/schedules/Nightly"] = (200, shown(running=["c-0"]))
+    hub.answers["POST", "/schedules/Nightly/run"] = (200, shown(running=running))
+    assert f"fires now; follow it: {typed(line)}\n" in starloom(hub, "schedule", "run", "Nightly")[1]

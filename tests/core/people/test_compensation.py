@@ -141,6 +141,22 @@ def test_a_preview_says_how_many_files_go_where() -> None:
     ]
 
 
+def test_a_preview_names_no_work_that_moves_nothing() -> None:
+    """A copy makes empty folders by a task of its own, which most often has none to make."""
+    driver = Driver()
+    driver.add_device("files", tools=[written("fs.write"), written("fs.trash")], grants=["files:write"])
+    driver.submit(plan(*(task(name, tool="fs.write") for name in ("copy", "folders", "none"))))
+    results = {"copy": [{"path": "a", "wrote": "0" * 64}], "folders": [{"path": "In", "folder": True}], "none": []}
+    for dispatch in driver.take():
+        driver.result(dispatch, {"added": results[dispatch.at.task]})
+    driver.run()
+    request = i.UndoRequested(id=driver.ident(), by="person:ann", constellation="c1", preview=True)
+    assert sorted(driver.do(request).value["says"]) == [
+        "1 empty folder of folders: into the trash of files, from where they can be taken back",
+        "1 file of copy: into the trash of files, from where they can be taken back",
+    ]
+
+
 @pytest.mark.parametrize(("counted", "said"), [({"files": 11}, "11 files of a"), ({}, "the files of a")])
 def test_a_preview_counts_the_files_of_an_unpacked_folder(counted: dict[str, int], said: str) -> None:
     driver = Driver()

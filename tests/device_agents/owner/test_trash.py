@@ -123,6 +123,6 @@ def test_the_bounds_are_set_by_the_policy(typed: Any) -> None:
     assert 'trash = {keep_days = "90", most_gib = "2"}' in out
     for wrong in ("0", "-1", "x", "1e3", "9" * 400):
         code, _, err = typed("policy", f"--trash-keep-days={wrong}")
-        assert code == 1
+        assert code == 2
         assert "trash.keep_days" in err
     assert 'keep_days = "90"' in typed("policy")[1]

@@ -55,3 +55,26 @@ async def test_an_address_with_thousands_of_unknown_parameters_has_a_short_refus
         answer = await http.get("/api/v1/secrets?" + "&".join(f"p{number}=1" for number in range(3000)))
         assert answer.status_code == 422
         assert len(answer.json()["errors"]) == 20
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ({"value": "y" * 5_000}, "`value` may have at most 1,000 characters"),
+        ({"value": 7}, "`value` must be a text"),
+        ([], "the body must be an object"),
+    ],
+)
+async def test_a_fault_of_a_field_names_the_field_in_plain_words(world: World, body: object, reason: str) -> None:
+    async with world.client() as http:
+        answer = await http.post("/api/v1/approvals/c-1:q/answer", json=body)
+    assert (answer.status_code, answer.json()["reason"]) == (422, reason)
+
+
+async def test_a_mistyped_choice_is_answered_with_the_nearest(world: World) -> None:
+    async with world.client() as http:
+        answer = await http.post(C, json={"request": "x", "priority": "hig"})
+        asked = await http.get(C, params={"limit": "many"})
+    assert answer.json()["reason"] == "`priority` must be one of 'low', 'normal' or 'high'"
+    assert [one["hint"] for one in answer.json()["errors"]] == ["Did you mean high?"]
+    assert asked.json()["reason"] == "`limit` must be a whole number"

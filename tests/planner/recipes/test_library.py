@@ -135,6 +135,14 @@ def test_recipes_that_find_trouble_have_a_sentence_that_is_an_alarm() -> None:
     assert alarms == dict.fromkeys(checks, True)
 
 
+@pytest.mark.parametrize("name", ["backup-folder", "photo-backup"])
+def test_a_backup_that_is_not_whole_is_an_alarm(name: str) -> None:
+    recipe = BUILT_IN.get(name)
+    assert recipe is not None
+    left_out = [one for one in recipe.plan["sentence"] if "left out on" in one["text"]]
+    assert left_out == [one for one in recipe.plan["sentence"] if one.get("alarm")] != []
+
+
 def test_a_disk_is_nearly_full_by_one_bound_everywhere() -> None:
     recipe = BUILT_IN.get("disk-space")
     assert recipe is not None

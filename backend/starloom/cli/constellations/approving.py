@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 import typer
 
 from starloom.cli.constellations.explaining import explained, open_words
+from starloom.cli.constellations.reading import is_constellation
 from starloom.cli.invocation import Invocation, hub_command
 from starloom.cli.text.shown_text import shown_lines, with_times
 from starloom.cli.text.vital_text import replaces_words
@@ -317,7 +318,9 @@ def _pairings(run: Invocation, session: SessionRow) -> list[EnrollmentRow]:
 def approve(
     run: Invocation,
     approval: IdsArgument,
-    value: Annotated[str | None, typer.Option("--value", help="The choice, for a question with choices.")] = None,
+    value: Annotated[
+        str | None, typer.Option("--value", help='The choice, for a question with choices, or the text; "" for none.')
+    ] = None,
     always: Annotated[bool, typer.Option("--always", help="Also allow the same calls here from now on.")] = False,
     reason: Annotated[str, typer.Option("--reason", help="Kept with the answer.")] = "",
     anyway: Annotated[bool, typer.Option("--anyway", help="Also where devices that the plan names are gone.")] = False,
@@ -327,6 +330,7 @@ def approve(
         raise usage("--value and --always do not go together: --always is an answer of its own")
     answers: list[Given] = []
     for identity in approval:
+        _refuse_constellation(run, identity, "approve")
         if is_pairing(identity):
             joins = run.client.post(post_enrollment_approve(identity), {})
             answers.append(joins)
@@ -358,9 +362,22 @@ def deny(
     """Deny a question, or keep a device out."""
     answers: list[Given] = []
     for identity in approval:
+        _refuse_constellation(run, identity, "deny")
         answers.append(_deny(run, identity, {"reason": reason}))
         _say(run, f"{identity} denied")
     _emit(run, answers)
+
+
+def _refuse_constellation(run: Invocation, identity: str, verb: str) -> None:
+    """Refuse the id of a run in place of that of its question: another question may have come since it was read."""
+    if ":" in identity or not is_constellation(identity):
+        return
+    questions = [row["id"] for row in run.client.get(get_approvals())["items"] if row["constellation"] == identity]
+    lines = " or ".join(f"`starloom {verb} {question}`" for question in questions)
+    reason = f"{identity} is a run, " + (
+        "and an answer is for one of its questions" if lines else "and it asks nothing"
+    )
+    raise usage(reason, f"Type {lines}." if lines else "See `starloom approvals`.")
 
 
 def _deny(run: Invocation, identity: str, body: dict[str, str]) -> Given:

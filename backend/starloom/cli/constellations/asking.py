@@ -367,7 +367,11 @@ def _what_if_of_run(run: Invocation, constellation: str, change: dict[str, Any],
 
 
 def _constellation_id(run: Invocation, text: str | None) -> str:
-    """Return the id of a constellation that is given by its id or its name; without one the newest."""
+    """Return the id of a constellation that is given by its id or its name; without one the newest.
+
+    Raises:
+        Problem: there is none, nor a plan of that name.
+    """
     if text is None or _ID.fullmatch(text):
         return run.newest(text)
     rows = run.client.get(get_constellations(q=text))["items"]
@@ -375,6 +379,11 @@ def _constellation_id(run: Invocation, text: str | None) -> str:
     # Those that have ended have no end to foresee.
     unfinished = [row for row in namesakes if row["state"] not in FINAL_CONSTELLATION_STATES]
     matches = unfinished or namesakes
+    if not matches and not text.startswith("c-"):
+        raise usage(
+            f"there is no file {text} here, and no constellation of that name",
+            "Name a plan (a file), or a constellation; `starloom ls` lists those that there are.",
+        )
     return matches[0]["id"] if matches else text
 
 

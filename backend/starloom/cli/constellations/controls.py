@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
@@ -261,13 +261,21 @@ def release(run: Invocation, words: TaskWords = None, task: TaskOption = None, r
 def hint(
     run: Invocation,
     words: Annotated[
-        str, typer.Argument(metavar="WORDS", help="Words for the next turn of a goal, or of an agent of others.")
+        list[str],
+        typer.Argument(metavar="WORDS [TASK] [ID]", help="Words for its next turn, and the goal or the agent's task."),
     ],
-    task: Annotated[str, typer.Option("--task", "-t", help="The id of the goal, or of the agent's task.")],
+    task: TaskOption = None,
     identity: Annotated[str | None, typer.Option("--id", help="The constellation; absent: your newest.")] = None,
 ) -> None:
     """Give a goal, or an agent of others at work, a hint: it is part of the next turn, marked as yours."""
-    _send(run, run.newest(identity), [task], "hint", {"reason": words})
+    text = [*words]
+    if identity is None and len(text) > 1 and is_constellation(text[-1]):
+        identity = text.pop()
+    if task is None:
+        if len(text) < 2:
+            raise usage("hint needs its words and a task", 'Write: starloom hint "look at the disk first" TASK ID')
+        task = text.pop()
+    _send(run, run.newest(identity), [task], "hint", {"reason": " ".join(text)})
 
 
 def mark(
@@ -280,8 +288,12 @@ def mark(
     gone: Annotated[
         bool, typer.Option("--gone", help="Every call that may have happened on a device that is gone.")
     ] = False,
-    state: Annotated[str, typer.Option("--state", help="succeeded, failed or skipped.")] = "succeeded",
-    value: Annotated[str | None, typer.Option("--value", help="Its output: JSON or text.")] = None,
+    state: Annotated[
+        Literal["succeeded", "failed", "skipped"], typer.Option("--state", help="The state that you know.")
+    ] = "succeeded",
+    value: Annotated[
+        str | None, typer.Option("--value", help='Its output: JSON or text; "" for an empty text.')
+    ] = None,
     confirm: ConfirmOption = None,
     yes: YesOption = False,
     reason: ReasonOption = "",

@@ -357,7 +357,8 @@ def _verify_copy(file: Path, anchors: list[str]) -> ChainCheck:
             f"{file} cannot be read: {error.strerror}", "Name a file that `starloom audit export` made."
         ) from error
     except ValueError as error:
-        raise usage(f"{file} cannot be read: {error}", "Name a file that `starloom audit export` made.") from error
+        why = "it is no text in UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        raise usage(f"{file} cannot be read: {why}", "Name a file that `starloom audit export` made.") from error
 
 
 def export(

@@ -101,6 +101,16 @@ def _link(item: DeviceRow | DeviceDetail) -> str:
     return "asleep" if asleep else str(item["link"])
 
 
+def _load_words(item: DeviceRow) -> str:
+    """Return what a connected device does, in the words of the page."""
+    running, slots = item["running"], item["slots"]
+    if item["load"] == "quarantined":
+        return "set aside"
+    if item["draining"]:
+        return f"draining, {running} left" if running else "drained"
+    return f"busy, {running} of {slots}" if running else "idle"
+
+
 def _print_devices(items: list[DeviceRow]) -> None:
     from rich.table import Table
 
@@ -117,7 +127,7 @@ def _print_devices(items: list[DeviceRow]) -> None:
         link += ", disk full" if link == "online" and _full_disk(item) is not None else ""
         link += ", no new work" if link == "online" and no_work_words(item["condition"]) else ""
         count = str(len(item["tools"]))
-        load = item["load"] if item["link"] == DeviceLink.ONLINE else "-"
+        load = _load_words(item) if item["link"] == DeviceLink.ONLINE else "-"
         table.add_row(item["name"] + chip, link, load, item["os"], item["profile"], count, item["id"])
     console().print(Fitted(table, spared=("id", "tools", "os", "profile")))
     # The agent on the hub's own computer is of the hub's installation.

@@ -155,6 +155,8 @@ def _preview(run: Invocation, body: Mapping[str, Any], approve: str | None) -> N
     """Show the plan and the next firings; the exit code is that of the saving."""
     preview = run.client.post(post_schedule_preview(), body)
     plan = preview["plan"]
+    if not preview["in_words"]:  # the page shows a plan before its clock is typed
+        raise usage("a schedule needs a clock", 'Say how often: --cron "every night at 2", or in its words.')
     if plan is None:
         raise usage("the hub shows no plan for that", "Name words, a recipe, a plan or a past constellation.")
     if run.as_json:
@@ -171,7 +173,10 @@ def edit(
     words: WordsArgument = None,
     cron: ClockOption = "",
     zone: Annotated[str, typer.Option("--zone", help="As in Europe/Vienna.")] = "",
-    but: ExceptOption = None,
+    but: Annotated[
+        list[str] | None,
+        typer.Option("--except", metavar="DAYS", help='Days without a firing, in place of those before; "" for none.'),
+    ] = None,
     but_file: ExceptFileOption = None,
     file: PlanOption = None,
     recipe: RecipeOption = None,
@@ -430,11 +435,14 @@ def resume(run: Invocation, schedule: ScheduleArgument) -> None:
 
 def run_now(run: Invocation, schedule: ScheduleArgument) -> None:
     """Fire a schedule once now, in addition to its clock."""
-    for line in gone_lines(run.client.get(get_schedule(schedule)), _gone(run)):
+    before = run.client.get(get_schedule(schedule))
+    for line in gone_lines(before, _gone(run)):
         say(line, sys.stderr)
-    _tell(
-        run, run.client.post(post_schedule_action(schedule, "run"), {}), "{name} fires now; follow it: starloom watch"
-    )
+    fired = run.client.post(post_schedule_action(schedule, "run"), {})
+    # `watch` alone means the newest that no schedule began; a firing that waits for the one before has no run yet.
+    new = [constellation for constellation in fired["running"] if constellation not in before["running"]]
+    line = join(["starloom", "watch", new[0]] if new else ["starloom", "schedule", "show", fired["name"]])
+    _tell(run, fired, f"{{name}} fires now; follow it: {line}")
 
 
 def seen(

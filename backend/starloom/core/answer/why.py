@@ -48,7 +48,7 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.specs import Repeat
 from starloom_protocol.text.folder_grants import NO_LINE, plain_grant_line
-from starloom_protocol.text.presentation import Presentation, presentation
+from starloom_protocol.text.presentation import Presentation, presentation, presentation_of
 from starloom_protocol.text.wording import counted, few, found_by, listed, utc_words
 from starloom_protocol.tools.profiles import TAB_OS
 from starloom_protocol.values import parse
@@ -160,9 +160,7 @@ def explain(shard: Shard, name: str, task: str, queued: Position | None = None) 
         task=task,
         state=str(record.state),
         reason=reason,
-        shown=presentation(
-            record.state, reason, attempt=record.attempt, checked=record.checked, until=utc_words(record.not_before_ms)
-        ),
+        shown=presentation_of(record, reason),
         sentence=explanation.sentence
         + _instead(spec)
         + _done_by(shard, constellation, task)

@@ -197,19 +197,20 @@ def _left(constellation: Constellation, task: str, number: int, outputs: Collect
 
 def _sentences(fleet: Fleet, constellation: Constellation, undos: list[_Undo]) -> list[str]:
     """Return sentences about the files that each undo moves, in their order; tasks of a list on a device together."""
-    files: dict[tuple[str, str, str], list[int | None]] = {}
+    files: dict[tuple[str, str, str], list[tuple[int, int] | None]] = {}
     for undo in undos:
         name = constellation.specs[undo.task].group or undo.task
         way = _PUT_BACK if _PUT_BACK in undo.call.outputs else undo.call.tool
         if not undo.number and stopped_attempt(constellation, undo.task) is not None:
             way = _STOPPED
         key = (name, fleet.name_of(undo.attempt.device), way)
-        files.setdefault(key, []).append(count_of_files(constellation, undo.task, undo.number))
+        files.setdefault(key, []).append(_files_and_folders(constellation, undo.task, undo.number))
+    moves = {key: counts for key, counts in files.items() if any(one is None or any(one) for one in counts)}
     words = [
         _WAYS.get(way, "{way} runs for {name} on {device}, which cannot be undone itself").format(
             device=device, files=_counted(counts), name=name, way=way
         )
-        for (name, device, way), counts in files.items()
+        for (name, device, way), counts in (moves or files).items()
     ]
     others = len(words) - _SENTENCES_MOST
     return [*words[:_SENTENCES_MOST], *([f"{others} more"] if others > 0 else [])]
@@ -225,20 +226,31 @@ def _words_of_others(constellation: Constellation, tasks: list[str]) -> list[str
     return [f"the work of {origin} stays as it is: `starloom undo {origin}`" for origin in origins]
 
 
-def _counted(counts: list[int | None]) -> str:
+def _counted(counts: list[tuple[int, int] | None]) -> str:
+    """Return how many files an undo moves, or how many empty folders where it moves no file."""
     numbers = [one for one in counts if one is not None]
-    return counted(sum(numbers), "file") if len(numbers) == len(counts) else "the files"
+    files, folders = (sum(one[at] for one in numbers) for at in (0, 1))
+    if len(numbers) < len(counts):
+        return "the files"
+    return counted(folders, "empty folder") if folders and not files else counted(files, "file")
 
 
 def count_of_files(constellation: Constellation, task: str, number: int) -> int | None:
     """Return how many files the undo of an attempt moves, by its result; None where that does not tell them."""
+    counts = _files_and_folders(constellation, task, number)
+    return counts[0] if counts is not None else None
+
+
+def _files_and_folders(constellation: Constellation, task: str, number: int) -> tuple[int, int] | None:
+    """Return how many files the undo of an attempt moves, and how many folders without a counted file."""
     call = way_back(constellation.specs[task])
     outputs = call.outputs.values() if call is not None else ()
     lists = [_part(constellation, task, number, pointer) for pointer in outputs]
     if not lists or not all(isinstance(files, list) for files in lists):
         return None
     counts = [_files_in(item) for files in lists if isinstance(files, list) for item in files]
-    return None if None in counts else sum(count for count in counts if count is not None)
+    files = [count for count in counts if count is not None]
+    return (sum(files), files.count(0)) if len(files) == len(counts) else None
 
 
 def _files_in(item: object) -> int | None:

@@ -51,8 +51,8 @@ from starloom_protocol.records.entities import (
 )
 from starloom_protocol.records.fleet import Health, Stopping
 from starloom_protocol.stream.authors import told_name
-from starloom_protocol.text.presentation import Presentation, presentation
-from starloom_protocol.text.wording import moment, utc_words
+from starloom_protocol.text.presentation import presentation_of
+from starloom_protocol.text.wording import moment
 from starloom_protocol.tools.results import returned_by
 from starloom_protocol.values import parse
 from starloom_protocol.vocabulary import (
@@ -180,12 +180,6 @@ def _waiting(task: TaskRow) -> WaitingRow:
     return {"task": task["id"], "state": task["state"], "reason": task["reason"], "word": task["word"]}
 
 
-def shown_task(record: TaskRecord) -> Presentation:
-    """Return the word, shape and tone of a task, with the moment that it waits for."""
-    until = utc_words(record.not_before_ms)
-    return presentation(record.state, record.reason, attempt=record.attempt, checked=record.checked, until=until)
-
-
 def task_shape(constellation: Constellation, name: str, devices: Mapping[str, Device]) -> TaskRow:
     """Return a task with its spec, where it stands, and how that is shown."""
     spec: TaskSpec = constellation.table("spec")[name]
@@ -219,7 +213,7 @@ def task_shape(constellation: Constellation, name: str, devices: Mapping[str, De
         last: Attempt | None = constellation.table("attempt").get(f"{name}/{record.attempt}")
         if last is not None and last.origin is not None and last.round == record.round:
             shape["reused_from"] = last.origin
-        presented = shown_task(record)
+        presented = presentation_of(record, record.reason)
         shape |= {
             "state": record.state,
             "reason": record.reason,

@@ -31,6 +31,32 @@ from starloom_protocol.vocabulary import CODES, Code
 
 MEDIA = "application/problem+json"
 _log = logging.getLogger(__name__)
+_CHOICES = ("enum", "literal_error")
+_PLAIN = {
+    "missing": "is missing",
+    "string_type": "must be a text",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "may have at most {max_length} characters",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "may have at most {max_length} entries",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "bool_type": "must be true or false",
+    "bool_parsing": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "float_parsing": "must be a number",
+    "greater_than": "must be more than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "enum": "must be one of {expected}",
+    "literal_error": "must be one of {expected}",
+}
+"""Kinds of faults of the library that reads values -> the rule that the field keeps, as a predicate."""
 _HTTP_CODES = {400: Code.BAD_REQUEST, 404: Code.NOT_FOUND, 405: Code.NOT_FOUND, 413: Code.TOO_LARGE}
 
 
@@ -139,15 +165,28 @@ def _validation(error: RequestValidationError, fields: Sequence[str]) -> Problem
         where, *path = item["loc"] or ("body",)
         place = place_of(path if where == "body" else (where, *path))
         code, hint = Code.BAD_REQUEST, ""
-        reason = str(item["msg"]).removeprefix("Value error, ")
+        reason = _plain_reason(item, place)
         if item["type"] == "extra_forbidden":
             code, reason = Code.UNKNOWN_FIELD, f"there is no field {path[-1] if path else place} here"
             if len(path) == 1 and fields:
                 hint = _nearest(str(path[0]), fields) or f"The fields here are {listed(fields)}."
         elif item["type"] == "json_invalid":
             place, reason = "", f"the body is not JSON: {item.get('ctx', {}).get('error', reason)}"
+        elif item["type"] in _CHOICES:
+            choices = re.findall("'([^']*)'", str(item["ctx"]["expected"]))
+            hint = _nearest(str(item["input"]), choices)
         faults.append(Fault(code=code, hint=hint, place=place, reason=reason))
     return problem_of_faults(faults) if len({f.code for f in faults}) == 1 else _mixed(faults)
+
+
+def _plain_reason(item: Mapping[str, Any], place: str) -> str:
+    """Return what is wrong with one value, with the name of its field; the library that reads values says *String*."""
+    plain = _PLAIN.get(item["type"])
+    if plain is None:
+        return str(item["msg"]).removeprefix("Value error, ")
+    bounds = {name: f"{bound:,}" if isinstance(bound, int) else bound for name, bound in item.get("ctx", {}).items()}
+    what = f"`{place.removeprefix('query.')}`" if place else "the body"
+    return f"{what} {plain.format_map(bounds)}"
 
 
 def _nearest(word: str, names: Sequence[str]) -> str:

@@ -145,6 +145,14 @@ describe("Lab", () => {
     expect(await faultsOfAxe()).toEqual([]);
   });
 
+  it("tells every miss of a run that did not end as expected", { timeout: 30_000 }, async () => {
+    const { lab } = open("/lab?run=cut-link:r1");
+    const misses = ["it ended failed, expected succeeded", "count: begun 2 times (north 2)"];
+    act(() => lab.show("not_met", { end: "failed", misses, took_s: 9 }));
+    const run = await screen.findByRole("region", { name: "Run of A cut link" });
+    for (const miss of misses) expect(await within(run).findByText(miss, {}, { timeout: 3000 })).toBeTruthy();
+  });
+
   it("stops a run", async () => {
     const { hub, lab } = open("/lab?run=cut-link:r1");
     act(() => lab.show("running"));

@@ -5,21 +5,21 @@ import { expect, it } from "vitest";
 import { SCHEDULES } from "../../../dev/mockDocuments.ts";
 import { openPage } from "../../../dev/openPage.tsx";
 
+const paused = { at: "2026-11-30T07:00:00.000Z", by: "person:ann#k", reason: "holiday" };
+
+/** The schedule of the mock, with further fields; the mock itself stays as it is for other tests. */
+const schedule = (more: object) => SCHEDULES.map((one) => ({ ...one, ...more }));
+
 it("says who paused one", async () => {
-  const [first] = SCHEDULES as unknown as { name: string; paused?: unknown; state: string }[];
-  if (!first) throw new Error("the mock has no schedule");
-  Object.assign(first, { paused: { at: "2026-11-30T07:00:00.000Z", by: "person:ann#k", reason: "holiday" } });
-  openPage("/schedules");
-  const row = await screen.findByRole("article", { name: first.name });
+  openPage("/schedules", { schedules: schedule({ paused }) });
+  const row = await screen.findByRole("article", { name: "Nightly backup" });
   expect(row.textContent).toMatch(/Paused by ann, .*\d\d:\d\d: holiday/);
 });
 
 it("shows the choice for found files alone, and sends it as it was made", async () => {
-  const [first] = SCHEDULES as unknown as { name: string; unseen_trash?: boolean | null }[];
-  if (!first) throw new Error("the mock has no schedule");
-  first.unseen_trash = false;
-  const hub = openPage("/schedules");
-  const row = await screen.findByRole("article", { name: first.name });
+  const hub = openPage("/schedules", { schedules: schedule({ unseen_trash: false }) });
+  const row = await screen.findByRole("article", { name: "Nightly backup" });
+  expect(row.textContent).not.toContain("Paused by");
   within(row).getByText("asks each time before files go into the trash");
   await userEvent.click(within(row).getByRole("button", { name: "Change..." }));
   const choice = await screen.findByRole("checkbox", { name: /Show the files each time/ });
