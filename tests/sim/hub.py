@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -66,20 +67,27 @@ class Site(Surroundings):
             remote=None,
             clock=self.clock,
             sender=sockets,
-            live=Nothing(),
             jobs=self.jobs,
             values=Nothing(),
             settings=EngineSettings(owner=name, check_every=1, keeping=self.keeping),
             chance=random.Random(self.chance.getrandbits(32)),
+            **self._edge(),
         )
         while True:
             try:
-                await engine.start()
+                await engine.start(partial(self._loaded, engine))
                 break
             except Unavailable:
                 await asyncio.sleep(0.5)
         self.note(f"{name} owns the shard at commit {engine.pos}")
         return engine, store, sockets
+
+    def _edge(self) -> dict[str, Any]:
+        """Return what a hub's edge gives its engine."""
+        return {"live": Nothing()}
+
+    async def _loaded(self, engine: Engine, pos: int) -> None:
+        """A hub has loaded the shard and takes no input yet."""
 
     async def take_over(self, alive_s: float) -> None:
         """Let another hub take the shard from one that still runs, and goes on for a while.

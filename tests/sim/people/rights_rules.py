@@ -1,0 +1,146 @@
+"""What must be true of roles, tokens, permissions, secrets and undos, and of what ends with a restore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from starloom_protocol.records.entities import Secret, Standing
+from starloom_protocol.stream.events import EventKind
+from starloom_protocol.stream.feed import ACCESS, FLEET, Event
+from starloom_protocol.vocabulary import ROLE_RANK, Role, ScheduleState
+from starloom_protocol.wire.frames import LeaseRef
+from tests.sim.people.course import Course, Puts, begins
+from tests.sim.people.site import PutBack
+
+_TAKING: Final = (EventKind.ROLE_GIVEN, EventKind.TOKEN_REVOKED)
+
+
+class RightsRules:
+    """A right that was taken is in force nowhere: in tokens below it, in permissions for good, in drafts."""
+
+    def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
+        for key, record in puts.items():
+            if (
+                isinstance(record, Standing)
+                and key not in now.streams[FLEET]
+                and not now.has_right(record.by, Role.APPROVER)
+            ):
+                yield f"{record.by} allowed {record.id} for good, and may not"
+
+    def after(self, now: Course, events: list[Event]) -> Iterator[str]:
+        if not any(event.kind in _TAKING for event in events):
+            return
+        tokens, principals = now.tokens(), now.principals()
+        for token in tokens.values():
+            parent, holder = tokens.get(token.parent), principals[token.principal]
+            if token.revoked_ms:
+                continue
+            if parent is not None and parent.revoked_ms:
+                yield f"the token {token.id} goes on, and {parent.id}, which it comes from, was revoked"
+            if ROLE_RANK[token.role] > ROLE_RANK[holder.role]:
+                yield f"the token {token.id} has the role {token.role}, and {holder.name} is {holder.role}"
+        for standing in now.of_kind(FLEET, "standing").values():
+            if not now.has_right(standing.by, Role.APPROVER):
+                yield f"{standing.id} is allowed for good by {standing.by}, who may not any more"
+        for name in now.live():
+            for draft in now.of_kind(name, "draft").values():
+                if draft.expires_ms > events[-1].at_ms and not now.has_right(draft.by, Role.OPERATOR):
+                    yield f"the draft of {draft.by} in {name} keeps others away, and its author may not edit any more"
+
+
+class SecretRules:
+    """Which values were a secret's, from which commit on, and who was allowed each."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self._values = values
+        self._now: dict[str, Secret] = {}
+        self._until: dict[str, list[tuple[Secret, int]]] = {}
+        self.leases: dict[LeaseRef, tuple[int, str]] = {}
+
+    def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
+        for task, number, attempt in begins(now, event, puts):
+            at = LeaseRef(attempt=int(number), constellation=event.stream, incarnation=attempt.incarnation, task=task)
+            self.leases[at] = now.pos + 1, attempt.device
+        if event.stream != ACCESS:
+            return
+        for key, record in puts.items():
+            kind, _, name = key.partition("/")
+            if kind != "secret":
+                continue
+            before = self._now.pop(name, None)
+            if before is not None:
+                self._until.setdefault(name, []).append((before, now.pos + 1))
+            if record is not None:
+                self._now[name] = record
+                if record.cipher not in self._values:
+                    yield f"{name} has a version {record.version} whose value was given to no vault"
+
+    def after(self, now: Course, events: list[Event]) -> Iterator[str]:
+        yield from ()
+
+    def may_have(self, value: str, lease: tuple[int, str], tool: str) -> str:
+        """Return why a device may not have been given a value for a call that it was leased in a commit; or nothing."""
+        pos, device = lease
+        held = [(record, 1 << 60) for record in self._now.values()]
+        for past in self._until.values():
+            held += past
+        of_value = [(record, until) for record, until in held if self._values.get(record.cipher) == value]
+        if not of_value:
+            return "it is no value of any secret"
+        current = [record for record, until in of_value if until >= pos]
+        if not current:
+            return "it was replaced or removed before"
+        if not any(device in (one.devices or [device]) and tool in (one.tools or [tool]) for one in current):
+            return f"it was not for {tool} on {device}"
+        return ""
+
+
+class UndoRules:
+    """A call takes back a call of its own constellation: a fork has results of work that it has not done."""
+
+    def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
+        for task, number, _attempt in begins(now, event, puts):
+            records = now.streams[event.stream] | puts
+            spec = records.get(f"spec/{task}")
+            if spec is None or spec.undoes is None:
+                continue
+            start = f"attempt/{spec.undoes}/"
+            own = [one for key, one in records.items() if key.startswith(start) and one is not None]
+            if not any(one.origin is None for one in own):
+                yield f"{event.stream}/{task}, attempt {number}, takes back {spec.undoes}, which was not done here"
+
+    def after(self, now: Course, events: list[Event]) -> Iterator[str]:
+        yield from ()
+
+
+def restored(now: Course, restore: PutBack) -> Iterator[str]:
+    """Yield each right that ended before a restore and is in force after it, once the hub has begun to act."""
+    until, tokens = restore.until, now.tokens()
+    for token in tokens.values():
+        known = until.access.tokens.get(token.id)
+        if not token.revoked_ms and known is not None and known.revoked_ms:
+            yield f"the restore at commit {restore.pos} gives back the token {token.id}"
+    for holder in now.principals().values():
+        was = until.access.principals.get(holder.id)
+        if was is not None and ROLE_RANK[holder.role] > ROLE_RANK[was.role]:
+            yield f"the restore at commit {restore.pos} makes {holder.name} {holder.role}, who was {was.role}"
+    for name in now.of_kind(FLEET, "standing"):
+        if name not in until.fleet.standing:
+            yield f"the restore at commit {restore.pos} gives back the permission {name}"
+    for name, secret in now.secrets().items():
+        left = until.access.secrets.get(name)
+        if left is None:
+            yield f"the restore at commit {restore.pos} gives back the secret {name}"
+        else:
+            for kind in ("devices", "tools"):
+                if _wider(getattr(secret, kind), getattr(left, kind)):
+                    yield f"the restore at commit {restore.pos} gives the secret {name} to more {kind}"
+    for name, schedule in now.schedules().items():
+        later = until.fleet.schedules.get(name)
+        if schedule.state is ScheduleState.ACTIVE and (later is None or later.state is not ScheduleState.ACTIVE):
+            yield f"the restore at commit {restore.pos} lets {name} fire, which was {later and later.state}"
+
+
+def _wider(now: list[str], then: list[str]) -> bool:
+    return bool(then) and (not now or not {*now} <= {*then})
