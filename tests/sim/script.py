@@ -58,6 +58,7 @@ PEOPLE_FROM = 3_000_000_000
 """Seeds from here on draw schedules with roles, tokens, secrets, clocks and restores, on one hub."""
 PEOPLE_S = 400.0
 """A clock fires once a minute at most, so there is time for several firings."""
+TOGETHER_S = 25.0
 PEOPLE_FAULTS = {**FAULTS, "clock_leap": 2, "restore": 3}
 ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
 
@@ -66,8 +67,8 @@ PEOPLE_ACTS = {
     "submit": 6,
     "control": 4,
     "edit": 2,
-    "undo": 3,
-    "fork": 3,
+    "undo": 5,
+    "fork": 5,
     "return": 2,
     "drain": 1,
     "read": 1,
@@ -163,6 +164,13 @@ def _faults_of(seed: int) -> dict[str, int]:
     return PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
 
 
+def _together(at_s: float, chance: random.Random) -> float:
+    """Let half of what people do come at one of a few moments: rights are taken while something is under way."""
+    if chance.random() < 0.5:
+        return at_s
+    return round(at_s // TOGETHER_S * TOGETHER_S + chance.uniform(0.0, 0.1), 3)
+
+
 def draw(seed: int) -> Script:
     """Return the schedule of a seed."""
     chance = random.Random(seed)
@@ -185,6 +193,8 @@ def draw(seed: int) -> Script:
     acts: list[Act] = []
     for person, (least, most, does) in persons.items():
         moments = [0.0, *sorted(round(chance.uniform(0.2, span_s), 3) for _ in range(chance.randint(least, most)))]
+        if seed >= PEOPLE_FROM:
+            moments = [_together(moment, chance) for moment in moments]
         for number, at_s in enumerate(moments):
             kind = first if number == 0 else chance.choices(list(does), list(does.values()))[0]
             acts.append(Act(at_s, kind, person, number, chance.getrandbits(32)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 
 import pytest
@@ -23,7 +24,11 @@ MUST_COME = (
 
 @pytest.fixture(scope="module")
 def played() -> list[Outcome]:
-    return [run_seed(PEOPLE_FROM + number) for number in range(PEOPLE)]
+    logging.disable(logging.CRITICAL)
+    try:
+        return [run_seed(PEOPLE_FROM + number) for number in range(PEOPLE)]
+    finally:
+        logging.disable(logging.NOTSET)
 
 
 @pytest.mark.test

@@ -23,7 +23,7 @@ from tests.sim.script import PEOPLE_S, Act
 CRONS: Final = ("* * * * *", "* * * * *", "* * * * *", "*/2 * * * *", "0 3 * * *")
 LASTS_S: Final = PEOPLE_S + 200
 """Clocks go on for a while when nothing is broken any more."""
-GIVEN: Final = (Role.OWNER, Role.OPERATOR, Role.OPERATOR, Role.APPROVER, Role.VIEWER)
+GIVEN: Final = (Role.OWNER, *[Role.OPERATOR] * 4, Role.APPROVER, Role.VIEWER)
 _TRY_AGAIN: Final = frozenset({Code.STORE_UNAVAILABLE, Code.OVERLOADED, Code.CONFLICT})
 
 
@@ -33,8 +33,11 @@ class Person(Client):
     def __init__(self, site: PeopleSite, act: Act, told: Told) -> None:
         super().__init__(site, act, told)
         self._site = site
-        wallet = site.wallets.get(act.person, [])
-        self._door = Door(site, self._chance.choice([*wallet[:1], *wallet]) if wallet else "")
+        wallet = site.wallets.get(act.person, [""])
+        good = [text for text in wallet if site.caller(text) is not None]
+        # Most people use a token that is good; some have not heard that theirs has ended.
+        texts = good if good and self._chance.random() < 0.8 else wallet
+        self._door = Door(site, self._chance.choice([*texts[:1], *texts]))
         self.site = self._door  # type: ignore[assignment]
 
     async def do(self) -> None:
@@ -49,6 +52,8 @@ class Person(Client):
             "role": self._role,
             "token": self._token_added,
             "untoken": self._token_revoked,
+            "undo": self._undo,
+            "fork": self._fork,
             "stop_all": self._stop_all,
             "unstanding": self._unstanding,
             "draft": self._draft,
@@ -200,13 +205,14 @@ class Person(Client):
         """Issue a token below one's own; an owner gives others one."""
         caller = self._caller()
         scopes = self._chance.choice([(), (), ("read", "run")])
+        ttl_s = self._chance.choice([0, 0, 60, 150])
         some = self._chance.choice(list(ROLES))
         if caller is None:
             return
         holder = some if caller.role is Role.OWNER else caller.name
         role = ROLES[holder][1] if caller.role is Role.OWNER else caller.role
         scopes = scopes or tuple(sorted(caller.scopes))
-        token, text = self._site.issued(holder, role, caller.token, scopes)
+        token, text = self._site.issued(holder, role, caller.token, scopes, ttl_s)
         reply = await self._door.ask(i.TokenAdded(id=self._site.ident(), by="", token=token))
         if reply is not None and not reply.faults:
             self._site.wallets[holder].append(text)
@@ -232,6 +238,23 @@ class Person(Client):
             standing = self._chance.choice(there)
             await self._door.ask(i.StandingRevoked(id=self._site.ident(), by="", standing=standing))
 
+    async def _undo(self) -> None:
+        """Have work taken back, often that of a fork, which has done only a part of what it shows, or of a clock."""
+        engine = self._site.engine
+        ended = [name for name in self._site.history.rows if engine is not None and name not in engine.shard.live]
+        forks = [name for name in ended if name in self._told.forks]
+        undoable = [name for name in ended if _says_undo(self._told.accepted.get(name))]
+        if ended:
+            name = self._chance.choice(forks or undoable or ended)
+            await self._door.ask(i.UndoRequested(id=self._site.ident(), by="", constellation=name))
+
+    async def _fork(self) -> None:
+        """Begin anew from where something stands, and often take that back."""
+        await self.fork()
+        await asyncio.sleep(self._chance.choice([1.0, 10.0, 40.0]))
+        if self._chance.random() < 0.6:
+            await self._undo()
+
     async def _draft(self) -> None:
         found = self._some_live()
         if found is None:
@@ -256,10 +279,10 @@ class Person(Client):
         if engine is None:
             return
         found = [engine.shard.constellations[name] for name in engine.shard.live]
-        asked = [(one.name, key) for one in found for key in one.open_questions]
-        for name, key in asked:
+        asked = [(one.name, key, bool(one.questions[key].calls)) for one in found for key in one.open_questions]
+        for name, key, has_calls in asked:
             if self._chance.random() < share:
-                value = self._chance.choices(["allow", "always", "deny"], [4, 4, 1])[0]
+                value = self._chance.choices(["allow", "always", "deny"], [4, 12 if has_calls else 0, 1])[0]
                 answer = i.QuestionAnswered(
                     id=self._site.ident(), by="", anyway=True, constellation=name, question=key, value=value
                 )
@@ -293,3 +316,7 @@ class Steward(Person):
             if record is None or record.devices or record.tools:
                 body = NewValue(value=f"{name} of {self._site.ident()}", devices=[], tools=[])
                 await self._door.set_secret(name, body)
+
+
+def _says_undo(plan: LoweredPlan | None) -> bool:
+    return plan is not None and any(spec.undo is not None for spec in plan.specs)

@@ -17,11 +17,14 @@ from tests.builders import plan, task
 from tests.sim.people.site import ASKS
 
 SECRETS = ("one", "two")
-TOOLS = ("t.pure", "t.pure", "t.idem", "t.never", ASKS.name)
+TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name)
 
 
 def make(chance: random.Random, devices: list[str]) -> LoweredPlan:
-    """Return a plan of a chain of at most three tasks."""
+    """Return a plan of a chain of at most three tasks, or the one call that people come to allow for good."""
+    if chance.random() < 0.25:
+        args = canonical({"s": 0.5, "value": {"n": chance.randint(1, 2)}})
+        return _hashed(plan(task("t0", args=args, tool=ASKS.name), policy=Policy(approval=Approval.RISKY)))
     parts = []
     for number in range(chance.randint(1, 3)):
         args: dict[str, Any] = {
@@ -39,11 +42,15 @@ def make(chance: random.Random, devices: list[str]) -> LoweredPlan:
             args["key"], fields["secrets"] = {"secret": name}, [name]
         if chance.random() < 0.3:
             fields["device"] = chance.choice(devices)
-        if chance.random() < 0.4 and fields["tool"] != "t.pure":
+        if chance.random() < 0.7 and fields["tool"] != "t.pure":
             fields["undo"] = UndoCall(tool="t.idem", args='{"s":0.2}')
         given = [f"in=t{number - 1}/n"] if number else []
         parts.append(task(f"t{number}", *given, args=canonical(args), **fields))
-    made = plan(*parts, policy=Policy(approval=chance.choice([Approval.RISKY, Approval.RISKY, Approval.NEVER])))
+    approval = chance.choice([Approval.RISKY, Approval.RISKY, Approval.NEVER])
+    return _hashed(plan(*parts, policy=Policy(approval=approval)))
+
+
+def _hashed(made: LoweredPlan) -> LoweredPlan:
     return msgspec.structs.replace(made, hash=plan_hash(made))
 
 

@@ -147,13 +147,15 @@ class PeopleSite(Site):
 
     # People.
 
-    def issued(self, holder: str, role: Role, parent: str = "", scopes: Sequence[str] = ()) -> tuple[Token, str]:
+    def issued(
+        self, holder: str, role: Role, parent: str = "", scopes: Sequence[str] = (), ttl_s: int = 0
+    ) -> tuple[Token, str]:
         """Return a new token and its text; drawn from nothing, so that a seed gives the same run again."""
         self.made += 1
         name, secret = f"k{self.made}", f"secret{self.made}"
         token = Token(
             created_ms=self.clock.now_ms(),
-            expires_ms=0,
+            expires_ms=self.clock.now_ms() + ttl_s * 1000 if ttl_s else 0,
             id=name,
             kind=BEARER,
             label=name,
