@@ -25,10 +25,13 @@ class ScheduleRules:
         self._asked: dict[str, set[int]] = {}
         self._held_up: dict[str, tuple[int, int]] = {}
         self._stopped_by: dict[str, str] = {}
+        self._over: set[str] = set()
 
     def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
         if event.kind in (EventKind.CANCELLING, EventKind.DENIED):
             self._stopped_by.setdefault(event.stream, event.by)
+        if event.kind == EventKind.ENDED:
+            self._over.add(event.stream)
         if event.stream != FLEET or not event.kind.startswith("schedule"):
             return
         before, after = now.schedules().get(event.about), now.schedule_after(event.about, puts)
@@ -61,7 +64,8 @@ class ScheduleRules:
             yield f"{name} was fired by a clock that is paused, and nobody asked for it"
         if moment not in before.queued:
             yield f"{name} was fired, and its moment {moment} waited nowhere"
-        others = [one for one, head in now.live().items() if head.schedule == before.id]
+        # One that was opened again, for an undo as an example, goes on beside the next.
+        others = [one for one, head in now.live().items() if head.schedule == before.id and one not in self._over]
         if others and before.overlap is not Overlap.ALLOW:
             yield f"{name} was fired beside {others}, and its clock says {before.overlap}"
 
