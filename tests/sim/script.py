@@ -84,6 +84,8 @@ PEOPLE_ACTS = {
     "stop_all": 2,
     "unstanding": 2,
     "draft": 4,
+    "code": 2,
+    "words": 2,
 }
 OWNER_ACTS = {"secret": 5, "unset": 3, "role": 7, "token": 4, "untoken": 5, "stop_all": 3, "reply": 3, "clock": 2}
 PERSONS = {

@@ -41,6 +41,7 @@ _DOORS: dict[type, tuple[str, str]] = {
     i.TokenAdded: ("POST", V1 + "/tokens"),
     i.TokenRevoked: ("DELETE", V1 + "/tokens/{token}"),
     i.StopAllRequested: ("POST", V1 + "/stop-all"),
+    i.EnrollmentOpened: ("POST", V1 + "/enrollments"),
     i.DeviceControlled: ("POST", V1 + "/devices/{device}/{action}"),
 }
 
@@ -70,10 +71,9 @@ class Door:
         if caller is None:
             self.site.heeded.refused += 1
             return Reply(faults=[Fault(code=Code.FORBIDDEN, reason="the door is shut", hint="")])
-        mine = {"by": caller.by, "scope": caller.role}
-        given = {"approves": caller.approves, "controls": caller.controls, "caller": caller.token}
-        mine |= {name: value for name, value in given.items() if name in item.__struct_fields__}
-        return await self._ask(replace(item, **mine), caller)
+        of_edge = {"approves": caller.approves, "controls": caller.controls, "caller": caller.token}
+        given = {name: value for name, value in of_edge.items() if name in item.__struct_fields__}
+        return await self._ask(replace(item, by=caller.by, scope=caller.role, **given), caller)
 
     async def _ask(self, item: Any, caller: Caller) -> Any:
         loop = asyncio.get_running_loop()

@@ -22,7 +22,7 @@ from tests.sim.people.schedule_rules import ScheduleRules, StopRules
 from tests.sim.people.site import KEY, ROLES, Heard, Heeded, PutBack
 from tests.store.memory import MemoryHistory
 
-_LEAST: Final = {
+_LEAST: Final[dict[type, Role]] = {
     i.SecretSet: Role.OWNER,
     i.SecretRemoved: Role.OWNER,
     i.RoleGiven: Role.OWNER,
@@ -30,7 +30,7 @@ _LEAST: Final = {
     i.StandingRevoked: Role.APPROVER,
 }
 """The least role for what is accepted; that of an operator for all else but a reader's *seen*."""
-_NOT_OF_ASSISTANTS: Final = (*_LEAST, i.StopAllRequested, i.TokenAdded, i.TokenRevoked)
+_NOT_OF_ASSISTANTS: Final[tuple[type, ...]] = (*_LEAST, i.StopAllRequested, i.TokenAdded, i.TokenRevoked)
 
 
 def judge(history: MemoryHistory, world: World, heeded: Heeded) -> Iterator[str]:

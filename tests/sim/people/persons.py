@@ -12,6 +12,7 @@ from starloom.core.state import inputs as i
 from starloom.edge.access.callers import Caller
 from starloom.edge.routes.people.secrets import NewValue
 from starloom_protocol.records.edits import LoweredPlan
+from starloom_protocol.records.entities import Enrollment
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, Role, ScheduleState
 from tests.sim.client import Client, Told
@@ -57,6 +58,8 @@ class Person(Client):
             "stop_all": self._stop_all,
             "unstanding": self._unstanding,
             "draft": self._draft,
+            "code": self._code,
+            "words": self._words,
         }
         own = acts.get(self._act.kind)
         await (own() if own is not None else super().do())
@@ -228,6 +231,21 @@ class Person(Client):
         if mine:
             await self._door.ask(i.TokenRevoked(id=self._site.ident(), by="", token=self._chance.choice(mine)))
 
+    async def _code(self) -> None:
+        """Open a code by which devices join."""
+        caller = self._caller()
+        if caller is not None:
+            name, until_ms = self._site.ident(), self._site.clock.now_ms() + 600_000
+            code = Enrollment(
+                code_hash=name, created_ms=0, expires_ms=until_ms, id=name, owner=caller.principal, token=caller.token
+            )
+            await self._door.ask(i.EnrollmentOpened(id=self._site.ident(), by="", enrollment=code))
+
+    async def _words(self) -> None:
+        """Ask in words: nobody plans here, so the request waits until it is cancelled."""
+        name = f"w-{self._token()}"
+        await self._door.ask(i.RequestReceived(id=self._site.ident(), by="", constellation=name, request="look"))
+
     async def _stop_all(self) -> None:
         await self._door.ask(i.StopAllRequested(id=self._site.ident(), by="", reason="stop"))
 
@@ -310,6 +328,8 @@ class Steward(Person):
         for schedule in self._schedules():
             if late and schedule.state is ScheduleState.ACTIVE:
                 await self._control_clock(schedule.id, "pause", caller)
+        for name in [name for name in engine.shard.live if late and name.startswith("w-")]:
+            await self._do(name, "cancel", None)
         access = engine.shard.access
         for name in plans.SECRETS if late and engine.shard.demands else ():
             record = access.secrets.get(name)

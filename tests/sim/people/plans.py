@@ -23,8 +23,8 @@ TOOLS = ("t.pure", "t.idem", "t.idem", "t.never", ASKS.name)
 def make(chance: random.Random, devices: list[str]) -> LoweredPlan:
     """Return a plan of a chain of at most three tasks, or the one call that people come to allow for good."""
     if chance.random() < 0.25:
-        args = canonical({"s": 0.5, "value": {"n": chance.randint(1, 2)}})
-        return _hashed(plan(task("t0", args=args, tool=ASKS.name), policy=Policy(approval=Approval.RISKY)))
+        call = canonical({"s": 0.5, "value": {"n": chance.randint(1, 2)}})
+        return _hashed(plan(task("t0", args=call, tool=ASKS.name), policy=Policy(approval=Approval.RISKY)))
     parts = []
     for number in range(chance.randint(1, 3)):
         args: dict[str, Any] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from starloom_protocol.records.entities import Secret, Standing
+from starloom_protocol.records.approvals import Standing
+from starloom_protocol.records.entities import Secret
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.vocabulary import ROLE_RANK, Role, ScheduleState
@@ -43,7 +44,14 @@ class RightsRules:
         for standing in now.of_kind(FLEET, "standing").values():
             if not now.has_right(standing.by, Role.APPROVER):
                 yield f"{standing.id} is allowed for good by {standing.by}, who may not any more"
-        for name in now.live():
+        for code in now.of_kind(FLEET, "enrollment").values():
+            holder, token = principals.get(code.owner), tokens.get(code.token)
+            weak = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
+            if code.state in ("open", "asking") and (weak or (token is not None and token.revoked_ms)):
+                yield f"the code {code.id} of {code.owner} lets devices in, and its right has ended"
+        for name, head in now.live().items():
+            if not head.version and head.state != "cancelling" and not now.has_right(head.author, Role.OPERATOR):
+                yield f"{name} waits for a plan, and {head.author} may not run work any more"
             for draft in now.of_kind(name, "draft").values():
                 if draft.expires_ms > events[-1].at_ms and not now.has_right(draft.by, Role.OPERATOR):
                     yield f"the draft of {draft.by} in {name} keeps others away, and its author may not edit any more"

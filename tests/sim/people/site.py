@@ -29,7 +29,7 @@ from starloom_protocol.stream.authors import ENGINE
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.vocabulary import Effect, PrincipalKind, Repeatability, Role
 from tests.sim.client import Told
-from tests.sim.hub import Site
+from tests.sim.hub import Nothing, Site
 from tests.sim.restored import put_back
 from tests.sim.surroundings import TOOLS
 from tests.store.memory import MemoryCiphertexts, MemoryHistory
@@ -108,12 +108,20 @@ class Follower:
         """No socket is open here."""
 
 
+class NobodyPlans(Nothing):
+    """Requests in words stay without a plan."""
+
+    def wake(self, kind: str, constellation: str, job: str) -> None:
+        """No worker is here."""
+
+
 class PeopleSite(Site):
     """Keeps everybody's tokens as texts, as their holders do."""
 
     def __init__(self, chance: random.Random, devices: Sequence[str]) -> None:
         super().__init__(chance, devices)
         self.tools = [*TOOLS, ASKS]
+        self.jobs = NobodyPlans()
         self.heeded = Heeded()
         self.told_of = Told()
         self.wallets: dict[str, list[str]] = {}
