@@ -82,6 +82,7 @@ def step(work: Work, item: AnyInput) -> None:
     """
     work.begin(item)
     try:
+        access.check_token(work)
         _HANDLERS[type(item)](work, item)
         _settle(work, work.input_marks.events)
     except Refusal as refusal:

@@ -7,6 +7,7 @@ from typing import Final
 
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Secret
+from starloom_protocol.stream.authors import token_of
 from starloom_protocol.stream.events import EventKind
 from starloom_protocol.stream.feed import ACCESS, FLEET, Event
 from starloom_protocol.vocabulary import ROLE_RANK, Role, ScheduleState
@@ -20,7 +21,16 @@ _TAKING: Final = (EventKind.ROLE_GIVEN, EventKind.TOKEN_REVOKED)
 class RightsRules:
     """A right that was taken is in force nowhere: in tokens below it, in permissions for good, in drafts."""
 
+    def __init__(self) -> None:
+        self._ends_itself: tuple[int, str] | None = None
+
     def at(self, now: Course, event: Event, puts: Puts) -> Iterator[str]:
+        if event.kind in _TAKING:
+            # Whoever ends its own token goes on with what follows from that.
+            self._ends_itself = now.pos, event.by
+        token = now.tokens().get(token_of(event.by)) if "#" in event.by else None
+        if token is not None and token.revoked_ms and self._ends_itself != (now.pos, event.by):
+            yield f"{event.kind} {event.about} of {event.stream} is by {event.by}, whose token was revoked before"
         for key, record in puts.items():
             if (
                 isinstance(record, Standing)
