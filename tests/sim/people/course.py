@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Protocol
 
+from starloom.edge.access.callers import SESSION
 from starloom_protocol.records.entities import Attempt, Principal, Secret, Token, decode_entity
 from starloom_protocol.records.schedules import Schedule, with_course
 from starloom_protocol.stream.authors import token_of, who
@@ -66,6 +67,9 @@ class Course:
     def has_right(self, author: str, least: Role) -> bool:
         """Tell whether the author of an event has a role of at least this rank now, and its token goes on."""
         token = self.tokens().get(token_of(author))
+        if token is not None and token.kind == SESSION:
+            # A session has its time, and binds nothing that was done in it; what it comes from does.
+            token = self.tokens().get(token.parent)
         if token is not None and token.revoked_ms:
             return False
         holder = next((one for one in self.principals().values() if who(author) == f"{one.kind}:{one.name}"), None)

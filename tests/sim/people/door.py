@@ -39,6 +39,7 @@ _DOORS: dict[type, tuple[str, str]] = {
     i.SecretRemoved: ("DELETE", V1 + "/secrets/{name}"),
     i.RoleGiven: ("PATCH", V1 + "/people/{name}"),
     i.TokenAdded: ("POST", V1 + "/tokens"),
+    i.SignInOpened: ("POST", V1 + "/sign-in-links"),
     i.TokenRevoked: ("DELETE", V1 + "/tokens/{token}"),
     i.StopAllRequested: ("POST", V1 + "/stop-all"),
     i.EnrollmentOpened: ("POST", V1 + "/enrollments"),

@@ -28,6 +28,7 @@ _LEAST: Final[dict[type, Role]] = {
     i.RoleGiven: Role.OWNER,
     i.QuestionAnswered: Role.APPROVER,
     i.StandingRevoked: Role.APPROVER,
+    i.SignInOpened: Role.VIEWER,
 }
 """The least role for what is accepted; that of an operator for all else but a reader's *seen*."""
 _NOT_OF_ASSISTANTS: Final[tuple[type, ...]] = (*_LEAST, i.StopAllRequested, i.TokenAdded, i.TokenRevoked)
@@ -48,7 +49,7 @@ def judge(history: MemoryHistory, world: World, heeded: Heeded) -> Iterator[str]
             events.setdefault((event.kind, event.about), []).append(event)
     yield from _kept(history, heard, events)
     yield from _named(heard, stops)
-    yield from _rights_of_heard(history, heeded.heard)
+    yield from _rights_of_heard(history, heeded.heard, heeded.parents)
 
 
 def _is_void(heard: Heard, restores: list[PutBack]) -> bool:
@@ -98,9 +99,8 @@ def _named(heard: list[Heard], stops: StopRules) -> Iterator[str]:
                 yield f"{one.caller.by} stopped everything and was told of the clocks {told}: {stops.stops}"
 
 
-def _rights_of_heard(history: MemoryHistory, heard: list[Heard]) -> Iterator[str]:
+def _rights_of_heard(history: MemoryHistory, heard: list[Heard], parents: dict[str, str]) -> Iterator[str]:
     """Nothing is accepted of a token or a role that was taken before it was sent, or that is too small for it."""
-    parents = {one.item.token.id: one.item.token.parent for one in heard if isinstance(one.item, i.TokenAdded)}
     ended = {one.item.token: one.answered_s for one in reversed(heard) if isinstance(one.item, i.TokenRevoked)}
     roles: dict[str, list[Heard]] = {}
     for one in heard:

@@ -9,11 +9,12 @@ from typing import Any, Final
 from starloom.core.clock.schedules import work_digest
 from starloom.core.people.approvals.need import seen_hash
 from starloom.core.state import inputs as i
-from starloom.edge.access.callers import Caller
+from starloom.edge.access.callers import SESSION, Caller, Means
 from starloom.edge.routes.people.secrets import NewValue
 from starloom_protocol.records.edits import LoweredPlan
-from starloom_protocol.records.entities import Enrollment
+from starloom_protocol.records.entities import Enrollment, SignIn
 from starloom_protocol.records.schedules import Schedule
+from starloom_protocol.stream.authors import author_of
 from starloom_protocol.vocabulary import CatchUp, Code, NotifyWhen, Overlap, Role, ScheduleState
 from tests.sim.client import Client, Told
 from tests.sim.people import plans
@@ -59,6 +60,7 @@ class Person(Client):
             "unstanding": self._unstanding,
             "draft": self._draft,
             "code": self._code,
+            "sign_in": self._sign_in,
             "words": self._words,
         }
         own = acts.get(self._act.kind)
@@ -109,7 +111,7 @@ class Person(Client):
             notify=self._chance.choice(list(NotifyWhen)),
             overlap=overlap,
             owner=caller.principal,
-            token=caller.token,
+            token=_binding(caller),
             zone="UTC",
         )
 
@@ -181,7 +183,7 @@ class Person(Client):
                 action=action,
                 owner=caller.principal,
                 schedule=schedule,
-                token=caller.token,
+                token=_binding(caller),
             )
         )
 
@@ -208,7 +210,7 @@ class Person(Client):
         """Issue a token below one's own; an owner gives others one."""
         caller = self._caller()
         scopes = self._chance.choice([(), (), ("read", "run")])
-        ttl_s = self._chance.choice([0, 0, 60, 150])
+        ttl_s = self._chance.choice([0, 60, 150, 250])
         some = self._chance.choice(list(ROLES))
         if caller is None:
             return
@@ -219,6 +221,32 @@ class Person(Client):
         reply = await self._door.ask(i.TokenAdded(id=self._site.ident(), by="", token=token))
         if reply is not None and not reply.faults:
             self._site.wallets[holder].append(text)
+
+    async def _sign_in(self) -> None:
+        """Make a link and use it: a session that comes from one's own token."""
+        caller = self._caller()
+        if caller is None:
+            return
+        token, text = self._site.issued(
+            caller.name, caller.role, caller.token, sorted(caller.scopes), ttl_s=600, kind=SESSION
+        )
+        until_ms = self._site.clock.now_ms() + 300_000
+        link = SignIn(
+            created_ms=self._site.clock.now_ms(),
+            expires_ms=until_ms,
+            id=f"l-{token.id}",
+            parent=caller.token,
+            principal=caller.principal,
+            secret_hash="x",
+        )
+        reply = await self._door.ask(i.SignInOpened(id=self._site.ident(), by="", signin=link))
+        if reply is None or reply.faults:
+            return
+        by = author_of(caller.kind, caller.name, token.id)
+        used = i.SignInUsed(id=self._site.ident(), by=by, scope=caller.role, signin=link.id, token=token)
+        reply = await self._site.ask(used)
+        if reply is not None and not reply.faults:
+            self._site.wallets[caller.name].append(text)
 
     async def _token_revoked(self) -> None:
         """Revoke one of one's own tokens, or, as an owner, one of anybody but the first of the steward."""
@@ -237,7 +265,12 @@ class Person(Client):
         if caller is not None:
             name, until_ms = self._site.ident(), self._site.clock.now_ms() + 600_000
             code = Enrollment(
-                code_hash=name, created_ms=0, expires_ms=until_ms, id=name, owner=caller.principal, token=caller.token
+                code_hash=name,
+                created_ms=0,
+                expires_ms=until_ms,
+                id=name,
+                owner=caller.principal,
+                token=_binding(caller) or "",
             )
             await self._door.ask(i.EnrollmentOpened(id=self._site.ident(), by="", enrollment=code))
 
@@ -340,3 +373,8 @@ class Steward(Person):
 
 def _says_undo(plan: LoweredPlan | None) -> bool:
     return plan is not None and any(spec.undo is not None for spec in plan.specs)
+
+
+def _binding(caller: Caller) -> str | None:
+    """Return the token whose rights bind what a caller leaves behind; a session binds by the one that it comes from."""
+    return caller.token if caller.means is Means.BEARER else caller.root or None

@@ -19,7 +19,7 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import full_key, load
 from starloom.core.state.model import Shard
 from starloom.edge.access import credentials
-from starloom.edge.access.callers import BEARER, AccessView, Caller
+from starloom.edge.access.callers import BEARER, SESSION, AccessView, Caller
 from starloom.edge.access.vault import Sealer, Vault
 from starloom.engine.loop import Engine
 from starloom.store.port import Unavailable
@@ -77,6 +77,7 @@ class Heeded:
 
     heard: list[Heard] = field(default_factory=list)
     refused: int = 0
+    parents: dict[str, str] = field(default_factory=dict)
     values: dict[str, str] = field(default_factory=dict)
     restores: list[PutBack] = field(default_factory=list)
 
@@ -151,12 +152,20 @@ class PeopleSite(Site):
 
     def caller(self, text: str) -> Caller | None:
         """Return whom a token's text belongs to, by the present hub; None if it lets nobody in by it."""
-        return self.view.caller(text, BEARER) if self.view is not None else None
+        if self.view is None:
+            return None
+        return self.view.caller(text, SESSION if text.startswith(credentials.SESSION_PREFIX) else BEARER)
 
     # People.
 
     def issued(
-        self, holder: str, role: Role, parent: str = "", scopes: Sequence[str] = (), ttl_s: int = 0
+        self,
+        holder: str,
+        role: Role,
+        parent: str = "",
+        scopes: Sequence[str] = (),
+        ttl_s: int = 0,
+        kind: str = BEARER,
     ) -> tuple[Token, str]:
         """Return a new token and its text; drawn from nothing, so that a seed gives the same run again."""
         self.made += 1
@@ -165,7 +174,7 @@ class PeopleSite(Site):
             created_ms=self.clock.now_ms(),
             expires_ms=self.clock.now_ms() + ttl_s * 1000 if ttl_s else 0,
             id=name,
-            kind=BEARER,
+            kind=kind,
             label=name,
             parent=parent,
             principal=f"p-{holder}",
@@ -173,7 +182,9 @@ class PeopleSite(Site):
             scopes=list(scopes),
             secret_hash=credentials.hash_of(secret),
         )
-        return token, f"{credentials.TOKEN_PREFIX}_{name}_{secret}"
+        self.heeded.parents[name] = parent
+        prefix = credentials.TOKEN_PREFIX if kind == BEARER else credentials.SESSION_PREFIX
+        return token, f"{prefix}_{name}_{secret}"
 
     async def furnish(self) -> None:
         for name, (kind, role) in ROLES.items():
