@@ -6,7 +6,7 @@ A part can be left out without changing what any other part does, so that a fail
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 CHAOS_S = 90.0
 FAULTS_LEAST, FAULTS_MOST = 8, 62
@@ -168,7 +168,7 @@ def _faults_of(seed: int) -> dict[str, int]:
 
 
 def _together(at_s: float, chance: random.Random) -> float:
-    """Let half of what people do come at one of a few moments: rights are taken while something is under way."""
+    """Let half of all come at one of a few moments: rights are taken and hubs fail while something is under way."""
     if chance.random() < 0.5:
         return at_s
     return round(at_s // TOGETHER_S * TOGETHER_S + chance.uniform(0.0, 0.1), 3)
@@ -193,6 +193,8 @@ def draw(seed: int) -> Script:
         )
         for _ in range(chance.randint(FAULTS_LEAST, FAULTS_MOST))
     ]
+    if seed >= PEOPLE_FROM:
+        faults = [replace(fault, at_s=_together(fault.at_s, chance)) for fault in faults]
     acts: list[Act] = []
     for person, (least, most, does) in persons.items():
         moments = [0.0, *sorted(round(chance.uniform(0.2, span_s), 3) for _ in range(chance.randint(least, most)))]

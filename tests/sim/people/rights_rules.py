@@ -55,9 +55,9 @@ class RightsRules:
             if not now.has_right(standing.by, Role.APPROVER):
                 yield f"{standing.id} is allowed for good by {standing.by}, who may not any more"
         for code in now.of_kind(FLEET, "enrollment").values():
-            holder, token = principals.get(code.owner), tokens.get(code.token)
-            weak = holder is not None and ROLE_RANK[holder.role] < ROLE_RANK[Role.OPERATOR]
-            if code.state in ("open", "asking") and (weak or (token is not None and token.revoked_ms)):
+            maker, bound_by = principals.get(code.owner), tokens.get(code.token)
+            weak = maker is not None and ROLE_RANK[maker.role] < ROLE_RANK[Role.OPERATOR]
+            if code.state in ("open", "asking") and (weak or (bound_by is not None and bound_by.revoked_ms)):
                 yield f"the code {code.id} of {code.owner} lets devices in, and its right has ended"
         for name, head in now.live().items():
             if not head.version and head.state != "cancelling" and not now.has_right(head.author, Role.OPERATOR):
