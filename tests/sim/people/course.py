@@ -35,6 +35,12 @@ class Course:
             else:
                 records[key] = record
 
+    def copied(self) -> Course:
+        """Return fleet and access as they are now."""
+        copy = Course()
+        copy.streams = {stream: dict(self.streams[stream]) for stream in (ACCESS, FLEET)}
+        return copy
+
     def of_kind(self, stream: str, kind: str) -> dict[str, Any]:
         start = f"{kind}/"
         return {key.removeprefix(start): one for key, one in self.streams[stream].items() if key.startswith(start)}
@@ -90,9 +96,10 @@ class Rules(Protocol):
 
 
 def follow(history: MemoryHistory, restores: list[PutBack], rules: list[Rules], restored: Any) -> Iterator[str]:
-    """Go through the log; `restored(now, restore)` is asked after the first commit that follows each restore."""
+    """Go through the log; `restored(now, backup, restore)` is asked after the first commit that follows a restore."""
     now, ahead = Course(), list(restores)
     for commit in history.commits:
+        backup = now.copied() if ahead and ahead[0].pos < commit.pos else now
         events = [decode_event(raw) for raw in commit.events]
         for event in events:
             puts = decoded(event)
@@ -101,7 +108,7 @@ def follow(history: MemoryHistory, restores: list[PutBack], rules: list[Rules], 
             now.take(event, puts)
         now.pos = commit.pos
         while ahead and ahead[0].pos < commit.pos:
-            yield from restored(now, ahead.pop(0))
+            yield from restored(now, backup, ahead.pop(0))
         for rule in rules:
             yield from rule.after(now, events)
 

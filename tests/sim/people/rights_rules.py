@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from starloom.edge.access.callers import SESSION
 from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Secret
 from starloom_protocol.stream.authors import token_of
@@ -29,6 +30,10 @@ class RightsRules:
             # Whoever ends its own token goes on with what follows from that.
             self._ends_itself = now.pos, event.by
         token = now.tokens().get(token_of(event.by)) if "#" in event.by else None
+        head = now.streams.get(event.stream, {}).get("head")
+        if token is not None and token.kind == SESSION and head is not None and head.schedule:
+            # A schedule that was made in a session goes on after it.
+            token = None
         if token is not None and token.revoked_ms and self._ends_itself != (now.pos, event.by):
             yield f"{event.kind} {event.about} of {event.stream} is by {event.by}, whose token was revoked before"
         for key, record in puts.items():
@@ -132,32 +137,41 @@ class UndoRules:
         yield from ()
 
 
-def restored(now: Course, restore: PutBack) -> Iterator[str]:
-    """Yield each right that ended before a restore and is in force after it, once the hub has begun to act."""
-    until, tokens = restore.until, now.tokens()
-    for token in tokens.values():
+def restored(now: Course, backup: Course, restore: PutBack) -> Iterator[str]:
+    """Yield each right of a backup that had ended before the restore and is in force after it.
+
+    It is asked once the hub has begun to act; what people have made anew by then differs from the backup.
+    """
+    until, given_back = restore.until, f"the restore at commit {restore.pos} gives back"
+    for token in now.tokens().values():
         known = until.access.tokens.get(token.id)
         if not token.revoked_ms and known is not None and known.revoked_ms:
-            yield f"the restore at commit {restore.pos} gives back the token {token.id}"
+            yield f"{given_back} the token {token.id}"
     for holder in now.principals().values():
         was = until.access.principals.get(holder.id)
-        if was is not None and ROLE_RANK[holder.role] > ROLE_RANK[was.role]:
-            yield f"the restore at commit {restore.pos} makes {holder.name} {holder.role}, who was {was.role}"
-    for name in now.of_kind(FLEET, "standing"):
+        is_new = holder.role is not backup.principals()[holder.id].role
+        if was is not None and not is_new and ROLE_RANK[holder.role] > ROLE_RANK[was.role]:
+            yield f"{given_back} the role {holder.role} to {holder.name}, who was {was.role}"
+    for name in backup.of_kind(FLEET, "standing").keys() & now.of_kind(FLEET, "standing").keys():
         if name not in until.fleet.standing:
-            yield f"the restore at commit {restore.pos} gives back the permission {name}"
+            yield f"{given_back} the permission {name}"
     for name, secret in now.secrets().items():
-        left = until.access.secrets.get(name)
+        then, left = backup.secrets().get(name), until.access.secrets.get(name)
+        if then is None or then.cipher != secret.cipher:
+            continue
         if left is None:
-            yield f"the restore at commit {restore.pos} gives back the secret {name}"
-        else:
-            for kind in ("devices", "tools"):
-                if _wider(getattr(secret, kind), getattr(left, kind)):
-                    yield f"the restore at commit {restore.pos} gives the secret {name} to more {kind}"
+            yield f"{given_back} the secret {name}"
+        elif _wider(secret.devices, left.devices) or _wider(secret.tools, left.tools):
+            yield f"{given_back} the secret {name} to receivers that it was kept from"
     for name, schedule in now.schedules().items():
         later = until.fleet.schedules.get(name)
-        if schedule.state is ScheduleState.ACTIVE and (later is None or later.state is not ScheduleState.ACTIVE):
-            yield f"the restore at commit {restore.pos} lets {name} fire, which was {later and later.state}"
+        was_active = name in backup.schedules() and schedule.state is ScheduleState.ACTIVE
+        if was_active and (later is None or later.state is not ScheduleState.ACTIVE):
+            yield f"{given_back} its moments to {name}, which was {later.state if later else 'removed'}"
+        work = now.of_kind(FLEET, "scheduled_plan").get(name)
+        is_old = work is not None and work == backup.of_kind(FLEET, "scheduled_plan").get(name)
+        if was_active and is_old and work != until.fleet.scheduled_plans.get(name):
+            yield f"{given_back} its former work to {name}"
 
 
 def _wider(now: list[str], then: list[str]) -> bool:
