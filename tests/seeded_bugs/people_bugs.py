@@ -22,10 +22,10 @@ PEOPLE_BUGS = [
         "    pairing.judge_codes(work)\n",
     ),
     _bug(
-        "a firing that waits begins although its token has expired",
+        "a schedule fires on although its token has expired",
         _SCHEDULES,
-        "        return\n    if _may_not_run(work, schedule):\n        return\n    moment, *others",
-        "        return\n    moment, *others",
+        "    if token.expires_ms and token.expires_ms <= at_ms:\n",
+        "    if token.expires_ms and not at_ms:\n",
     ),
     _bug(
         "a stop of everything leaves the queues of schedules",
@@ -110,6 +110,12 @@ PEOPLE_BUGS = [
         f"{_CORE}plan/drafts.py",
         "        for by in [by for by in constellation.drafts if shard.access.right_was_taken_from(by)]:\n",
         "        for by in [by for by in constellation.drafts if by in shard.access.principals]:\n",
+    ),
+    _bug(
+        "what a revoked token had asked before is done after its end",
+        f"{_CORE}step.py",
+        "        access.check_token(work)\n",
+        "",
     ),
     _bug(
         "an operator sets secrets",

@@ -146,7 +146,7 @@ class Site(Surroundings):
         try:
             while not asking.done():
                 await asyncio.wait({asking}, timeout=0.5)
-                if (self.engine is not engine or engine.lost.is_set()) and not asking.done():
+                if self._is_gone(engine) and not asking.done():
                     return None
             return asking.result()
         except Overloaded:
@@ -154,6 +154,10 @@ class Site(Surroundings):
         finally:
             # Whoever asks may end too.
             asking.cancel()
+
+    def _is_gone(self, engine: Engine) -> bool:
+        """Whether nobody is to wait for an answer of a hub any more."""
+        return self.engine is not engine or engine.lost.is_set()
 
     def _may_dial(self, device: str) -> bool:
         return self.engine is not None and super()._may_dial(device)

@@ -31,6 +31,7 @@ from starloom_protocol.vocabulary import Effect, PrincipalKind, Repeatability, R
 from tests.sim.client import Told
 from tests.sim.hub import Nothing, Site
 from tests.sim.restored import put_back
+from tests.sim.slow_store import SlowStore
 from tests.sim.surroundings import TOOLS
 from tests.store.memory import MemoryCiphertexts, MemoryHistory
 
@@ -129,6 +130,7 @@ class PeopleSite(Site):
         self.made = 0
         self.vault = SeenVault(Sealer([KEY]), MemoryCiphertexts(self.history), self.clock.now_ms, self.heeded.values)
         self._mark: i.HistoryRestored | None = None
+        self._ended: list[Engine] = []
 
     # The edge of a hub.
 
@@ -144,6 +146,16 @@ class PeopleSite(Site):
             await self.vault.sweep(view.secrets.values())
         except Unavailable:
             self.note("the vault was not swept")
+
+    def _is_gone(self, engine: Engine) -> bool:
+        return engine in self._ended
+
+    async def _end(self, engine: Engine, store: SlowStore) -> None:
+        if engine.lost.is_set():
+            # A hub that has found out ends in an orderly way, and tells whoever waits.
+            await engine.stop()
+        self._ended.append(engine)
+        await super()._end(engine, store)
 
     @property
     def view(self) -> AccessView | None:
