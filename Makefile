@@ -27,6 +27,7 @@ proof: ## everything, also what takes hours: all tests, then every command that 
 	@$(PYTHON) scripts/tier.py proof
 	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000)
 	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000) MINDS=1
+	@$(MAKE) --no-print-directory sim SCHEDULES=$(or $(SCHEDULES),5000) PEOPLE=1
 	@$(MAKE) --no-print-directory fair-share
 	@$(MAKE) --no-print-directory fair-share REAL=1
 	@$(MAKE) --no-print-directory explore
@@ -57,9 +58,9 @@ gen: environment-dev ## write the generated files anew
 	@$(HERE) -m starloom.planner.recipes.pages > docs/.recipes.part && mv docs/.recipes.part docs/recipes.md
 	@$(HERE) -m starloom.lab.nebula.planners.lures > docs/.lures.part && mv docs/.lures.part docs/nebula-lures.md
 
-sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, HUBS=2, MINDS=1 (goals, votes, judges, workers), KNOWN=0 (without seeds.txt)
+sim: environment-dev ## seeded schedules in virtual time; FOR=30m, SCHEDULES=500, SEED=0, PROCESSES=2, HUBS=2, MINDS=1 (goals, votes, judges, workers), PEOPLE=1 (roles, secrets, clocks, restores), KNOWN=0 (without seeds.txt)
 	@exec $(HERE) -m tests.sim.run --schedules $(or $(SCHEDULES),500) --seed $(or $(SEED),0) \
-		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds) $(if $(filter 0,$(KNOWN)),--forget)
+		--processes $(or $(PROCESSES),2) $(if $(FOR),--for $(FOR)) $(if $(HUBS),--hubs $(HUBS)) $(if $(MINDS),--minds) $(if $(PEOPLE),--people) $(if $(filter 0,$(KNOWN)),--forget)
 
 fair-share: environment-dev ## two people, twelve constellations, four devices in virtual time; SEEDS=1000; REAL=1 (once, real processes)
 	@exec $(HERE) -m $(if $(REAL),tests.chaos.fair_share,tests.sim.fair_share --seeds $(or $(SEEDS),1000))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tests.seeded_bugs.bug import CORE, ENGINE, PAIR, PLANNER, RESTORED, SIM, STORE, Bug
 from tests.seeded_bugs.mind_bugs import MIND_BUGS
+from tests.seeded_bugs.people_bugs import PEOPLE_BUGS
 
 BUGS = [
     Bug(
@@ -451,4 +452,5 @@ BUGS = [
         "tests/planner/test_run_forecast.py",
     ),
     *MIND_BUGS,
+    *PEOPLE_BUGS,
 ]

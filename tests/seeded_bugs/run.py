@@ -44,6 +44,7 @@ COMMANDS = {
     "sim": ["-m", "tests.sim.run", "--hubs", "1", "--schedules", "400", "--stop-at-first", "--forget"],
     "pair": ["-m", "tests.sim.run", "--hubs", "2", "--schedules", "240", "--stop-at-first", "--forget"],
     "minds": ["-m", "tests.sim.run", "--minds", "--hubs", "1", "--schedules", "150", "--stop-at-first", "--forget"],
+    "people": ["-m", "tests.sim.run", "--people", "--schedules", "150", "--stop-at-first", "--forget"],
     "restored": ["-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/sim/test_restored.py"],
     "store": ["-m", "tests.store.twins", "--sequences", "40", "--no-shrink"],
 }

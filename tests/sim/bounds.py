@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from starloom.core.placement.pace import index_of, inputs_of, size_of
 from starloom.core.placement.selection import avoided
 from starloom.core.state.model import Constellation, Shard
+from starloom.core.state.task_needs import approved_for
 from starloom_protocol.records.entities import Selector
 from starloom_protocol.vocabulary import ConstellationState, Courtesy, DeviceFact, DeviceLink, TaskState
 from tests.sim.surroundings import Surroundings
@@ -56,9 +57,10 @@ class Bounds:
                     continue
                 if _waits_its_turn(constellation, task):
                     continue
-                if device := _could(shard, constellation, task):
-                    words = f"{name}/{task}, attempt {record.attempt}, is ready and {device} is free"
-                    known_s = _known_s(shard, constellation, task, device)
+                if devices := list(_free(shard, constellation, task)):
+                    words = f"{name}/{task}, attempt {record.attempt}, is ready and {devices[0]} is free"
+                    # It would take the best of them, and waits by the pace of that one.
+                    known_s = max(_known_s(shard, constellation, task, device) for device in devices)
                     # A wait for a better device is measured in hub time. It stands still here until a clock that was
                     # set back has caught up, which the clock of a real hub does not do while its process lives.
                     if not known_s or engine._now_ms <= self._site.clock.now_ms():
@@ -87,16 +89,19 @@ def _waits_its_turn(constellation: Constellation, task: str) -> bool:
     return each is not None and each.max_parallel > 0
 
 
-def _could(shard: Shard, constellation: Constellation, task: str) -> str | None:
-    """Return a device that could take a task at once, as far as these plans go: every device has every tool.
+def _free(shard: Shard, constellation: Constellation, task: str) -> Iterator[str]:
+    """Yield the devices that could take a task at once, as far as these plans go: every device has every tool.
 
     One where it has failed before is not meant: it waits for another one as long as there is any.
     """
-    fleet, selector = shard.fleet, constellation.specs[task].device
+    fleet, spec = shard.fleet, constellation.specs[task]
+    selector = spec.device
+    approved = approved_for(constellation, spec)
     avoid = avoided(constellation, task, constellation.tasks[task])
     for device in fleet.devices.values():
         offer = fleet.offers.get(device.id)
         away = device.link is not DeviceLink.ONLINE or device.quarantined or device.draining
+        away = away or (approved is not None and device.id not in approved)
         away = away or device.condition.get(DeviceFact.COURTESY) == Courtesy.NO
         if away or offer is None or device.id in avoid:
             continue
@@ -104,6 +109,12 @@ def _could(shard: Shard, constellation: Constellation, task: str) -> str | None:
             selector.name in (None, device.name) and selector.id in (None, device.id)
         ):
             continue
+        if not all(_may_receive(shard, name, device.id, spec.tool or "") for name in spec.secrets):
+            continue
         if fleet.used.get(device.id, 0) < offer.slots:
-            return device.name
-    return None
+            yield device.name
+
+
+def _may_receive(shard: Shard, name: str, device: str, tool: str) -> bool:
+    secret = shard.access.secrets.get(name)
+    return secret is not None and device in (secret.devices or [device]) and tool in (secret.tools or [tool])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -66,20 +67,27 @@ class Site(Surroundings):
             remote=None,
             clock=self.clock,
             sender=sockets,
-            live=Nothing(),
             jobs=self.jobs,
             values=Nothing(),
             settings=EngineSettings(owner=name, check_every=1, keeping=self.keeping),
             chance=random.Random(self.chance.getrandbits(32)),
+            **self._edge(),
         )
         while True:
             try:
-                await engine.start()
+                await engine.start(partial(self._loaded, engine))
                 break
             except Unavailable:
                 await asyncio.sleep(0.5)
         self.note(f"{name} owns the shard at commit {engine.pos}")
         return engine, store, sockets
+
+    def _edge(self) -> dict[str, Any]:
+        """Return what a hub's edge gives its engine."""
+        return {"live": Nothing()}
+
+    async def _loaded(self, engine: Engine, pos: int) -> None:
+        """A hub has loaded the shard and takes no input yet."""
 
     async def take_over(self, alive_s: float) -> None:
         """Let another hub take the shard from one that still runs, and goes on for a while.
@@ -138,7 +146,7 @@ class Site(Surroundings):
         try:
             while not asking.done():
                 await asyncio.wait({asking}, timeout=0.5)
-                if (self.engine is not engine or engine.lost.is_set()) and not asking.done():
+                if self._is_gone(engine) and not asking.done():
                     return None
             return asking.result()
         except Overloaded:
@@ -146,6 +154,10 @@ class Site(Surroundings):
         finally:
             # Whoever asks may end too.
             asking.cancel()
+
+    def _is_gone(self, engine: Engine) -> bool:
+        """Whether nobody is to wait for an answer of a hub any more."""
+        return self.engine is not engine or engine.lost.is_set()
 
     def _may_dial(self, device: str) -> bool:
         return self.engine is not None and super()._may_dial(device)

@@ -25,18 +25,23 @@ from tests.sim.client import Told
 from tests.store.memory import MemoryHistory, MemoryRedis
 
 
-def judge(shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World, told: Told) -> Iterator[str]:
-    """Yield every violation, in words. The shard is completed with what has left it."""
+def judge(
+    shard: Shard, redis: MemoryRedis, history: MemoryHistory, world: World, told: Told, *, lives_from: int = 0
+) -> Iterator[str]:
+    """Yield every violation, in words. The shard is completed with what has left it.
+
+    Where the history was restored, devices are judged by the lives `lives_from` that restore on.
+    """
     yield from told.problems
     yield from _log(shard, redis, history)
     yield from _left(shard, redis, history)
     yield from _promises(shard, history, told)
-    yield from _devices(shard, world)
+    yield from _devices(shard, world, lives_from)
     yield from _findings(shard, history)
-    for device in shard.fleet.devices.values():
+    for device in () if lives_from else shard.fleet.devices.values():
         if device.remembers:
             yield f"{device.remembers}, and no history was restored"
-    if world.remembered:
+    if world.remembered and not lives_from:
         yield f"a device refused work {world.remembered} times that it had begun, and no history was restored"
     for name in shard.live:
         found = shard.constellations[name]
@@ -116,9 +121,11 @@ def _reopened(history: MemoryHistory, name: str) -> bool:
     return last >= 0 and "reopened" in kinds[last:]
 
 
-def _devices(shard: Shard, world: World) -> Iterator[str]:
+def _devices(shard: Shard, world: World, lives_from: int) -> Iterator[str]:
     begun: dict[tuple[str, str], list[LeaseRef]] = {}
     for _at_s, device, at, repeatability in world.begun:
+        if at.incarnation < lives_from:
+            continue
         attempt = _attempt(shard, at)
         if repeatability == Repeatability.NEVER:
             begun.setdefault((at.constellation, at.task), []).append(at)
@@ -143,7 +150,7 @@ def _devices(shard: Shard, world: World) -> Iterator[str]:
             yield f"twice: {name}/{task} may not be repeated and was begun {len(refs)} times: {refs}"
     for at, report in world.acknowledged.items():
         attempt = _attempt(shard, at)
-        if attempt is None:
+        if attempt is None or at.incarnation < lives_from:
             continue
         if report.outcome is not Outcome.OK:
             continue

@@ -32,7 +32,7 @@ class Restored:
     violations: list[str] = field(default_factory=list)
 
 
-def _put_back(history: MemoryHistory, before: MemoryHistory) -> None:
+def put_back(history: MemoryHistory, before: MemoryHistory) -> None:
     """Give a history the rows of an earlier moment; its hubs hold the object itself."""
     for name, value in vars(copy.deepcopy(before)).items():
         setattr(history, name, value)
@@ -65,7 +65,7 @@ async def _restore(seed: int) -> Restored:
             site.boot_agent(device)
         known = sum(len(raws) for raws in before.streams.values())
         made.forgotten = sum(len(raws) for raws in site.history.streams.values()) - known
-        _put_back(site.history, before)
+        put_back(site.history, before)
         site.redis.wipe()
         await site.start_hub()
         loop = asyncio.get_running_loop()

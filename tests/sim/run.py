@@ -1,7 +1,8 @@
-"""`python -m tests.sim.run --schedules N --seed S [--for 30m] [--hubs 2]`: runs schedules, ends with a line of JSON.
+"""`python -m tests.sim.run --schedules N --seed S [--minds] [--people]`: runs them, ends with JSON.
 
 Every third schedule has two hubs on one shard, whose seeds begin at `script.PAIR_FROM`. With `--minds` each has goals,
 votes, judges and workers as well; these seeds begin at `script.MINDS_FROM`, with two hubs at `script.MIND_PAIRS_FROM`.
+With `--people` each has one hub, and roles, tokens, secrets, clocks and restores; these begin at `script.PEOPLE_FROM`.
 A failing schedule is made small and its story printed. Seeds that fail are added to `seeds.txt`, which the suite runs
 for ever. Exit code 1 if any failed. Schedules share nothing, so `--processes 2` plays the same ones on two cores.
 """
@@ -20,7 +21,7 @@ from itertools import count, islice
 from pathlib import Path
 
 from tests.sim.schedule import Outcome, play
-from tests.sim.script import MIND_PAIRS_FROM, MINDS_FROM, PAIR_FROM, draw
+from tests.sim.script import MIND_PAIRS_FROM, MINDS_FROM, PAIR_FROM, PEOPLE_FROM, draw
 from tests.sim.shrink import Shrinking
 from tests.sim.story import story
 from tests.spans import seconds
@@ -47,8 +48,10 @@ def remember(seed: int, why: str) -> None:
 def seeds_from(first: int, hubs: int) -> Iterator[int]:
     """Yield seeds from one on: of schedules with so many hubs, or of both kinds, two to one, for 0.
 
-    A seed of schedules with minds gives more of these.
+    A seed of schedules with minds or with people gives more of these.
     """
+    if first >= PEOPLE_FROM:
+        yield from count(first)
     base, pair_base = (MINDS_FROM, MIND_PAIRS_FROM) if first >= MINDS_FROM else (0, PAIR_FROM)
     if hubs == 2 and first < pair_base:
         first += pair_base - base
@@ -86,7 +89,7 @@ def _seeds(options: argparse.Namespace, begun: float) -> Iterator[int]:
         if is_over():
             return
         yield seed
-    first = options.seed + (MINDS_FROM if options.minds else 0)
+    first = options.seed + (PEOPLE_FROM if options.people else MINDS_FROM if options.minds else 0)
     for number, seed in enumerate(seeds_from(first, options.hubs)):
         enough = number >= options.schedules and time.monotonic() - begun >= options.span_s
         if enough or is_over():
@@ -122,6 +125,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--hubs", type=int, choices=(0, 1, 2), default=0, help="schedules with so many; 0: both kinds")
     parser.add_argument("--minds", action="store_true", help="schedules with goals, votes, judges and workers")
+    parser.add_argument("--people", action="store_true", help="schedules with roles, secrets, clocks and restores")
     parser.add_argument("--for", dest="span_s", type=seconds, default=0.0, metavar="30m")
     parser.add_argument("--stop-at-first", action="store_true", help="end with the first failing schedule")
     parser.add_argument("--shrink-s", type=float, default=60.0, help="how long to make a failing schedule smaller")

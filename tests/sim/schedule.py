@@ -17,7 +17,11 @@ from tests.sim.minds.site import MindPairSite, MindSite
 from tests.sim.oracle import judge
 from tests.sim.pair import PairSite
 from tests.sim.pair_faults import PairChaos
-from tests.sim.script import Script, draw
+from tests.sim.people.faults import PeopleChaos
+from tests.sim.people.oracle import judge as judge_people
+from tests.sim.people.persons import Person
+from tests.sim.people.site import PeopleSite
+from tests.sim.script import Act, Script, draw
 from tests.sim.surroundings import Surroundings
 from tests.sim.virtual import run
 
@@ -51,9 +55,15 @@ async def _act_all(site: Surroundings, script: Script, told: Told) -> list[Clien
         for act in script.acts:
             await asyncio.sleep(max(0.0, act.at_s - loop.time()))
             site.note(f"{act.person} {act.kind} #{act.number}")
-            clients.append((Asked if script.minds else Client)(site, act, told))
+            clients.append(_client(site, script, act, told))
             group.create_task(clients[-1].do())
     return clients
+
+
+def _client(site: Surroundings, script: Script, act: Act, told: Told) -> Client:
+    if isinstance(site, PeopleSite):
+        return Person(site, act, told)
+    return (Asked if script.minds else Client)(site, act, told)
 
 
 async def _schedule(script: Script) -> Outcome:
@@ -66,12 +76,16 @@ async def _schedule(script: Script) -> Outcome:
             MindPairSite(chance, script.devices, script.seed) if script.minds else PairSite(chance, script.devices)
         )
         chaos = PairChaos(pair, script.faults)
+    elif script.people:
+        site = people = PeopleSite(chance, script.devices)
+        chaos = PeopleChaos(people, script.faults)
     else:
         site = lone = MindSite(chance, script.devices, script.seed) if script.minds else Site(chance, script.devices)
         chaos = LoneChaos(lone, script.faults)
-    told = Told()
+    told = people.told_of if script.people else Told()
     try:
         await site.start_hubs()
+        await site.furnish()
         for device in site.agents:
             await site.join(device)
             site.boot_agent(device)
@@ -90,7 +104,7 @@ async def _schedule(script: Script) -> Outcome:
             if clients:
                 await clients[0].finish()
             await asyncio.sleep(3.0)
-            if site.engine is not None and not site.engine.shard.live:
+            if site.is_over():
                 break
         # Reports that are still under way, and the projector.
         await asyncio.sleep(30.0)
@@ -110,10 +124,14 @@ async def _schedule(script: Script) -> Outcome:
         await asyncio.wait({watching})
         violations = [*site.ended(), *site.violations]
         if site.engine is not None:
-            found = judge(site.engine.shard, site.redis, site.history, site.world, told)
+            restores = site.heeded.restores if isinstance(site, PeopleSite) else []
+            lives_from = restores[-1].incarnation if restores else 0
+            found = judge(site.engine.shard, site.redis, site.history, site.world, told, lives_from=lives_from)
             violations += [*bounds.violations, *site.left(), *found]
             if isinstance(site, MindSite | MindPairSite):
                 violations += judge_minds(site.history, site.world, site.workers.said)
+            if isinstance(site, PeopleSite):
+                violations += judge_people(site.history, site.world, site.heeded)
         streams = site.history.streams
         events = sum(len(raws) for raws in streams.values())
         changed = changed_hubs(site.history) if script.minds else 0

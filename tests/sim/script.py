@@ -6,7 +6,7 @@ A part can be left out without changing what any other part does, so that a fail
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 CHAOS_S = 90.0
 FAULTS_LEAST, FAULTS_MOST = 8, 62
@@ -54,9 +54,50 @@ MIND_FAULTS = {**FAULTS, "worker_kill": 10, "worker_stop": 10}
 MIND_PAIRS_FROM = 2_000_000_000
 """Seeds from here on draw the same with two hubs on one shard."""
 MIND_PAIR_FAULTS = {**PAIR_FAULTS, "worker_kill": 10, "worker_stop": 10}
+PEOPLE_FROM = 3_000_000_000
+"""Seeds from here on draw schedules with roles, tokens, secrets, clocks and restores, on one hub."""
+PEOPLE_S = 400.0
+"""A clock fires once a minute at most, so there is time for several firings."""
+TOGETHER_S = 25.0
+PEOPLE_FAULTS = {**FAULTS, "clock_leap": 2, "restore": 3}
 ACTS = {"submit": 2, "edit": 8, "race": 2, "control": 9, "return": 4, "drain": 2, "undo": 2, "fork": 2, "read": 2}
 
 MIND_ACTS = {**ACTS, "submit": 1, "pursue": 8, "hint": 6, "reply": 14}
+PEOPLE_ACTS = {
+    "submit": 6,
+    "control": 4,
+    "edit": 2,
+    "undo": 5,
+    "fork": 5,
+    "return": 2,
+    "drain": 1,
+    "read": 1,
+    "reply": 10,
+    "save": 8,
+    "change": 4,
+    "clock": 9,
+    "secret": 5,
+    "unset": 2,
+    "role": 5,
+    "token": 4,
+    "untoken": 4,
+    "stop_all": 2,
+    "unstanding": 2,
+    "draft": 4,
+    "code": 2,
+    "words": 2,
+    "sign_in": 4,
+}
+OWNER_ACTS = {"secret": 5, "unset": 3, "role": 7, "token": 4, "untoken": 5, "stop_all": 3, "reply": 3, "clock": 2}
+PERSONS = {
+    "ann": (6, 14, OWNER_ACTS),
+    "p0": (8, 20, PEOPLE_ACTS),
+    "p1": (8, 20, PEOPLE_ACTS),
+    "hal": (2, 8, PEOPLE_ACTS),
+    "eve": (2, 8, PEOPLE_ACTS),
+}
+"""The people of such a schedule, each with the least and the most acts and how often each comes; `people.site` gives
+them roles."""
 
 
 @dataclass(frozen=True)
@@ -105,19 +146,32 @@ class Script:
 
     @property
     def hubs(self) -> int:
-        return 2 if PAIR_FROM <= self.seed < MINDS_FROM or self.seed >= MIND_PAIRS_FROM else 1
+        return 2 if PAIR_FROM <= self.seed < MINDS_FROM or MIND_PAIRS_FROM <= self.seed < PEOPLE_FROM else 1
 
     @property
     def minds(self) -> bool:
-        return self.seed >= MINDS_FROM
+        return MINDS_FROM <= self.seed < PEOPLE_FROM
+
+    @property
+    def people(self) -> bool:
+        return self.seed >= PEOPLE_FROM
 
 
 def _faults_of(seed: int) -> dict[str, int]:
+    if seed >= PEOPLE_FROM:
+        return PEOPLE_FAULTS
     if seed >= MIND_PAIRS_FROM:
         return MIND_PAIR_FAULTS
     if seed >= MINDS_FROM:
         return MIND_FAULTS
     return PAIR_FAULTS if seed >= PAIR_FROM else FAULTS
+
+
+def _together(at_s: float, chance: random.Random) -> float:
+    """Let half of all come at one of a few moments: rights are taken and hubs fail while something is under way."""
+    if chance.random() < 0.5:
+        return at_s
+    return round(at_s // TOGETHER_S * TOGETHER_S + chance.uniform(0.0, 0.1), 3)
 
 
 def draw(seed: int) -> Script:
@@ -126,19 +180,26 @@ def draw(seed: int) -> Script:
     devices = ("one", "two", "three")[: chance.randint(1, 3)]
     of = _faults_of(seed)
     does, first = (MIND_ACTS, "pursue") if seed >= MINDS_FROM else (ACTS, "submit")
+    span_s, persons = CHAOS_S, dict.fromkeys(("p0", "p1"), (6, 18, does))
+    if seed >= PEOPLE_FROM:
+        first, span_s, persons = "save", PEOPLE_S, PERSONS
     kinds, weights = list(of), list(of.values())
     faults = [
         Fault(
-            at_s=round(chance.uniform(0.5, CHAOS_S), 3),
+            at_s=round(chance.uniform(0.5, span_s), 3),
             kind=chance.choices(kinds, weights)[0],
             device=f"d-{chance.choice(devices)}",
             roll=chance.getrandbits(32),
         )
         for _ in range(chance.randint(FAULTS_LEAST, FAULTS_MOST))
     ]
+    if seed >= PEOPLE_FROM:
+        faults = [replace(fault, at_s=_together(fault.at_s, chance)) for fault in faults]
     acts: list[Act] = []
-    for person in ("p0", "p1"):
-        moments = [0.0, *sorted(round(chance.uniform(0.2, CHAOS_S), 3) for _ in range(chance.randint(6, 18)))]
+    for person, (least, most, does) in persons.items():
+        moments = [0.0, *sorted(round(chance.uniform(0.2, span_s), 3) for _ in range(chance.randint(least, most)))]
+        if seed >= PEOPLE_FROM:
+            moments = [_together(moment, chance) for moment in moments]
         for number, at_s in enumerate(moments):
             kind = first if number == 0 else chance.choices(list(does), list(does.values()))[0]
             acts.append(Act(at_s, kind, person, number, chance.getrandbits(32)))

@@ -90,6 +90,13 @@ class Surroundings(ABC):
     def ended(self) -> list[str]:
         """Return what is wrong with the hubs once everything is over."""
 
+    async def furnish(self) -> None:  # noqa: B027 - most schedules need nothing more
+        """Make what there is beside hubs and devices, before any fault."""
+
+    def is_over(self) -> bool:
+        """Whether nothing goes on any more, and nothing is to begin by itself."""
+        return self.engine is not None and not self.engine.shard.live
+
     def ident(self) -> str:
         self._ids += 1
         return f"i{self._ids}"

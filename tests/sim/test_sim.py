@@ -11,7 +11,15 @@ import pytest
 from starloom_protocol.stream.feed import decode_event
 from tests.sim.run import known_seeds, seeds_from
 from tests.sim.schedule import Outcome, play, run_seed
-from tests.sim.script import MIND_PAIR_FAULTS, MIND_PAIRS_FROM, MINDS_FROM, PAIR_FAULTS, PAIR_FROM, draw
+from tests.sim.script import (
+    MIND_PAIR_FAULTS,
+    MIND_PAIRS_FROM,
+    MINDS_FROM,
+    PAIR_FAULTS,
+    PAIR_FROM,
+    PEOPLE_FROM,
+    draw,
+)
 
 pytestmark = pytest.mark.sim
 SCHEDULES = int(os.environ.get("STARLOOM_SIM_SCHEDULES", "500"))
@@ -55,7 +63,7 @@ def test_a_seed_that_failed_once_stays_mended(seed: int) -> None:
     assert run_seed(seed).violations == []
 
 
-@pytest.mark.parametrize("seed", [7, PAIR_FROM + 7, MINDS_FROM + 7, MIND_PAIRS_FROM + 7])
+@pytest.mark.parametrize("seed", [7, PAIR_FROM + 7, MINDS_FROM + 7, MIND_PAIRS_FROM + 7, PEOPLE_FROM + 7])
 def test_a_seed_gives_the_same_run_again(seed: int) -> None:
     assert run_seed(seed) == run_seed(seed)
 

@@ -82,6 +82,7 @@ def step(work: Work, item: AnyInput) -> None:
     """
     work.begin(item)
     try:
+        access.check_token(work)
         _HANDLERS[type(item)](work, item)
         _settle(work, work.input_marks.events)
     except Refusal as refusal:
@@ -402,18 +403,12 @@ def _on_edit(work: Work, item: i.EditProposed) -> None:
 
 def _on_role(work: Work, item: i.RoleGiven) -> None:
     access.on_role(work, item)
-    pairing.judge_codes(work)
-    schedules.judge_rights(work)
-    controls.judge_rights(work)
-    drafts.judge_rights(work)
+    _judge_rights(work)
 
 
 def _on_token_revoked(work: Work, item: i.TokenRevoked) -> None:
     access.on_token_revoked(work, item)
-    pairing.judge_codes(work)
-    schedules.judge_rights(work)
-    controls.judge_rights(work)
-    drafts.judge_rights(work)
+    _judge_rights(work)
 
 
 def _on_restored(work: Work, item: i.HistoryRestored) -> None:
@@ -421,8 +416,16 @@ def _on_restored(work: Work, item: i.HistoryRestored) -> None:
     if item.ended is not None:
         restored_fleet.end_rights(work, item.ended)
         schedules.end_restored(work, item.ended.schedules, i.ENDED)
-        schedules.judge_rights(work)
+        _judge_rights(work)
     schedules.pause_restored(work)
+
+
+def _judge_rights(work: Work) -> None:
+    """End what people have under way by a right that was just taken from them."""
+    pairing.judge_codes(work)
+    schedules.judge_rights(work)
+    controls.judge_rights(work)
+    drafts.judge_rights(work)
 
 
 def _on_ledger(work: Work, item: i.LedgerReported) -> None:

@@ -11,10 +11,10 @@ from starloom.core.state import inputs as i
 from starloom.core.state.apply import put
 from starloom.core.state.orders import Answer, CloseToken
 from starloom_protocol.records.approvals import Standing
-from starloom_protocol.records.entities import Principal, SignIn, Token
+from starloom_protocol.records.entities import Policy, Principal, SignIn, Token
 from starloom_protocol.stream.events import EventKind
-from starloom_protocol.vocabulary import Code, PrincipalKind, Role
-from tests.builders import Driver
+from starloom_protocol.vocabulary import Approval, Code, PrincipalKind, Role
+from tests.builders import Driver, plan, task
 
 ANN = Principal(created_ms=1, id="ann", name="Ann", role=Role.OWNER)
 
@@ -90,6 +90,26 @@ def test_a_lower_role_ends_what_its_programs_were_allowed_for_good() -> None:
     do(driver, i.RoleGiven, principal="ann", role=Role.OPERATOR)
     assert {name for name, one in driver.shard.access.tokens.items() if one.revoked_ms} == {"t1", "t2"}
     assert list(driver.shard.fleet.standing) == ["s-2"], "as if the token had been revoked"
+
+
+def test_what_a_token_asked_that_was_revoked_meanwhile_is_refused() -> None:
+    """It passed the door while the token was good, and waited for the same commit as the revocation."""
+    driver = Driver("one")
+    driver.submit(plan(task("a", tool="t.never"), policy=Policy(approval=Approval.ALWAYS)), name="c1")
+    do(driver, i.PrincipalAdded, principal=ANN, token=token("t1"))
+    do(driver, i.TokenRevoked, token="t1")
+    late = {"by": "person:Ann#t1", "id": "late"}
+    asked: list[Any] = [
+        i.QuestionAnswered(constellation="c1", question="approve-plan", value="allow", **late),
+        i.RoleGiven(principal="ann", role=Role.OWNER, **late),
+        i.SecretSet(cipher="s-1", name="key", version=1, **late),
+        i.DraftOpened(constellation="c1", tasks=["a"], ttl_s=60, **late),
+        i.StopAllRequested(**late),
+    ]
+    seen = len(driver.events)
+    for item in asked:
+        assert [fault.code for fault in driver.do(item).faults] == [Code.BAD_TOKEN]
+    assert len(driver.events) == seen
 
 
 def test_who_is_no_owner_makes_a_bounded_number_of_links() -> None:

@@ -21,6 +21,7 @@ from starloom_protocol.records.approvals import Standing
 from starloom_protocol.records.entities import Enrollment, Principal, Secret, SignIn, Token
 from starloom_protocol.records.schedules import Schedule
 from starloom_protocol.vocabulary import Role, ScheduleState
+from tests.builders import plan, task
 from tests.core.watched import WatchedDriver
 
 NOW_MS = 1_000_000
@@ -161,6 +162,19 @@ def test_a_device_that_was_reserved_since_is_reserved() -> None:
     restored(driver, ended)
     assert driver.shard.fleet.devices["d-nas"].reserved
     assert ended_since(until.shard, filled().shard) == i.EndedRights(), "what was shared since is still reserved"
+
+
+def test_drafts_and_requests_of_a_token_that_ended_since_end_too() -> None:
+    driver = filled()
+    driver.submit(plan(task("a")), name="c1")
+    driver.do(i.ControlRequested(id="p", by="person:ann#root", action="pause", constellation="c1"))
+    by = "person:ann#script"
+    driver.do(i.DraftOpened(id="d", by=by, constellation="c1", tasks=["a"], ttl_s=60))
+    driver.do(i.RequestReceived(id="q", by=by, constellation="c2", request="look"))
+    restored(driver, i.EndedRights(tokens={"script": 2}))
+    assert driver.shard.constellations["c1"].drafts == {}
+    assert driver.shard.constellations["c2"].head.state == "cancelled"
+    driver.folded_equals_state()
 
 
 @pytest.mark.parametrize("action", ["pause", "remove"])

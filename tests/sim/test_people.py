@@ -1,0 +1,58 @@
+"""Seeded schedules with people: roles, tokens, secrets, clocks, stops of everything, histories that are put back."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+
+import pytest
+
+from starloom_protocol.stream.feed import decode_event
+from tests.sim.run import seeds_from
+from tests.sim.schedule import Outcome, run_seed
+from tests.sim.script import PEOPLE_ACTS, PEOPLE_FAULTS, PEOPLE_FROM, PERSONS, draw
+
+pytestmark = pytest.mark.sim
+PEOPLE = 24
+MUST_COME = (
+    *("schedule_made", "schedule_fired", "schedule_ended", "schedule_paused", "schedule_stopped", "schedule_changed"),
+    *("secret_set", "secret_given", "secret_removed", "standing_allowed", "approval_answered", "draft_opened"),
+    *("role_given", "token_added", "token_revoked", "stop_all", "undo_asked", "forked"),
+)
+"""What shows that people did something; a rule about clocks that never fire proves nothing."""
+
+
+@pytest.fixture(scope="module")
+def played() -> list[Outcome]:
+    logging.disable(logging.CRITICAL)
+    try:
+        return [run_seed(PEOPLE_FROM + number) for number in range(PEOPLE)]
+    finally:
+        logging.disable(logging.NOTSET)
+
+
+@pytest.mark.test
+def test_no_schedule_with_people_violates_a_promise(played: list[Outcome]) -> None:
+    assert not {outcome.seed: outcome.violations for outcome in played if outcome.violations}
+
+
+@pytest.mark.test
+def test_people_do_what_the_rules_are_about(played: list[Outcome]) -> None:
+    kinds = Counter(decode_event(raw).kind for outcome in played for raws in outcome.streams.values() for raw in raws)
+    for kind in MUST_COME:
+        assert kinds[kind] >= 3, f"{kind} came {kinds[kind]} times"
+    words = [words for outcome in played for _at_s, words in outcome.told]
+    assert sum("the history goes back from commit" in told for told in words) >= PEOPLE // 3
+
+
+def test_every_fault_and_every_act_comes() -> None:
+    scripts = [draw(PEOPLE_FROM + number) for number in range(60)]
+    assert {fault.kind for script in scripts for fault in script.faults} == set(PEOPLE_FAULTS)
+    assert {act.kind for script in scripts for act in script.acts} == set(PEOPLE_ACTS)
+    assert {act.person for script in scripts for act in script.acts} == set(PERSONS)
+    assert all(script.people and not script.minds and script.hubs == 1 for script in scripts)
+
+
+def test_seeds_of_people_follow_one_another() -> None:
+    seeds = seeds_from(PEOPLE_FROM + 5, 0)
+    assert [next(seeds), next(seeds)] == [PEOPLE_FROM + 5, PEOPLE_FROM + 6]
