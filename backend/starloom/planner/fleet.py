@@ -45,6 +45,8 @@ DEVICE_CLASSES: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "windows": (frozenset({"windows"}), frozenset({"windows"})),
     "linux": (frozenset({"linux"}), frozenset({"linux"})),
 }
+MACHINES = frozenset({"device", "machine"}).union(DEVICE_CLASSES, *(words for words, _ in DEVICE_CLASSES.values()))
+"""Words for devices of any kind."""
 # class word -> words of devices that are of this class, though the class word does not mean just them: a nas is a
 # server, and `the nas` is no server that is not called so.
 _KINDS: dict[str, frozenset[str]] = {

@@ -7,21 +7,24 @@ must not be asked about words that a recipe takes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.fleet import (
     DEVICE_CLASSES,
+    MACHINES,
     DeviceSnapshot,
     FleetSnapshot,
     class_of,
     gone_in,
     gone_words,
     of_class,
+    singular,
 )
 from starloom.planner.requests.clauses import ARTICLES, MONTHS, plain_word, word_set
 
+_LOOKS: Final = word_set("what show read get see give tell display take")
 _PLACES: Final = word_set(
     "computer machine device pc laptop notebook server system phone desktop box host whole again at now tonight night"
     " tomorrow today every"
@@ -53,7 +56,11 @@ _END: Final = re.compile(
     r"(?:stop|cancel|abort|undo|take back)(?:$|\b(?: (?:it|that|this|everything|all)$"
     r"|.*\b(?:running|backups?|copy|copying|search|run|work|tasks?|jobs?|constellation|requests?|update)\b))"
 )
-_UP: Final = re.compile(r"(?:is|are)\b.*\b(?:up|down|on|off|online|offline|connected|reachable|alive|awake)$")
+_STATE: Final = (
+    r"(?:(?:back|up|down|on|off|online|offline|away|gone|dead|alive|awake|asleep|(?:dis|re)?connected|(?:un)?reachable)"
+    r"\b ?)+"
+)
+_UP: Final = re.compile(rf"(?:is|are)\b.*\b{_STATE}$")
 _BY_DATE_TAKEN: Final = re.compile(
     r"(?:rename|sort|name|order)\b.*\b(?:photos?|pictures?|images?|pics|files?|videos?)\b.*\b"
     r"(?:by (?:the )?(?:date|day|time|month|year)|when (?:they|it) (?:were|was) (?:taken|made))\b"
@@ -79,7 +86,29 @@ _ONLY_IN_ONE: Final = re.compile(
     re.IGNORECASE,
 )
 _ASK: Final = r"ask (?:(?:the|my) )?(?:phone|tablet|laptop|computer|{})\b(?! (?:if|whether|for)\b)"
-_WATCH: Final = re.compile(r"(?:tell|warn|alert|notify|inform|email|message) me (?:when|if|as soon as|whenever|once)\b")
+_WATCH: Final = re.compile(
+    r"(?:tell|warn|alert|notify|inform|e-?mail|message|text|ping|let) me (?:know )?"
+    r"(?:when|if|as soon as|whenever|once)\b"
+)
+_WATCH_DEVICE: Final = re.compile(
+    rf"{_WATCH.pattern}.*\b(?:is|are|was|has|goes|go|comes|come|gets|becomes|turns) (?:been |not )?"
+    rf"{_STATE}(?:again|now|here)?$"
+)
+_PRINT: Final = re.compile(r"print(?: out)?\b(?!.*\b(?:screen|preview)\b)|.+ on (?:the |my |our )?(?:\w+ )?printer$")
+_MAIL: Final = r"(?:(?:e-?)?mails?|sms|text messages?|whats ?app|telegram|signal|slack|fax|letter)"
+_SEND: Final = re.compile(
+    rf"(?:e-?mail|mail|whats ?app|fax|sms)\b.*"
+    rf"|(?:send|write|forward|post|share)\b.*\b(?:an? |by |via |per |as |with |over |on ){_MAIL}\b.*"
+    r"|(?:text|message|call|phone|ring|write to) [^\s\"`]+(?: (?:that|to|about|and|at|when)\b.*)?"
+)
+_OPERATE: Final = re.compile(
+    r"(?:lock|unlock|mute|unmute|dim|log ?(?:out|off|in)|sign (?:out|in)|suspend|hibernate|put .+ to sleep"
+    r"|(?:turn|switch) (?:up|down|off)|(?:set|change|raise|lower))\b(?P<rest>.*)"
+)
+_WAKE: Final = re.compile(r"(?:wake(?: up)?|turn on|switch on|power on|boot|start(?: up)?)\b(?P<rest>.+)")
+_PARTS: Final = word_set(
+    "screen screens display displays monitor volume sound brightness wallpaper keyboard session sleep"
+)
 _WATCH_DISK: Final = re.compile(rf"{_WATCH.pattern}.*\b(?:full|(?:no|little|out of) (?:space|room))\b")
 _WATCH_FOLDER: Final = re.compile(
     rf"{_WATCH.pattern}(?=.*\b(?:files?|pictures?|photos?|scans?|something|anything)\b)"
@@ -120,12 +149,19 @@ class _Gap:
     """Whether it is about a clause behind a request that a recipe takes without it."""
 
 
-def _of_a_device(said: str, fleet: FleetSnapshot) -> bool:
-    """Tell whether words restart a device and no service of it."""
-    found = _RESTART.match(said)
-    if found is None:
-        return False
-    rest = _CLOCK.sub(" ", found["rest"])
+def _of_a_device(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
+    """Return the test of words that begin so and go on with a device, and with no service of it."""
+
+    def fits(said: str, fleet: FleetSnapshot) -> bool:
+        act = pattern.match(said)
+        return act is not None and _is_a_device(act["rest"], fleet)
+
+    return fits
+
+
+def _is_a_device(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words are devices alone, and perhaps a time."""
+    rest = _CLOCK.sub(" ", said)
     for device in sorted(fleet.devices, key=lambda device: len(device.name), reverse=True):
         rest = device.name_pattern.sub(" ", rest)
     return all(plain_word(word) in _PLACES | ARTICLES for word in rest.split())
@@ -137,7 +173,33 @@ def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
 
 def _of_named(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     """Return the test of words that begin so and name a device."""
-    return lambda said, fleet: pattern.match(said) is not None and any(one.named_in(said) for one in fleet.devices)
+    return lambda said, fleet: pattern.match(said) is not None and _names_a_device(said, fleet)
+
+
+def _names_a_device(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words have the name of a device or a word for devices: *the server*."""
+    words = {singular(plain_word(word)) for word in said.split()}
+    return not words.isdisjoint(MACHINES) or any(one.named_in(said) for one in fleet.devices)
+
+
+def _sends(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words send something to a person; a message in quotes goes to a device."""
+    return _SEND.fullmatch(said) is not None and '"' not in said and not _names_its_end(said, fleet)
+
+
+def _names_its_end(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether what words send goes to a device: *message my phone*, *mail the pictures to nas*."""
+    to = re.split(r"\b(?:to|message|text|call|ring)\b", said)[1:]
+    return any(_names_a_device(part, fleet) for part in to)
+
+
+def _operates(said: str, fleet: FleetSnapshot) -> bool:
+    """Tell whether words operate a device itself or a part of it: its lock, sound or screen."""
+    act = _OPERATE.match(said)
+    if act is None:
+        return False
+    of_a_part = not _PARTS.isdisjoint(map(plain_word, act["rest"].split()))
+    return of_a_part or (act["rest"] != "" and _is_a_device(act["rest"], fleet))
 
 
 def _moves(said: str, fleet: FleetSnapshot) -> bool:
@@ -175,7 +237,7 @@ _SENDS: Final = ("fs.find", "fs.hash", "artifact.put")
 _STORES: Final = ("fs.write", "fs.hash", "fs.verify")
 _GAPS: Final = (
     _Gap(
-        _of_a_device,
+        _of_a_device(_RESTART),
         "no recipe restarts or turns off a whole device",
         (
             _Way("*restart nginx on {one}* restarts one service", ("service.restart",)),
@@ -220,6 +282,35 @@ _GAPS: Final = (
         _of_named(_UP),
         "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away",
         (_Way("*how is {one}* looks at it now", ("system.info",)),),
+    ),
+    _Gap(
+        _like(_PRINT),
+        "no recipe and no tool prints; a command does, where the owner has granted it: "
+        "`starloom-agent grant shell:run -- lp {\\S+}`",
+        (_Way("*run lp letter.pdf on {one}* is such a request", _COMMAND),),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _sends,
+        "no recipe and no tool sends mail or messages to people: they go to devices of this fleet",
+        (
+            _Way('*send "hello" to {one}* shows a message there', ("notify",)),
+            _Way("*copy Documents from {one} to {other}* brings a folder to another device", _SENDS, _STORES),
+        ),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _of_a_device(_WAKE),
+        "no recipe and no tool turns a device on; a task for one that is away waits until it is connected",
+        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        of_a_clause=True,
+    ),
+    _Gap(
+        _operates,
+        "no recipe and no tool operates a device itself, its screen or its sound; a command may, where its owner has "
+        "granted it",
+        (_Way("*run loginctl lock-sessions on {one}* is such a request", _COMMAND),),
+        of_a_clause=True,
     ),
     _Gap(
         _like(_LINK),
@@ -330,6 +421,18 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
+        _of_named(_WATCH_DEVICE),
+        "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away; no "
+        "recipe waits for one to come or go, and a schedule tells you of it at its next look",
+        (
+            _Way(
+                '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour',
+                ("system.info",),
+            ),
+            _Way("*how is {one}* looks once", ("system.info",)),
+        ),
+    ),
+    _Gap(
         _of_named(_WATCH),
         "no recipe waits for something to happen; a schedule looks again and again, and tells you of a failure or a "
         "change",
@@ -394,7 +497,12 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
     for gap in _GAPS:
         if (gap.of_a_clause or not of_a_clause) and gap.fits(said, fleet):
             named = _named_in(words, fleet)
-            ways = ", and ".join(filter(None, (_way(way, said, fleet, named) for way in gap.ways)))
+            called = _called_by_kind(said, fleet.devices)
+            ordered = sorted(
+                fleet.devices,
+                key=lambda one: (_place(one, said), one.name not in called, one.demo, not one.online, one.name),
+            )
+            ways = ", and ".join(filter(None, (_way(way, ordered, named) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
@@ -411,7 +519,7 @@ def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
         if id(device.tools) not in offering:
             offering[id(device.tools)] = any(tool.partition(".")[0] in subjects for tool in device.tools)
     able = [device for device in fleet.devices if offering[id(device.tools)]]
-    called = {one.name for word in said if class_of(word) in DEVICE_CLASSES for one in of_class(word, able)}
+    called = _called_by_kind(words, able)
     ordered = sorted(
         able,
         key=lambda one: (
@@ -427,10 +535,19 @@ def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
     device = ordered[0]
     offers = [offer for tool, offer in sorted(device.tools.items()) if tool.partition(".")[0] in subjects]
     best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(said)))
+    tool = f"`{best.name}` of {device.name}"
+    if said[0] not in {*known, *_LOOKS} and not any(said[0] in offer.title.casefold() for offer in offers):
+        return f"no recipe and no tool here does that; {tool} is the tool that comes nearest ({best.title})"
     return (
-        f"the tool `{best.name}` of {device.name} comes near ({best.title}): add a row with it in "
+        f"the tool {tool} comes near ({best.title}): add a row with it in "
         f"Build. `starloom tools show {best.name}` names what it takes and gives"
     )
+
+
+def _called_by_kind(words: str, devices: Sequence[DeviceSnapshot]) -> set[str]:
+    """Return the names of the devices that words call by their kind: *my phone*."""
+    said = (singular(plain_word(word)) for word in words.split())
+    return {one.name for word in said if class_of(word) in DEVICE_CLASSES for one in of_class(word, devices)}
 
 
 def _named_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
@@ -444,9 +561,8 @@ def _named_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
     return {"folder": folder, "bare": bare, "first": first, "second": second}
 
 
-def _way(way: _Way, said: str, fleet: FleetSnapshot, named: dict[str, str]) -> str:
-    """Return a request with devices that may do what it needs, the named ones first; empty where there are too few."""
-    ordered = sorted(fleet.devices, key=lambda one: (_place(one, said), one.demo, not one.online, one.name))
+def _way(way: _Way, ordered: Sequence[DeviceSnapshot], named: dict[str, str]) -> str:
+    """Return a request with the first devices that may do what it needs; empty where there are too few."""
     able = [device for device in ordered if device.may(way.needs)]
     others = [device for device in ordered if device not in able[:1] and device.may(way.other_needs)]
     if len(able) < (2 if "{two}" in way.words else 1) or ("{other}" in way.words and not others):

@@ -78,6 +78,20 @@ _FORBIDS_FIRST: Final = re.compile(
     r"(?P<order>[^,;:\"`]*\b(?:nothing|not|never|no|don['\u2019]?t)\b[^,;:\"`]*)[,;]\s*(?:(?:just|but|only|and|then)\s+)*(?P<rest>.+)",
     re.IGNORECASE,
 )
+_INSTEAD: Final = re.compile(r"but (?:only )?(?=\w)", re.IGNORECASE)
+_THING: Final = r"(?:\"[^\"]+\"|[^\s,;:\"`]+(?: (?!(?:from|of|on|in|to|at|onto|into|but|and)\b)[^\s,;:\"`]+){0,3})"
+_BETWEEN: Final = re.compile(
+    r"(?!.*\b(?:all|every|everything)\b)(?P<before>[^`\"]*?[^\s,`\"])[\s,]+"
+    r"(?P<text>(?:(?:and|but) )?(?<!do )(?<!does )(?<!did )(?<!should )"
+    r"(?:not|never|except(?: for)?|without|excluding|other than|apart from) (?!from |of |on |in |to |at )"
+    rf"(?:all |any )?(?:the |my )?{_THING})"
+    r"(?:,? but(?: only)?|,|(?= (?:from|of|on|in|to|at|onto|into)\b)) (?P<after>[^`\"]+)",
+    re.IGNORECASE,
+)
+"""A negated thing in the middle of a request: *copy Documents, but not the videos, from laptop to nas*.
+
+Of *all pictures except the big ones* it is what makes the sort, so that no request is left without it.
+"""
 _CONDITION: Final = re.compile(
     r"(?:\s*[,;]|\s)\s*(?:(?:and|but|then) )*(?P<tail>(?:(?:only|just|please) )*"
     r"(?:(?:ask|check with|confirm with) (?:me|us)|if|when|whenever|once|as soon as|unless|until|while|before"
@@ -147,12 +161,18 @@ def exclusion_in(words: str, devices: Mapping[str, re.Pattern[str]]) -> Exclusio
                     names.append(other)
                     end = until
             before, after = words[: head.start()].strip(" ,;."), words[end:].strip(" ,;.!?")
-            # *Copy Documents not from nas to laptop* says more behind it, so that no request is left without it.
-            apart = not before or not after or words[end:].lstrip()[0] in _ENDS
+            # *Copy Documents not from nas to laptop* says more behind it, so that no request is left without it;
+            # *not from nas but from vps* says the other one.
+            instead = _INSTEAD.match(after)
+            after = after[instead.end() :] if instead is not None else after
+            apart = not before or not after or instead is not None or words[end:].lstrip()[0] in _ENDS
             text = words[head.start() : end].strip(" ,;")
             return Exclusion(f"{before} {after}".strip() if apart else "", text, tuple(names))
     forbidden = _FORBIDS_FIRST.fullmatch(words)
-    return Exclusion(forbidden["rest"], forbidden["order"].strip()) if forbidden is not None else None
+    if forbidden is not None:
+        return Exclusion(forbidden["rest"], forbidden["order"].strip())
+    between = _BETWEEN.fullmatch(words)
+    return Exclusion(f"{between['before']} {between['after']}", between["text"]) if between is not None else None
 
 
 def trash_of_results(request: str, act: str) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote
 
-from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot, of_class
+from starloom.planner.fleet import MACHINES, DeviceSnapshot, FleetSnapshot, of_class, singular
 from starloom.planner.requests.clauses import COURTESIES, plain_word
 from starloom_protocol.stream.authors import name_of
 
@@ -79,6 +79,11 @@ _LAST: Final = (
 )
 
 
+_ALL_ONLINE: Final = Pointer(
+    "Fleet shows which devices are connected, and the others with the time since when (`starloom devices`)", (_DEVICES,)
+)
+
+
 def _plain(sentence: str, *places: Place) -> Callable[[re.Match[str], FleetSnapshot], Pointer]:
     return lambda _found, _fleet: Pointer(sentence, places)
 
@@ -139,12 +144,18 @@ def _done_by(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
 
 
 def _online(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
-    """Return whether a device is connected, which the hub knows without asking it."""
+    """Return whether a device is connected, which the hub knows without asking it; no kind of device is a site."""
     device = _named(found["device"], fleet)
     if device is None:
-        return None
+        return _ALL_ONLINE if _is_a_kind(found["device"]) else None
     now = "is connected now" if device.online else "is not connected now"
     return Pointer(f"the device {device.name} {now}; `starloom devices` shows since when", (_page_of(device),))
+
+
+def _is_a_kind(said: str) -> bool:
+    """Tell whether words are a kind of device: *the server*, *our machines*."""
+    words = said.casefold().removeprefix("the ").removeprefix("my ").removeprefix("our ")
+    return singular(words) in MACHINES
 
 
 def _whereabouts(found: re.Match[str], fleet: FleetSnapshot) -> Pointer | None:
@@ -201,8 +212,9 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
     ),
     (
         _whole(
-            r"(?:is|are) (?P<device>(?:the |my )?[\w. -]{1,40}?) "
-            r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there)"
+            r"(?:is|are) (?P<device>(?:the |my |our )?[^\s,;\"`](?:[^,;\"`]{0,58}?[^\s,;\"`])??)"
+            r"(?: (?:still|back|really|already|currently|ever|not))* "
+            r"(?:online|offline|awake|asleep|on|off|up|down|connected|disconnected|alive|reachable|there|away|gone|back)"
             r"(?: (?:right|today|again|yet|still|at the moment))?"
         ),
         _online,
@@ -213,10 +225,7 @@ _POINTERS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], FleetSnap
             r"(?:is|are) (?:online|offline|connected|disconnected|up|down|off|on|away|there|gone)"
             r"(?: (?:right|today|at the moment))?"
         ),
-        _plain(
-            "Fleet shows which devices are connected, and the others with the time since when (`starloom devices`)",
-            _DEVICES,
-        ),
+        lambda _found, _fleet: _ALL_ONLINE,
     ),
     (
         _whole(

@@ -46,6 +46,7 @@ _ADDING = "with starloom enroll or Fleet, Add device"
 _DOCUMENTS = DOCUMENTS.union(GERMAN_DOCUMENTS.values())
 _ARTICLES = ARTICLES | {"this", "that"}
 _EVERY = frozenset({"all", "every", "each", "both"})
+_WHOLE = word_set("whole entire complete")
 _OTHERS = frozenset({"other", "others", "rest", "remaining"})
 _PLACES = frozenset({"device", "machine", "computer", "box", "one", "node", "host"})
 NEAREST = "; the nearest is"
@@ -443,7 +444,10 @@ def _take_path(text: str, fleet: FleetSnapshot) -> SlotValue:
         words = words[1:]  # *run the script mean.py over runs/*.csv*
     marks = [at for at, word in enumerate(words) if _PATH_MARK.search(word)]
     marked = bool(marks)
-    if marked and "in" in words[: marks[0]]:
+    before = words[: marks[0]] if marked else []
+    if names_nothing(before) or not _WHOLE.isdisjoint(before):
+        return SlotValue(" ".join(words[marks[0] :]), trust=Trust.DOUBTFUL)  # *zip it all Schule/Fotos*
+    if "in" in before:
         return SlotValue(reason=f"{quoted(text)} is in a file; name that, or quote it if it is a path", like_none=True)
     if marked and not (_PREPOSITIONS - {"of"}).isdisjoint(words[marks[0] + 1 :]):
         return SlotValue(reason=f"{quoted(text)} does not look like a path; quote it if it is one")
@@ -595,6 +599,9 @@ def _take_files(text: str, fleet: FleetSnapshot) -> SlotValue:
     if (other := next((word for word in words if not _says_a_sort(word)), "")) and len(words) > 1:
         # A device finds the files of any of these words, so that *all big videos* would be all videos.
         return SlotValue(reason=f"{quoted(other)} is no sort of files: say one alone, as in PDFs, pictures or *.csv")
+    if any("/" in word and "*" not in word and not _ENDING.search(word) for word in words):
+        reason = f"{quoted(text)} is a path and no sort of files, such as PDFs, pictures or *.csv"
+        return SlotValue(reason=reason, like_none=True)
     sure = last in DOCUMENTS or is_sort(last) or any(_FILE_MARK.search(word) for word in words)
     return SlotValue(text, trust=Trust.SURE if sure else Trust.DOUBTFUL)
 
