@@ -543,11 +543,15 @@ def _with_the_last_word(near: Candidate, word: str, recipe: Recipe, fleet: Fleet
 
     *Search the files of nas for Museum* has nothing else that it may be; it is offered so, and starts nothing.
     """
-    places = [item for item in near.missing if item.type in ("text", "path", "file")]
-    if len(places) != 1 or places[0].reason or (places[0].type != "text" and word.isalpha() and word.islower()):
+    places = [item.name for item in near.missing if item.type in ("text", "path", "file")]
+    if any(item.reason for item in near.missing if item.name in places):
+        return near
+    if not near.missing and "/" in word:  # *list Schule/Fotos on nas*: it may do without a folder, and one is said
+        places = [name for name, param in recipe.params.items() if param.type == "path" and name not in near.params]
+    if len(places) != 1 or (recipe.params[places[0]].type != "text" and word.isalpha() and word.islower()):
         return near  # *as well* is no folder
-    taken = take(word, recipe.params[places[0].name], fleet)
+    taken = take(word, recipe.params[places[0]], fleet)
     if not taken.filled:
         return near
-    missing = tuple(item for item in near.missing if item is not places[0])
-    return replace(near, params={**near.params, places[0].name: taken.value}, missing=missing)
+    missing = tuple(item for item in near.missing if item.name != places[0])
+    return replace(near, params={**near.params, places[0]: taken.value}, missing=missing)
