@@ -108,8 +108,8 @@ def opening_words(fleet: FleetSnapshot, about: str, answer: str) -> str:
     """Return the fixed words: the language, two plans that are right, and how to answer."""
     device = min((device.name for device in fleet.devices), default="DEVICE")
     # As a plan writes it: any name can stand in a plan as a JSON string.
-    named = told.WITH_A_QUESTION.replace("DEVICE", quoted(device, 256))
-    examples = f"Two plans that are right:\n\n```yaml\n{told.ONE_FOR_EACH_DEVICE}```\n\n```yaml\n{named}```\n"
+    example = told.WITH_A_QUESTION.replace("DEVICE", quoted(device, 256))
+    examples = f"Two plans that are right:\n\n```yaml\n{told.ONE_FOR_EACH_DEVICE}```\n\n```yaml\n{example}```\n"
     return (
         f"{about}\n{told.RULES}\n## The language\n\n{told.LANGUAGE}\n{examples}\n## How to answer\n\n{answer}".rstrip()
     )

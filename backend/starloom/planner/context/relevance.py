@@ -50,9 +50,9 @@ def ranked(items: Sequence[tuple[T, str]], words: str) -> list[tuple[T, float]]:
     lengths = [counts.total() for _, counts in counted]
     usual_length = sum(lengths) / len(lengths) if lengths else 0.0
     weights = {
-        word: math.log(1 + (len(counted) - found + 0.5) / (found + 0.5))
+        word: math.log(1 + (len(counted) - holders + 0.5) / (holders + 0.5))
         for word in spoken(words)
-        if (found := sum(word in counts for _, counts in counted))
+        if (holders := sum(word in counts for _, counts in counted))
     }
     scored = []
     for (item, counts), length in zip(counted, lengths, strict=True):

@@ -83,8 +83,8 @@ _OP: Final[Schema] = {"type": "string", "enum": list(Op)}
 
 def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     """Return a closed object; a name that ends in `_` is a keyword of Python."""
-    named = {name.removesuffix("_"): schema for name, schema in properties.items()}
-    return {"type": "object", "properties": named, "required": list(required), "additionalProperties": False}
+    fields = {name.removesuffix("_"): schema for name, schema in properties.items()}
+    return {"type": "object", "properties": fields, "required": list(required), "additionalProperties": False}
 
 
 def _kind(stage: Stage) -> Schema:

@@ -179,44 +179,44 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
         return _unreadable("your answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
         return _unreadable("your answer was empty")
-    found = _object_in(said(reply.text))
-    if isinstance(found, Fault):
-        return found
-    if "starloom" in found or "tasks" in found:
-        return Wished(found)
-    if "holds" in found:
-        return _verdict_in(found)
+    answer = _object_in(said(reply.text))
+    if isinstance(answer, Fault):
+        return answer
+    if "starloom" in answer or "tasks" in answer:
+        return Wished(answer)
+    if "holds" in answer:
+        return _verdict_in(answer)
     # Small models leave the kind out where `plan` says it.
-    kind = found.get("kind", AnswerKind.PLAN if isinstance(found.get("plan"), dict) else None)
+    kind = answer.get("kind", AnswerKind.PLAN if isinstance(answer.get("plan"), dict) else None)
     if kind == AnswerKind.PLAN:
-        plan = found.get("plan")
+        plan = answer.get("plan")
         return Wished(plan) if isinstance(plan, dict) and plan else _unreadable("`plan` must be a plan, as an object")
     if kind == AnswerKind.RECIPE:
-        name, params = found.get("recipe"), found.get("params", {})
+        name, params = answer.get("recipe"), answer.get("params", {})
         if isinstance(name, str) and isinstance(params, dict):
             return Picked(name, params)
         return _unreadable("an answer of kind recipe needs `recipe` and `params`")
     if kind == AnswerKind.MORE_TOOLS:
-        words = found.get("words")
-        wanted = short(words) if isinstance(words, str) else ""
-        return MoreTools(wanted) if wanted else _unreadable("an answer of kind more_tools needs `words`")
+        words = answer.get("words")
+        query = short(words) if isinstance(words, str) else ""
+        return MoreTools(query) if query else _unreadable("an answer of kind more_tools needs `words`")
     if kind == AnswerKind.LOOK:
-        return _look_in(found)
-    text = found.get("text")
+        return _look_in(answer)
+    text = answer.get("text")
     if kind in (AnswerKind.NO_CHANGE, AnswerKind.ACCEPT):
         return Unchanged()
     if kind == AnswerKind.GIVE_UP:
-        because = found.get("because", text)
+        because = answer.get("because", text)
         if not isinstance(because, str) or not short(because):
             return _unreadable("an answer of kind give_up needs `because`")
         return GaveUp(short(because))
     if kind == AnswerKind.EDIT:
-        operations = found.get("operations")
+        operations = answer.get("operations")
         if not isinstance(operations, list) or not operations:
             return _unreadable("an answer of kind edit needs `operations`, a list")
         return Changed(operations, short(text) if isinstance(text, str) else "")
     if kind == AnswerKind.ANSWER:
-        cites = found.get("cites", [])
+        cites = answer.get("cites", [])
         if not isinstance(text, str) or not text.strip() or not isinstance(cites, list):
             return _unreadable("an answer of kind answer needs `text`, and `cites`, a list")
         # A model's text may hold signs that steer a terminal; ends of lines are kept, since a list has them.
@@ -225,8 +225,8 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
         if not isinstance(text, str) or not short(text):
             return _unreadable(f"an answer of kind {kind} needs `text`")
         if kind == AnswerKind.QUESTION:
-            return _question(short(text), found)
-        return Declined(short(text), _needs(found.get("needs")), found.get("withdrawn") is True)
+            return _question(short(text), answer)
+        return Declined(short(text), _needs(answer.get("needs")), answer.get("withdrawn") is True)
     return _unreadable(form)
 
 
@@ -234,12 +234,12 @@ def read_choice(reply: Reply) -> Chosen | Fault:
     """Return the choice that a reply holds; the model must mend a fault. An object with another field is none."""
     if reply.refused or reply.cut:
         return _unreadable("your answer was cut off or refused; name one result, or none")
-    found = _object_in(said(reply.text))
-    if isinstance(found, Fault):
-        return found
-    choice, because = found.get("choice"), found.get("because")
+    answer = _object_in(said(reply.text))
+    if isinstance(answer, Fault):
+        return answer
+    choice, because = answer.get("choice"), answer.get("because")
     usable = isinstance(choice, str) and isinstance(because, str) and bool(short(because))
-    if not usable or set(found) != {"choice", "because"}:
+    if not usable or set(answer) != {"choice", "because"}:
         return _unreadable("a choice has the fields choice and because, two texts, and no other")
     return Chosen(str(choice), short(str(because)))
 
@@ -256,32 +256,32 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
         return GaveUp(short(reply.text) or "the model refused to answer")
     if reply.cut:
         return _unreadable("your answer was cut off at its length limit; write a shorter one")
-    found = _object_in(said(reply.text))
-    if isinstance(found, Fault):
-        return found
-    kind, note = found.get("kind"), found.get("note", "")
+    answer = _object_in(said(reply.text))
+    if isinstance(answer, Fault):
+        return answer
+    kind, note = answer.get("kind"), answer.get("note", "")
     if not isinstance(note, str):
         return _unreadable("`note` is a text")
     if kind == AnswerKind.GIVE_UP:
-        because = found.get("because", note)
+        because = answer.get("because", note)
         usable = isinstance(because, str) and bool(short(because))
         return GaveUp(short(because)) if usable else _unreadable("an answer of kind give_up needs `because`")
     if tiered and kind == AnswerKind.HAND_OVER:
-        return _hand_over_in(found)
+        return _hand_over_in(answer)
     if kind not in (AnswerKind.STEP, AnswerKind.ANSWER):
         return _unreadable(f"`kind` must be step, answer{', hand_over' if tiered else ''} or give_up")
     try:
-        cites = msgspec.convert(found.get("cites") or [], list[Cite])
-        finds = msgspec.convert(found.get("finds") or [], tuple[FoundPart, ...])
+        cites = msgspec.convert(answer.get("cites") or [], list[Cite])
+        finds = msgspec.convert(answer.get("finds") or [], tuple[FoundPart, ...])
         if kind == AnswerKind.ANSWER:
-            if "value" not in found:
+            if "value" not in answer:
                 return _unreadable("an answer of kind answer needs `value`")
-            return Reached(found["value"], short(note), cites, finds)
-        listed = found.get("calls")
+            return Reached(answer["value"], short(note), cites, finds)
+        listed = answer.get("calls")
         if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
             return _unreadable("an answer of kind step needs `calls`, a list")
         calls = [msgspec.convert({"args": {}, "device": "", **item}, LookedCall) for item in listed]
-        each_of = msgspec.convert(found["for_each"], EachOf) if found.get("for_each") is not None else None
+        each_of = msgspec.convert(answer["for_each"], EachOf) if answer.get("for_each") is not None else None
     except msgspec.ValidationError as error:
         reason = "a call has `device`, `tool` and `args`, a cite `task` and `pointer`, a finding `topic` too"
         return _unreadable(f"{reason}: {error}")

@@ -152,83 +152,83 @@ class _Gap:
 def _of_a_device(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     """Return the test of words that begin so and go on with a device, and with no service of it."""
 
-    def fits(said: str, fleet: FleetSnapshot) -> bool:
-        act = pattern.match(said)
+    def fits(request: str, fleet: FleetSnapshot) -> bool:
+        act = pattern.match(request)
         return act is not None and _is_a_device(act["rest"], fleet)
 
     return fits
 
 
-def _is_a_device(said: str, fleet: FleetSnapshot) -> bool:
+def _is_a_device(words: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words are devices alone, and perhaps a time."""
-    rest = _CLOCK.sub(" ", said)
+    rest = _CLOCK.sub(" ", words)
     for device in sorted(fleet.devices, key=lambda device: len(device.name), reverse=True):
         rest = device.name_pattern.sub(" ", rest)
     return all(plain_word(word) in _PLACES | ARTICLES for word in rest.split())
 
 
 def _like(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
-    return lambda said, _fleet: pattern.match(said) is not None
+    return lambda request, _fleet: pattern.match(request) is not None
 
 
 def _of_named(pattern: re.Pattern[str]) -> Callable[[str, FleetSnapshot], bool]:
     """Return the test of words that begin so and name a device."""
-    return lambda said, fleet: pattern.match(said) is not None and _names_a_device(said, fleet)
+    return lambda request, fleet: pattern.match(request) is not None and _names_a_device(request, fleet)
 
 
-def _names_a_device(said: str, fleet: FleetSnapshot) -> bool:
+def _names_a_device(text: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words have the name of a device or a word for devices: *the server*."""
-    words = {singular(plain_word(word)) for word in said.split()}
-    return not words.isdisjoint(MACHINES) or any(one.named_in(said) for one in fleet.devices)
+    words = {singular(plain_word(word)) for word in text.split()}
+    return not words.isdisjoint(MACHINES) or any(one.named_in(text) for one in fleet.devices)
 
 
-def _sends(said: str, fleet: FleetSnapshot) -> bool:
+def _sends(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words send something to a person; a message in quotes goes to a device."""
-    return _SEND.fullmatch(said) is not None and '"' not in said and not _names_its_end(said, fleet)
+    return _SEND.fullmatch(request) is not None and '"' not in request and not _names_its_end(request, fleet)
 
 
-def _names_its_end(said: str, fleet: FleetSnapshot) -> bool:
+def _names_its_end(text: str, fleet: FleetSnapshot) -> bool:
     """Tell whether what words send goes to a device: *message my phone*, *mail the pictures to nas*."""
-    to = re.split(r"\b(?:to|message|text|call|ring)\b", said)[1:]
+    to = re.split(r"\b(?:to|message|text|call|ring)\b", text)[1:]
     return any(_names_a_device(part, fleet) for part in to)
 
 
-def _operates(said: str, fleet: FleetSnapshot) -> bool:
+def _operates(text: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words operate a device itself or a part of it: its lock, sound or screen."""
-    act = _OPERATE.match(said)
+    act = _OPERATE.match(text)
     if act is None:
         return False
     of_a_part = not _PARTS.isdisjoint(map(plain_word, act["rest"].split()))
     return of_a_part or (act["rest"] != "" and _is_a_device(act["rest"], fleet))
 
 
-def _moves(said: str, fleet: FleetSnapshot) -> bool:
+def _moves(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words move something between devices; moving anything else is work for a model."""
-    return _MOVE.match(said) is not None and sum(device.named_in(said) for device in fleet.devices) > 1
+    return _MOVE.match(request) is not None and sum(device.named_in(request) for device in fleet.devices) > 1
 
 
-def _from_another(said: str, fleet: FleetSnapshot) -> bool:
+def _from_another(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words run a script of one device over files of another."""
-    found = _SCRIPT.match(said)
-    two = sum(device.named_in(said) for device in fleet.devices) > 1
-    return found is not None and two and found["device"] not in found["rest"]
+    script = _SCRIPT.match(request)
+    two = sum(device.named_in(request) for device in fleet.devices) > 1
+    return script is not None and two and script["device"] not in script["rest"]
 
 
-def _renames(said: str, fleet: FleetSnapshot) -> bool:
+def _renames(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words give a device another name; files are renamed by other words."""
-    found = _RENAME.match(said)
-    return found is not None and any(device.name_pattern.match(found["rest"]) for device in fleet.devices)
+    renaming = _RENAME.match(request)
+    return renaming is not None and any(device.name_pattern.match(renaming["rest"]) for device in fleet.devices)
 
 
-def _compares(said: str, fleet: FleetSnapshot) -> bool:
+def _compares(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words compare devices, or folders of them; other comparisons are work for a model."""
-    return _COMPARE.match(said) is not None and any(device.named_in(said) for device in fleet.devices)
+    return _COMPARE.match(request) is not None and any(device.named_in(request) for device in fleet.devices)
 
 
-def _asks(said: str, fleet: FleetSnapshot) -> bool:
+def _asks(request: str, fleet: FleetSnapshot) -> bool:
     """Tell whether words ask somebody at a device something, with neither quotes nor a colon around it."""
     names = "|".join(re.escape(device.name.casefold()) for device in fleet.devices)
-    return '"' not in said and re.match(_ASK.format(names), said) is not None
+    return '"' not in request and re.match(_ASK.format(names), request) is not None
 
 
 _SEARCH: Final = ("fs.find", "fs.hash")
@@ -360,7 +360,9 @@ _GAPS: Final = (
         ),
     ),
     _Gap(
-        lambda said, fleet: _like(_ONE_HAS)(said, fleet) and sum(one.named_in(said) for one in fleet.devices) > 1,
+        lambda request, fleet: (
+            _like(_ONE_HAS)(request, fleet) and sum(one.named_in(request) for one in fleet.devices) > 1
+        ),
         "no recipe looks through whole devices for what only one of them has",
         (
             _Way(
@@ -469,7 +471,7 @@ _GAPS: Final = (
         (),
     ),
     _Gap(
-        lambda said, fleet: _like(_PROGRAMS)(said, fleet) or _like(_RUNNING)(said, fleet),
+        lambda request, fleet: _like(_PROGRAMS)(request, fleet) or _like(_RUNNING)(request, fleet),
         "no recipe lists programs",
         (
             _Way("*how is {one}* tells its memory", ("system.info",)),
@@ -489,42 +491,42 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
 
     `of_a_clause`: a recipe takes them but for a clause.
     """
-    said = " ".join(words.casefold().replace("please ", "").split()).strip(" .!?")
-    if not of_a_clause and (gone := gone_in(said, fleet)):
+    request = " ".join(words.casefold().replace("please ", "").split()).strip(" .!?")
+    if not of_a_clause and (gone := gone_in(request, fleet)):
         return f"{gone_words(gone)}."
     if not fleet.devices:
         return ""
     for gap in _GAPS:
-        if (gap.of_a_clause or not of_a_clause) and gap.fits(said, fleet):
-            named = _named_in(words, fleet)
-            called = _called_by_kind(said, fleet.devices)
+        if (gap.of_a_clause or not of_a_clause) and gap.fits(request, fleet):
+            examples = _examples_in(words, fleet)
+            of_its_kind = _called_by_kind(request, fleet.devices)
             ordered = sorted(
                 fleet.devices,
-                key=lambda one: (_place(one, said), one.name not in called, one.demo, not one.online, one.name),
+                key=lambda one: (_place(one, request), one.name not in of_its_kind, one.demo, not one.online, one.name),
             )
-            ways = ", and ".join(filter(None, (_way(way, ordered, named) for way in gap.ways)))
+            ways = ", and ".join(filter(None, (_way(way, ordered, examples) for way in gap.ways)))
             return f"{gap.sentence}. {ways}" if ways else gap.sentence
     return ""
 
 
-def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
+def row_for(words: str, fleet: FleetSnapshot, telling: Collection[str]) -> str:
     """Return the sentence about a row for what no recipe does: words name the subject of a tool that a device offers.
 
     `known` are the words that recipes are about: *disk* is one, and *clipboard* is none.
     """
-    said = [plain_word(word) for word in words.split()]
-    subjects = {word for word in said if word not in known}
+    plain = [plain_word(word) for word in words.split()]
+    subjects = {word for word in plain if word not in telling}
     offering: dict[int, bool] = {}  # many devices share one set of tools
     for device in fleet.devices:
         if id(device.tools) not in offering:
             offering[id(device.tools)] = any(tool.partition(".")[0] in subjects for tool in device.tools)
     able = [device for device in fleet.devices if offering[id(device.tools)]]
-    called = _called_by_kind(words, able)
+    of_its_kind = _called_by_kind(words, able)
     ordered = sorted(
         able,
         key=lambda one: (
             not one.named_in(words.casefold()),
-            one.name not in called,
+            one.name not in of_its_kind,
             one.demo,
             not one.online,
             one.name,
@@ -534,9 +536,9 @@ def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
         return ""
     device = ordered[0]
     offers = [offer for tool, offer in sorted(device.tools.items()) if tool.partition(".")[0] in subjects]
-    best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(said)))
+    best = max(offers, key=lambda offer: len({plain_word(word) for word in offer.title.split()}.intersection(plain)))
     tool = f"`{best.name}` of {device.name}"
-    if said[0] not in {*known, *_LOOKS} and not any(said[0] in offer.title.casefold() for offer in offers):
+    if plain[0] not in {*telling, *_LOOKS} and not any(plain[0] in offer.title.casefold() for offer in offers):
         return f"no recipe and no tool here does that; {tool} is the tool that comes nearest ({best.title})"
     return (
         f"the tool {tool} comes near ({best.title}): add a row with it in "
@@ -546,22 +548,22 @@ def row_for(words: str, fleet: FleetSnapshot, known: Collection[str]) -> str:
 
 def _called_by_kind(words: str, devices: Sequence[DeviceSnapshot]) -> set[str]:
     """Return the names of the devices that words call by their kind: *my phone*."""
-    said = (singular(plain_word(word)) for word in words.split())
-    return {one.name for word in said if class_of(word) in DEVICE_CLASSES for one in of_class(word, devices)}
+    kinds = (singular(plain_word(word)) for word in words.split())
+    return {one.name for word in kinds if class_of(word) in DEVICE_CLASSES for one in of_class(word, devices)}
 
 
-def _named_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
+def _examples_in(words: str, fleet: FleetSnapshot) -> dict[str, str]:
     """Return the folder and the two files that words are about, as they were written; examples for what they lack."""
-    said = " ".join(words.split())
-    found, two = _FOLDER.search(said) or _FOLDER_IN.search(said), _ONLY_IN_ONE.search(said)
-    named = found is not None and found["folder"].casefold() not in fleet.by_name
-    folder = found["folder"] if found is not None and named else "Documents"
+    text = " ".join(words.split())
+    place, two = _FOLDER.search(text) or _FOLDER_IN.search(text), _ONLY_IN_ONE.search(text)
+    is_folder = place is not None and place["folder"].casefold() not in fleet.by_name
+    folder = place["folder"] if place is not None and is_folder else "Documents"
     first, second = (two["first"], two["second"]) if two is not None else ("a.txt", "b.txt")
     bare = folder.strip('"')  # within the quotes of a command
     return {"folder": folder, "bare": bare, "first": first, "second": second}
 
 
-def _way(way: _Way, ordered: Sequence[DeviceSnapshot], named: dict[str, str]) -> str:
+def _way(way: _Way, ordered: Sequence[DeviceSnapshot], examples: dict[str, str]) -> str:
     """Return a request with the first devices that may do what it needs; empty where there are too few."""
     able = [device for device in ordered if device.may(way.needs)]
     others = [device for device in ordered if device not in able[:1] and device.may(way.other_needs)]
@@ -569,10 +571,10 @@ def _way(way: _Way, ordered: Sequence[DeviceSnapshot], named: dict[str, str]) ->
         return ""
     two = " and ".join(device.name for device in able[:2])
     other = others[0].name if others else ""
-    return way.words.format(one=able[0].name, other=other, two=two, **named)
+    return way.words.format(one=able[0].name, other=other, two=two, **examples)
 
 
-def _place(device: DeviceSnapshot, said: str) -> int:
+def _place(device: DeviceSnapshot, request: str) -> int:
     """Return where words name a device, so that what they name first stays first; behind them all if they do not."""
-    found = device.name_pattern.search(said)
-    return found.start() if found is not None else len(said)
+    name_match = device.name_pattern.search(request)
+    return name_match.start() if name_match is not None else len(request)

@@ -117,7 +117,7 @@ def words_of(text: str) -> list[Word]:
 
     Dots alone or behind a slash belong to a name before other words: *run ls .. on nas*, *run mypy ./... on nas*.
     """
-    found: list[Word] = []
+    words: list[Word] = []
     tokens = _TOKEN.findall(text)
     for at, token in enumerate(tokens):
         is_name = at + 1 < len(tokens) and _DOTS.search(token) is not None
@@ -126,8 +126,8 @@ def words_of(text: str) -> list[Word]:
         if not bare:
             continue
         forms = () if plain in _ARTICLES or plain in COURTESIES else _SAME.get(plain) or (plain_letters(plain),)
-        found.append(Word(bare, forms, token[len(bare) :]))
-    return found
+        words.append(Word(bare, forms, token[len(bare) :]))
+    return words
 
 
 def request_words(text: str) -> list[Word]:
@@ -214,35 +214,35 @@ def directions_of(forms: Sequence[str]) -> list[str]:
 
     *Of* and *each* behind *to* divide a number of devices: *to each of the servers*.
     """
-    found = [""]
+    directions = [""]
     for at, form in enumerate(forms):
         divides = form in _DIVIDES and at > 0 and forms[at - 1] in _SMALL
-        found.append(found[-1] if divides else form)
-    return found
+        directions.append(directions[-1] if divides else form)
+    return directions
 
 
-def spelled(words: Sequence[Word], known: Collection[str], names: Collection[str]) -> list[Word]:
+def spelled(words: Sequence[Word], spellings: Collection[str], names: Collection[str]) -> list[Word]:
     """Return the words with slips of the pen put right: those nearly like a word of a phrase, and no device's name."""
-    ordered = tuple(sorted(known))
+    ordered = tuple(sorted(spellings))
     return [_spelled(word, ordered, names) for word in words]
 
 
-def _spelled(word: Word, known: tuple[str, ...], names: Collection[str]) -> Word:
+def _spelled(word: Word, spellings: tuple[str, ...], names: Collection[str]) -> Word:
     plain = plain_letters(word.text)
     if len(plain) < _SPELLED_LEAST or not plain.isalpha() or word.forms != (plain,) or plain in names:
         return word
-    near = _near(plain, known)
+    near = _near(plain, spellings)
     if not near:
         return word
     return replace(word, forms=_SAME.get(near, (near,)), sort=near if is_sort(near) else "")
 
 
 @lru_cache(maxsize=4096)
-def _near(plain: str, known: tuple[str, ...]) -> str:
+def _near(plain: str, spellings: tuple[str, ...]) -> str:
     """Return the known word that this one was meant to be; empty for a known word and for one that is like none."""
-    if plain in known:
+    if plain in spellings:
         return ""
-    alike = [word for word in known if word[0] == plain[0] and abs(len(word) - len(plain)) <= 1]
+    alike = [word for word in spellings if word[0] == plain[0] and abs(len(word) - len(plain)) <= 1]
     slipped = [word for word in alike if _slip(plain, word)]
     cutoff = 0.0 if slipped else _SPELLED_LIKE
     return next(iter(difflib.get_close_matches(plain, slipped or alike, n=1, cutoff=cutoff)), "")
@@ -259,25 +259,25 @@ def _slip(one: str, other: str) -> bool:
 @lru_cache(maxsize=256)
 def _umlauts(phrase: str) -> tuple[tuple[str, str], ...]:
     """Return the words of a phrase that people type with two letters for an umlaut, and the form of each."""
-    said = (spelled_out(word.text) for word in words_of(phrase) if not word.text.isascii())
+    spelled_words = (spelled_out(word.text) for word in words_of(phrase) if not word.text.isascii())
     forms = (plain_letters(word.text) for word in words_of(phrase) if not word.text.isascii())
-    return tuple((out, form) for out, form in zip(said, forms, strict=True) if out != form)
+    return tuple((out, form) for out, form in zip(spelled_words, forms, strict=True) if out != form)
 
 
 def without_umlauts(words: list[Word], phrases: Iterable[str]) -> list[Word]:
     """Return words in which *groesste* has the form of *größte*, where a phrase has that word."""
-    known = {out: form for phrase in phrases if not phrase.isascii() for out, form in _umlauts(phrase)}
-    if not known:
+    forms_of = {out: form for phrase in phrases if not phrase.isascii() for out, form in _umlauts(phrase)}
+    if not forms_of:
         return words
-    return [replace(word, forms=tuple(known.get(form, form) for form in word.forms)) for word in words]
+    return [replace(word, forms=tuple(forms_of.get(form, form) for form in word.forms)) for word in words]
 
 
 @lru_cache(maxsize=16)
 def spellings(texts: tuple[str, ...]) -> frozenset[str]:
     """Return the words that a misspelt word may stand for: those of the phrases, and their synonyms."""
-    own = {form for text in texts for form in _phrase(text).literals}
-    same = {word for word, forms in _SAME.items() if own.issuperset(forms)}
-    return frozenset(word for word in own | same if len(word) >= _SPELLED_LEAST and word.isalpha())
+    literals = {form for text in texts for form in _phrase(text).literals}
+    same = {word for word, forms in _SAME.items() if literals.issuperset(forms)}
+    return frozenset(word for word in literals | same if len(word) >= _SPELLED_LEAST and word.isalpha())
 
 
 @lru_cache(maxsize=16)
@@ -320,14 +320,14 @@ def said_otherwise(texts: tuple[str, ...], kinds: tuple[tuple[str, str], ...]) -
     types = dict(kinds)
     owners = {(path, device) for text in texts for path, word, device in _ON_DEVICE.findall(text) if word != "on"}
 
-    def of(found: re.Match[str]) -> str:
-        path, word, device = found.groups()
+    def of(match: re.Match[str]) -> str:
+        path, word, device = match.groups()
         of_another = any(one == path and other != device for one, other in owners)
         says_so = word == "on" and (types[path], types[device]) == ("path", "device") and not of_another
-        return f"{{{path}}} of {{{device}}}" if says_so else found[0]
+        return f"{{{path}}} of {{{device}}}" if says_so else match[0]
 
-    found = [*texts, *(_MAKE.sub("", text) for text in texts)]
-    return tuple(dict.fromkeys([*found, *(_ON_DEVICE.sub(of, text) for text in found)]))
+    variants = [*texts, *(_MAKE.sub("", text) for text in texts)]
+    return tuple(dict.fromkeys([*variants, *(_ON_DEVICE.sub(of, text) for text in variants)]))
 
 
 _PHRASES_MOST = 200
@@ -350,21 +350,21 @@ def phrases_of(
     slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
     they do without. `sorts` are slots for files of a sort, and `firsts` those with an order and a number.
     """
-    found = dict.fromkeys(read_phrase(text) for text in texts)
-    written = list(found)
+    phrases = dict.fromkeys(read_phrase(text) for text in texts)
+    written = list(phrases)
     for phrase in written:
         for tail in _clauses(written) if phrase.slots else ():
             names = {name for name, is_slot in tail[1:] if is_slot}
             if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
-                found.setdefault(Phrase((*phrase.parts, *tail[1:])))
-    for phrase in list(found):
+                phrases.setdefault(Phrase((*phrase.parts, *tail[1:])))
+    for phrase in list(phrases):
         shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
-        if shorter is not None and Phrase(shorter.parts) not in found:
-            found.setdefault(shorter)
+        if shorter is not None and Phrase(shorter.parts) not in phrases:
+            phrases.setdefault(shorter)
     for phrase in written:
-        found.update(dict.fromkeys(_without_all(phrase, sorts)))
-        found.update(dict.fromkeys(_with_first(phrase, firsts)))
-    return tuple(found)[: max(_PHRASES_MOST, len(texts))]
+        phrases.update(dict.fromkeys(_without_all(phrase, sorts)))
+        phrases.update(dict.fromkeys(_with_first(phrase, firsts)))
+    return tuple(phrases)[: max(_PHRASES_MOST, len(texts))]
 
 
 def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[tuple[str, bool], ...]]:
@@ -383,8 +383,8 @@ def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
         return None
     rest = before[:-1]
     clause = rest[max((at + 1 for at, (_, slot) in enumerate(rest) if slot), default=0) :]
-    told = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
-    return Phrase(tuple(rest), last) if told and len(clause) < len(rest) else None
+    tells = any(form not in _SMALL and form not in _PARTICLES for form, _ in clause)
+    return Phrase(tuple(rest), last) if tells and len(clause) < len(rest) else None
 
 
 def _without_known(
@@ -483,7 +483,7 @@ def _read(
     forms: list[tuple[str, int]],
     at: int,
     words: list[Word],
-    taken: dict[str, str],
+    reading: dict[str, str],
     budget: list[int],
 ) -> Iterator[dict[str, str]]:
     budget[0] -= 1
@@ -491,21 +491,21 @@ def _read(
         return
     if part == len(parts):
         if at == len(forms):
-            yield dict(taken)
+            yield dict(reading)
         return
     name, is_slot = parts[part]
     if not is_slot:
         if at < len(forms) and forms[at][0] == name:
-            yield from _read(parts, part + 1, forms, at + 1, words, taken, budget)
+            yield from _read(parts, part + 1, forms, at + 1, words, reading, budget)
         return
     least_after = len(parts) - part - 1
     for end in range(at + 1, len(forms) - least_after + 1):
         if end < len(forms) and forms[end][1] == forms[end - 1][1]:
             continue  # never split the two forms of one word
         to_word = part + 1 == len(parts) or (not parts[part + 1][1] and parts[part + 1][0] in _SMALL)
-        taken[name] = _typed(words, forms, at, end, to_word=to_word)
-        yield from _read(parts, part + 1, forms, end, words, taken, budget)
-    taken.pop(name, None)
+        reading[name] = _typed(words, forms, at, end, to_word=to_word)
+        yield from _read(parts, part + 1, forms, end, words, reading, budget)
+    reading.pop(name, None)
 
 
 def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int, *, to_word: bool) -> str:
@@ -534,19 +534,19 @@ def forms_in(words: Iterable[Word]) -> frozenset[str]:
     return frozenset(form for word in words for form in word.forms)
 
 
-def overlap(phrase: Phrase, said: frozenset[str]) -> float:
+def overlap(phrase: Phrase, forms: frozenset[str]) -> float:
     """Return 0..1: how much of the phrase's own words the forms said have, and how little they have besides.
 
     Small words count little, and nothing without a word that carries meaning: *what is* does not mean disks.
     """
-    if said.isdisjoint(phrase.tells):
+    if forms.isdisjoint(phrase.tells):
         return 0.0
-    common = phrase.own & said
-    foreign = len(said) - len(common)
+    common = phrase.own & forms
+    foreign = len(forms) - len(common)
     rest = max(0, foreign - 2 * len(phrase.slots))
     # A word that a phrase has itself says more than one that a slot of another phrase would swallow.
     swallowed = _SWALLOWED ** min(foreign, _FOREIGN_MOST)
-    return _weight(common) / phrase.weight * swallowed * (1 - min(0.5, rest / (2 * len(said))))
+    return _weight(common) / phrase.weight * swallowed * (1 - min(0.5, rest / (2 * len(forms))))
 
 
 def _weight(forms: Iterable[str]) -> float:
@@ -558,14 +558,14 @@ def left_over(words: Iterable[Word], phrases: Iterable[Phrase], names: Collectio
 
     A word that chooses among things has a meaning: *newest* is left over where it is no word of a phrase.
     """
-    own = {form for phrase in phrases for form in phrase.literals}
+    literals = {form for phrase in phrases for form in phrase.literals}
     every = list(words)
     choices = set(choices_in(["" if word.quoted else plain_word(word.text) for word in every]))
     return tuple(
         word.text
         for at, word in enumerate(every)
         if word.forms
-        and own.isdisjoint(word.forms)
+        and literals.isdisjoint(word.forms)
         and (
             at in choices
             or not any(

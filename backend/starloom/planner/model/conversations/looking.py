@@ -58,9 +58,9 @@ _OVER_REVIEWING: Final = f"You have looked {ROUNDS_MOST} times and cannot look a
 _NARROW: Final = (Sharing.NAMES, Sharing.CARDS, Sharing.HEADS)
 
 
-def narrower(hub: Sharing, asked: Sharing | None) -> Sharing:
+def narrower(hub: Sharing, person: Sharing | None) -> Sharing:
     """Return what both the hub and the person who asked share with a model."""
-    return hub if asked is None else min(hub, asked, key=_NARROW.index)
+    return hub if person is None else min(hub, person, key=_NARROW.index)
 
 
 def looking_part(sharing: Sharing, rounds: int, *, reviewing: bool = False) -> PromptPart:
@@ -100,15 +100,15 @@ def rounds_in(
     return [seen.round(look) for look in seen.looks(review)]
 
 
-def faults_in(looked: Looked, fleet: FleetSnapshot, sharing: Sharing) -> list[Fault]:
+def faults_in(look: Looked, fleet: FleetSnapshot, sharing: Sharing) -> list[Fault]:
     """Judge the calls of a look as tasks of a plan are judged: devices, tools and arguments; every fault at once."""
     if sharing is Sharing.NAMES:
         return [Fault(code=Code.FORBIDDEN, place="kind", reason=_NOT)]
-    if not looked.calls:
+    if not look.calls:
         return []
     tasks = [
         {"args": call.args, "device": {"name": call.device}, "id": f"look-{at}", "tool": call.tool}
-        for at, call in enumerate(looked.calls)
+        for at, call in enumerate(look.calls)
     ]
     check = check_plan(
         {"name": "Look", "starloom": 1, "tasks": tasks},
@@ -142,8 +142,8 @@ class _Seen:
             job = self._record(f"job/{review}")
             return job.looks if isinstance(job, Job) else []
         jobs = [self._record(key) for key in self._entities if key.startswith("job/")]
-        found = [job.look for job in jobs if isinstance(job, Job) and job.look is not None]
-        return sorted(found, key=lambda look: look.round)
+        looks_made = [job.look for job in jobs if isinstance(job, Job) and job.look is not None]
+        return sorted(looks_made, key=lambda look: look.round)
 
     def _record(self, key: str) -> Record | None:
         raw = self._entities.get(key)
@@ -182,31 +182,31 @@ class _Seen:
     def _part(self, read: Read) -> str:
         """Return the part of a result that a read asks for, or why it is not shown."""
         spec, (record, attempt) = self._record(f"spec/{read.task}"), self._state_of(read.task)
-        told: dict[str, Any] = {"read": _read_shape(read)}
+        fields: dict[str, Any] = {"read": _read_shape(read)}
         if not isinstance(spec, TaskSpec) or record is None or record.state is not TaskState.SUCCEEDED:
-            return one_line({**told, "withheld": "there is no result"})
+            return one_line({**fields, "withheld": "there is no result"})
         if self._sharing is Sharing.NAMES or (self._sharing is Sharing.CARDS and spec.tool not in TELLING_TOOLS):
-            return one_line({**told, "withheld": "the owner shares no content of files, pages and logs"})
+            return one_line({**fields, "withheld": "the owner shares no content of files, pages and logs"})
         if attempt is None or attempt.value is None:
-            known = attempt.facts.get(read.pointer) if attempt is not None else None
-            if known is None:
-                return one_line({**told, "withheld": "the hub keeps this large result as bytes; only its facts"})
-            return one_line({**told, **part_of(scrubbed(parse(known)), read.offset)})
-        found = point(scrubbed(parse(attempt.value)), read.pointer)
-        if found is MISSING:
-            return one_line({**told, "withheld": f"there is nothing at {read.pointer[:100]}"})
-        return one_line({**told, **part_of(found, read.offset)})
+            fact = attempt.facts.get(read.pointer) if attempt is not None else None
+            if fact is None:
+                return one_line({**fields, "withheld": "the hub keeps this large result as bytes; only its facts"})
+            return one_line({**fields, **part_of(scrubbed(parse(fact)), read.offset)})
+        value = point(scrubbed(parse(attempt.value)), read.pointer)
+        if value is MISSING:
+            return one_line({**fields, "withheld": f"there is nothing at {read.pointer[:100]}"})
+        return one_line({**fields, **part_of(value, read.offset)})
 
 
 def part_of(value: Any, offset: int) -> dict[str, Any]:
     """Return the part of a value from `offset` on, in characters or items, as large as a head may be."""
     rest = value[offset:] if isinstance(value, str | list) else value
     part, lacks = head_of(rest, HEAD_BYTES_MAX)
-    told: dict[str, Any] = {"part": part, "left_out": list(lacks)}
+    fields: dict[str, Any] = {"part": part, "left_out": list(lacks)}
     if isinstance(value, str | list):
-        shown = len(part) if isinstance(part, str | list) else 0
-        told["next_offset"] = offset + shown if offset + shown < len(value) else None
-    return {name: item for name, item in told.items() if item not in (None, [])}
+        length = len(part) if isinstance(part, str | list) else 0
+        fields["next_offset"] = offset + length if offset + length < len(value) else None
+    return {name: item for name, item in fields.items() if item not in (None, [])}
 
 
 def _read_shape(read: Read) -> dict[str, Any]:
