@@ -227,7 +227,7 @@ class FleetSnapshot:
         single = {name: device for name, device in names.items() if not means_several(name)}
         return single | {device.id: device for device in self.devices}
 
-    def called(self, name: str) -> tuple[DeviceSnapshot, ...]:
+    def devices_called(self, name: str) -> tuple[DeviceSnapshot, ...]:
         """Return the devices whose name people may spell so: `buero pc` for *Büro-PC*, the exact name before others.
 
         A remark in brackets may be left out where no other device has the rest as its name: *Büro-PC (neu)*.

@@ -184,10 +184,10 @@ def _near_recipes(asking: Asking, left_out: list[str], more_by: str) -> PromptPa
 def _volatile(asking: Asking, devices: Devices) -> list[PromptPart]:
     parts: list[PromptPart] = []
     if asking.near:
-        lines = [context_recipes.meant(recipe, candidate) for recipe, candidate in asking.near]
+        lines = [context_recipes.candidate_line(recipe, candidate) for recipe, candidate in asking.near]
         about = "The words do not fit them exactly. `params` are the values found in the words.\n"
         parts.append(_part("Recipes that may be meant", "Recipes that may be meant", about, "meant", lines, False))
-    now = [line for line in (devices.away(), devices.meant(asking.words)) if line]
+    now = [line for line in (devices.away(), devices.hint_of(asking.words)) if line]
     if now:
         parts.append(_part("Your devices now", "The devices now", "Of this minute.\n", "now", now, False))
     if asking.asked:

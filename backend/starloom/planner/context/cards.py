@@ -214,10 +214,12 @@ def telling_in(specs: Mapping[str, TaskSpec]) -> set[str]:
     """Return the tasks of `data.*` whose results are made of nothing but what telling tools found."""
     telling = {name for name, spec in specs.items() if spec.tool in TELLING_TOOLS}
     pure = {name: spec for name, spec in specs.items() if (spec.tool or "").startswith(_PURE_FAMILY)}
-    made: set[str] = set()
-    while more := {name for name, spec in pure.items() if name not in made and _sources(specs, spec) <= made | telling}:
-        made |= more
-    return made
+    made_of: set[str] = set()
+    while more := {
+        name for name, spec in pure.items() if name not in made_of and _sources(specs, spec) <= made_of | telling
+    }:
+        made_of |= more
+    return made_of
 
 
 def _inputs_of(specs: Mapping[str, TaskSpec], spec: TaskSpec) -> set[str]:

@@ -105,7 +105,7 @@ class Devices:
         off = [device for device in self._all if not device.online]
         return f"Offline now, their tasks wait: {self.who(off)}" if off else ""
 
-    def meant(self, words: str) -> str:
+    def hint_of(self, words: str) -> str:
         """Return one line with the devices that the words name; empty if they name none."""
         content = spoken(words)
         devices = [device for device in self._all if device.words & content]

@@ -63,7 +63,7 @@ def nearest(recipes: Sequence[Recipe], words: str) -> list[str]:
     return near
 
 
-def meant(recipe: Recipe, candidate: Candidate) -> str:
+def candidate_line(recipe: Recipe, candidate: Candidate) -> str:
     """Return one line for a recipe that the words nearly fit: what was found in them, and what is missing."""
     fields: dict[str, Any] = {"recipe": recipe.name, "params": dict(candidate.params)}
     lacks = {item.name: item.reason or f"a value for {item.title}" for item in candidate.missing}

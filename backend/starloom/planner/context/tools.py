@@ -191,9 +191,9 @@ def more(shelf: Shelf, words: str, told_names: set[str]) -> list[str]:
 
     A tool that the words name comes first with all that it says of itself, also where its line was told before.
     """
-    named = [tool for tool in shelf.tools if tool.offer.name in words][:ASKED_MOST]
-    lines = [line(tool, shelf.devices, about=True, most=WHOLE_CHARS) for tool in named]
-    told_names |= {tool.offer.name for tool in named}
+    asked_tools = [tool for tool in shelf.tools if tool.offer.name in words][:ASKED_MOST]
+    lines = [line(tool, shelf.devices, about=True, most=WHOLE_CHARS) for tool in asked_tools]
+    told_names |= {tool.offer.name for tool in asked_tools}
     room = MORE_BYTES - sum(map(_size, lines))
     for tool, score in _ranked(shelf.tools, words, ()):
         if not score or tool.offer.name in told_names:

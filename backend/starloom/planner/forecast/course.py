@@ -111,7 +111,7 @@ class _Play:
     times: Times
     due: list[tuple[int, int, _Moment]] = field(default_factory=list)
     order: int = 0
-    begun: dict[str, tuple[str, int]] = field(default_factory=dict)
+    begins: dict[str, tuple[str, int]] = field(default_factory=dict)
     placed: list[Placed] = field(default_factory=list)
 
     def at(self, due_ms: int, moment: _Moment) -> None:
@@ -131,7 +131,7 @@ class Course:
         name: str,
         now_ms: int,
         change: Change,
-        held: Sequence[Held] = (),
+        occupied: Sequence[Held] = (),
         without_figure: Collection[str] = (),
     ) -> None:
         self.steps = 0
@@ -145,7 +145,7 @@ class Course:
         shard.settings.pace_rows_most = shard.settings.spending_rows_most = 0
         self._paces = dict(state.fleet.paces)
         load(shard, FLEET, 0, _fleet_of(state, change, self._paces))
-        self._others = _held_by_others(held, shard.fleet.devices)
+        self._others = _held_by_others(occupied, shard.fleet.devices)
         load(shard, OTHERS, 0, dict(self._others))
         load(shard, name, 0, _simple(state.constellations[name]))
         self._known_paces = known_of(state.fleet.paces.values(), self._paces.values())
@@ -192,7 +192,7 @@ class Course:
             if record.state not in _HOLDING_SLOT or record.device is None:
                 continue
             attempt, tool = constellation.attempt(task, record.attempt), constellation.specs[task].tool or ""
-            play.begun[task] = attempt.device, attempt.leased_ms
+            play.begins[task] = attempt.device, attempt.leased_ms
             if attempt.device in self._off:
                 settings = self._shard.settings
                 absent_ms = play.now_ms + settings.ttl_ms + settings.grace_ms
@@ -244,7 +244,7 @@ class Course:
                 put(shard, constellation, "task", moment.task, ready)
                 return _PLACE_AGAIN
             case _Ends():
-                device, begin_ms = play.begun.pop(moment.at.task)
+                device, begin_ms = play.begins.pop(moment.at.task)
                 timed, group = moment.tool not in self._without_figure, constellation.specs[moment.at.task].group
                 play.placed.append(Placed(moment.at.task, device, begin_ms, play.now_ms, timed, group))
                 size = play.times.given_bytes(moment.tool, device)
@@ -266,7 +266,7 @@ class Course:
                     if not expects_ms:
                         return False
                     takes_ms = play.times.takes_ms(effect.tool, effect.device, expects_ms)
-                play.begun[effect.at.task] = effect.device, play.now_ms
+                play.begins[effect.at.task] = effect.device, play.now_ms
                 play.at(play.now_ms + takes_ms, _Ends(effect.at, effect.device, effect.tool))
         return True
 
@@ -311,12 +311,12 @@ def _fleet_of(state: Shard, change: Change, paces: dict[str, Pace]) -> dict[str,
     return records
 
 
-def _held_by_others(held: Sequence[Held], devices: Mapping[str, Device]) -> dict[str, Record]:
+def _held_by_others(occupied: Sequence[Held], devices: Mapping[str, Device]) -> dict[str, Record]:
     author, pure = "person:others", Repeatability.PURE
     records: dict[str, Record] = {
         "head": Head(author=author, created_ms=0, id=OTHERS, name="", state=ConstellationState.ACTIVE)
     }
-    for number, one in enumerate(held):
+    for number, one in enumerate(occupied):
         if one.device not in devices:
             continue
         task = f"t{number}"

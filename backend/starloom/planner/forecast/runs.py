@@ -159,7 +159,7 @@ def foresee(
     now_ms: int,
     *,
     change: Change = NO_CHANGE,
-    held: Sequence[Held] = (),
+    occupied: Sequence[Held] = (),
     steps: int = STEPS_MOST,
     counted: Callable[[int], object] = lambda _steps: None,
 ) -> Foreseen | str:
@@ -168,7 +168,7 @@ def foresee(
     if why:
         return why
     without_figure = unknown_among(_open_tools(state.constellations[name]), state.fleet.paces)
-    course = Course(state, name, now_ms, change, held, without_figure)
+    course = Course(state, name, now_ms, change, occupied, without_figure)
     if course.lost:
         return f"{listed(course.lost)} runs there and may not be repeated, so a person would have to decide."
     if course.open > OPEN_MOST:
@@ -201,14 +201,14 @@ class RunAsked:
     """A question about the rest of a run: its records after event `seq`, the change, and the edit to be judged.
 
     `words` name the change and are empty without one; `by_ms` is the moment of the chance, in place of the
-    deadline; `held` are the slots that others hold.
+    deadline; `occupied` are the slots that others hold.
     """
 
     name: str
     seq: int
     now_ms: int
     entities: Mapping[str, bytes]
-    held: Sequence[Held] = ()
+    occupied: Sequence[Held] = ()
     change: Change = NO_CHANGE
     edit: EditProposed | None = None
     words: str = ""
@@ -234,7 +234,9 @@ def run_forecast(
     """
     state = _state_of(question, fleet)
     constellation = state.constellations[question.name]
-    now = foresee(state, question.name, question.now_ms, held=question.held, steps=question.steps, counted=counted)
+    now = foresee(
+        state, question.name, question.now_ms, occupied=question.occupied, steps=question.steps, counted=counted
+    )
     then: Foreseen | str | None = None
     if question.words:
         changed = state
@@ -248,7 +250,7 @@ def run_forecast(
             question.name,
             question.now_ms,
             change=question.change,
-            held=question.held,
+            occupied=question.occupied,
             steps=question.steps,
             counted=counted,
         )

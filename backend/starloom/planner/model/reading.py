@@ -179,7 +179,7 @@ def read_reply(reply: Reply, form: str = PLANNING_FORM) -> Answered:
         return _unreadable("your answer was cut off at its length limit; write a shorter plan")
     if not reply.text.strip():
         return _unreadable("your answer was empty")
-    answer = _object_in(said(reply.text))
+    answer = _object_in(without_thoughts(reply.text))
     if isinstance(answer, Fault):
         return answer
     if "starloom" in answer or "tasks" in answer:
@@ -234,7 +234,7 @@ def read_choice(reply: Reply) -> Chosen | Fault:
     """Return the choice that a reply holds; the model must mend a fault. An object with another field is none."""
     if reply.refused or reply.cut:
         return _unreadable("your answer was cut off or refused; name one result, or none")
-    answer = _object_in(said(reply.text))
+    answer = _object_in(without_thoughts(reply.text))
     if isinstance(answer, Fault):
         return answer
     choice, because = answer.get("choice"), answer.get("because")
@@ -256,7 +256,7 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
         return GaveUp(short(reply.text) or "the model refused to answer")
     if reply.cut:
         return _unreadable("your answer was cut off at its length limit; write a shorter one")
-    answer = _object_in(said(reply.text))
+    answer = _object_in(without_thoughts(reply.text))
     if isinstance(answer, Fault):
         return answer
     kind, note = answer.get("kind"), answer.get("note", "")
@@ -288,23 +288,23 @@ def read_turn(reply: Reply, *, tiered: bool = False) -> Turned:
     return Stepped(calls, short(note), cites, finds, each_of)
 
 
-def _hand_over_in(found: dict[str, Any]) -> HandedOver | Fault:
-    to, because = found.get("to"), found.get("because")
+def _hand_over_in(answer: dict[str, Any]) -> HandedOver | Fault:
+    to, because = answer.get("to"), answer.get("because")
     if to not in TO or not isinstance(because, str) or not short(because):
         return _unreadable(f"an answer of kind hand_over needs `to`, which is {' or '.join(TO)}, and `because`")
     return HandedOver(to, short(because))
 
 
-def _question(text: str, found: dict[str, Any]) -> Asked | Fault:
+def _question(text: str, answer: dict[str, Any]) -> Asked | Fault:
     """Return a question with its choices; the usual answer is one of them."""
-    listed, usual = found.get("choices") or [], found.get("default") or ""
+    listed, usual = answer.get("choices") or [], answer.get("default") or ""
     if not isinstance(listed, list) or not isinstance(usual, str) or not all(isinstance(one, str) for one in listed):
         return _unreadable("`choices` of a question are texts, and `default` is one of them")
-    named = dict.fromkeys(line for one in [*listed, usual] if (line := short(one)))
-    if len(named) > CHOICES_MOST or any(len(one) > CHOICE_CHARS_MOST for one in named):
+    choices = dict.fromkeys(line for one in [*listed, usual] if (line := short(one)))
+    if len(choices) > CHOICES_MOST or any(len(one) > CHOICE_CHARS_MOST for one in choices):
         most = f"{CHOICES_MOST} choices of at most {CHOICE_CHARS_MOST} characters"
         return _unreadable(f"a question has at most {most}, `default` among them")
-    return Asked(text, tuple(named), short(usual))
+    return Asked(text, tuple(choices), short(usual))
 
 
 def _needs(value: Any) -> tuple[tuple[str, str], ...]:
@@ -314,19 +314,19 @@ def _needs(value: Any) -> tuple[tuple[str, str], ...]:
     return tuple((grant, device) for grant, device in pairs if isinstance(grant, str) and isinstance(device, str))
 
 
-def _verdict_in(found: dict[str, Any]) -> Judged | Fault:
+def _verdict_in(answer: dict[str, Any]) -> Judged | Fault:
     """Return a verdict; an object with another field, or with a word of its own, is none."""
-    holds, because, cites = found.get("holds"), found.get("because"), found.get("cites", [])
-    if holds not in ("yes", "no", "unclear") or set(found) - {"holds", "because", "cites"}:
+    holds, because, cites = answer.get("holds"), answer.get("because"), answer.get("cites", [])
+    if holds not in ("yes", "no", "unclear") or set(answer) - {"holds", "because", "cites"}:
         return _unreadable("a verdict has the fields holds (yes, no or unclear), because and cites, and no other")
     if not isinstance(because, str) or not short(because) or not isinstance(cites, list):
         return _unreadable("a verdict needs `because`, a text, and `cites`, a list")
     return Judged(holds, short(because), cites)
 
 
-def _look_in(found: dict[str, Any]) -> Looked | Fault:
+def _look_in(answer: dict[str, Any]) -> Looked | Fault:
     """Return the calls and reads of a look; what is not one of both is a fault with its place."""
-    listed, why = found.get("calls"), found.get("why", "")
+    listed, why = answer.get("calls"), answer.get("why", "")
     if not isinstance(listed, list) or not listed or not isinstance(why, str):
         return _unreadable("an answer of kind look needs `calls`, a list, and `why`, a text")
     calls: list[LookedCall] = []
@@ -344,7 +344,7 @@ def _look_in(found: dict[str, Any]) -> Looked | Fault:
     return Looked(calls, reads, short(why))
 
 
-def said(text: str) -> str:
+def without_thoughts(text: str) -> str:
     """Return a text without the thinking before it, whose drafts are no answer."""
     if text.lstrip().startswith("{"):
         return text

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from starloom.planner.model.answers import OF_STAGE, AnswerKind, Stage
 from starloom.planner.model.port import Piece
-from starloom.planner.model.reading import said, short
+from starloom.planner.model.reading import short, without_thoughts
 from starloom_protocol.plan.language.models import TASK_ID
 from starloom_protocol.stream.sketches import (
     AFTER_MOST,
@@ -100,7 +100,7 @@ class SketchPad:
 
 def sketch_of(text: str, bare: Sketch) -> Sketch:
     """Return a sketch with all that can be read in an unfinished answer."""
-    answer = _object_in(said(text))
+    answer = _object_in(without_thoughts(text))
     kind_field = answer.get("kind")
     kind = kind_field if isinstance(kind_field, str) else ""
     plan: Any = answer if "tasks" in answer or "starloom" in answer else answer.get("plan")
@@ -111,7 +111,7 @@ def sketch_of(text: str, bare: Sketch) -> Sketch:
         return _plan(plan if isinstance(plan, dict) else {}, sketch)
     if kind == "answer":
         # Words may come letter by letter; of a plan, an id that is half written would be another id.
-        words = _object_in(said(text), "trailing-strings").get("text")
+        words = _object_in(without_thoughts(text), "trailing-strings").get("text")
         return replace(sketch, answer=_printable(words)[:ANSWER_CHARS_MOST])
     words = _line(answer.get(_WORDS.get(kind, "text")), TEXT_CHARS_MOST)
     calls = answer.get("calls") if kind == "look" else None

@@ -184,11 +184,11 @@ def capability_fault(
     tool: str,
     unable: Sequence[Candidate],
     *,
-    chosen: bool,
+    is_chosen: bool,
     missing: Sequence[MissingGrant] = (),
 ) -> TaskFault:
     """Return the fault of a task whose devices cannot do its call; `missing` are the grants that would mend it."""
-    if not chosen:
+    if not is_chosen:
         return _ungranted(task, tool, missing) or _nowhere(fleet, task, tool, unable)
     reasons = "; ".join(f"{fleet.devices[item.device].name} {item.words}" for item in unable[:_NAMED_MOST])
     left = len(unable) - _NAMED_MOST

@@ -148,7 +148,7 @@ class Preview:
     faults: tuple[TaskFault, ...] = field(default=())
     unable: tuple[TaskFault, ...] = field(default=())
     """Those of its faults that are tasks which no device of now can ever begin."""
-    held: tuple[str, ...] = field(default=())
+    waiting: tuple[str, ...] = field(default=())
     """Its tasks that are held, or refused by a device, until somebody has given a grant or a secret."""
 
     @property
@@ -171,7 +171,7 @@ class Preview:
             "plan_hash": self.hash,
             "tasks": [_plain_task(task) for task in self.tasks],
             "missing_grants": [_plain_grant(item) for item in self.missing],
-            "held": list(self.held),
+            "held": list(self.waiting),
             "secrets": [item.plain() for item in self.secrets],
             "effects": list(self.effects),
             "asks_approval": self.asks_approval,
@@ -238,7 +238,7 @@ def preview(
     effects = tuple(effect for effect in Effect if effect in may)
     unable = {
         task.id: capability_fault(
-            placed, task.id, task.tool or "", task.unable, chosen=bool(task.devices), missing=task.missing
+            placed, task.id, task.tool or "", task.unable, is_chosen=bool(task.devices), missing=task.missing
         )
         for task in tasks
         if task.unable
@@ -275,7 +275,7 @@ def preview(
         secrets=flows,
         faults=faults,
         unable=never,
-        held=tuple(_waiting_for_grants(tasks, {flow.name for flow in flows if flow.kept is None}, perhaps)),
+        waiting=tuple(_waiting_for_grants(tasks, {flow.name for flow in flows if flow.secret is None}, perhaps)),
     )
 
 
@@ -287,7 +287,7 @@ def ungranted(specs: Iterable[TaskSpec], dependencies: Iterable[Dependency], fle
         f"{one.device} does not allow {one.grant} for {one.task} yet, so it waits there after the answer; type there: "
         f"{one.line}"
         for one in plan_preview.missing
-        if one.task in plan_preview.held
+        if one.task in plan_preview.waiting
     ]
 
 

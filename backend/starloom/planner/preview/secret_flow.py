@@ -21,10 +21,10 @@ from starloom_protocol.values import parse
 
 @dataclass(frozen=True)
 class SecretFlow:
-    """One secret: the tasks that name it, the devices that would be given it; `kept` None if it is not set."""
+    """One secret: the tasks that name it, the devices that would be given it; `secret` None if it is not set."""
 
     name: str
-    kept: Secret | None
+    secret: Secret | None
     tasks: tuple[str, ...]
     devices: tuple[str, ...]
 
@@ -32,11 +32,11 @@ class SecretFlow:
         """Return it as the JSON value that page and command line show."""
         return {
             "name": self.name,
-            "set": self.kept is not None,
-            "version": self.kept.version if self.kept else None,
+            "set": self.secret is not None,
+            "version": self.secret.version if self.secret else None,
             "tasks": list(self.tasks),
             "devices": list(self.devices),
-            "line": None if self.kept else set_line(self.name),
+            "line": None if self.secret else set_line(self.name),
         }
 
 

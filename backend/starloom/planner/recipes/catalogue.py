@@ -153,23 +153,23 @@ def newest(versions: Iterable[RecipeVersion]) -> dict[str, RecipeVersion]:
     """Return the newest version of each saved recipe, by name."""
     newest_of: dict[str, RecipeVersion] = {}
     for version in versions:
-        known = newest_of.get(version.name)
-        if known is None or version.number > known.number:
+        other = newest_of.get(version.name)
+        if other is None or version.number > other.number:
             newest_of[version.name] = version
     return newest_of
 
 
 def with_saved(built_in: Catalogue, versions: Iterable[RecipeVersion], runs: Iterable[RecipeRuns] = ()) -> Catalogue:
     """Return the catalogue of built-in and saved recipes; `runs` are those of saved ones."""
-    saved_versions = list(versions)
-    saved = [recipe_of(version.text, version.number) for version in newest(saved_versions).values()]
+    rows = list(versions)
+    saved = [recipe_of(version.text, version.number) for version in newest(rows).values()]
     by_name = {recipe.name: recipe for recipe in saved if recipe is not None}
     if not by_name:
         return built_in
     grown = {one.name: one for one in runs if one.source and one.name in by_name}
     keepers = {
         name: owner_of(
-            sorted((one for one in saved_versions if one.name == name), key=lambda one: one.number),
+            sorted((one for one in rows if one.name == name), key=lambda one: one.number),
             by_name[name].version,
         )
         for name in grown

@@ -59,8 +59,8 @@ class _Slot:
     type: str
     title: str
     value: Any
-    said: str
-    asked: bool = False
+    text: str
+    is_answer: bool = False
     """Its value is the answer of the person to a question of the planner."""
     places: list[tuple[str | int, ...]] = field(default_factory=list)
 
@@ -88,7 +88,7 @@ def distil(proposal: RecipeProposal, recipes: Sequence[Recipe], fleet: FleetSnap
         if one and not _leads_to(words, recipe, recipes, fleet, plan):
             continue
         values = {slot.name: slot.value for slot in slots}
-        return Distilled(recipe, text, one, values, tuple(sorted(slot.name for slot in slots if slot.asked)))
+        return Distilled(recipe, text, one, values, tuple(sorted(slot.name for slot in slots if slot.is_answer)))
     return None
 
 
@@ -134,7 +134,7 @@ def _recipe(
     words: str, phrase: str, document: dict[str, Any], slots: Sequence[_Slot], names: Collection[str]
 ) -> tuple[Recipe, str] | None:
     title = _titled(words)
-    params = [slot for slot in slots if slot.asked or slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
+    params = [slot for slot in slots if slot.is_answer or slot.type in _CHOSEN or f"{{{slot.name}}}" in phrase]
     plan: Any = {**document, "name": title}
     for slot in params:
         for place in slot.places:
@@ -187,7 +187,9 @@ def _slots(document: dict[str, Any], answers: Collection[str], words: str) -> li
         )
         if same is None:
             name = _free(wish, [slot.name for slot in slots])
-            same = _Slot(name, kind, title, value, text, asked=is_said(text, answers) and not is_said(text, [words]))
+            same = _Slot(
+                name, kind, title, value, text, is_answer=is_said(text, answers) and not is_said(text, [words])
+            )
             slots.append(same)
         same.places.append(place)
     _tell_apart(slots, document)
@@ -264,10 +266,10 @@ def _phrase(words: str, slots: Sequence[_Slot]) -> str:
     if "{" in words or "}" in words:
         return ""
     phrase = words.rstrip(".!?")
-    for slot in sorted(slots, key=lambda one: (-len(one.said), one.name)):
-        if not slot.said or slot.type in ("argv", "hosts"):
+    for slot in sorted(slots, key=lambda one: (-len(one.text), one.name)):
+        if not slot.text or slot.type in ("argv", "hosts"):
             continue
-        for text in (slot.said, re.sub(r"^https?://", "", slot.said).rstrip("/")):
+        for text in (slot.text, re.sub(r"^https?://", "", slot.text).rstrip("/")):
             pattern = re.compile(_EDGE.format(re.escape(text)), re.IGNORECASE)
             # What stands between braces is a slot already.
             spans = [one.span() for one in pattern.finditer(phrase) if _is_outside(phrase, one.start())]

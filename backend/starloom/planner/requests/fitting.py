@@ -33,6 +33,7 @@ from starloom.planner.requests.phrases import (
 )
 from starloom.planner.requests.slots import (
     NEAREST,
+    Note,
     SlotValue,
     Trust,
     describes,
@@ -75,7 +76,7 @@ def mentioned(
     stops = {word for place_words in places.values() for word in place_words}
     if not stops:
         return _only_one(recipe, devices, fleet)
-    slot_values: dict[str, SlotValue] = {}
+    slots: dict[str, SlotValue] = {}
     read_places: set[int] = set()
     before = directions_of([word.forms[-1] if word.forms else "" for word in words])
     # *From*, *of* and *to* say which device is which; *on* is that which these leave open.
@@ -86,23 +87,18 @@ def mentioned(
             names = [
                 name
                 for name, place_words in places.items()
-                if word in place_words and (with_direction or name not in slot_values)
+                if word in place_words and (with_direction or name not in slots)
             ]
-            if (
-                at in read_places
-                or (word in _DIRECTIONS) is not with_direction
-                or len(names) != 1
-                or names[0] in slot_values
-            ):
+            if at in read_places or (word in _DIRECTIONS) is not with_direction or len(names) != 1 or names[0] in slots:
                 at += 1
                 continue
             value, end = _device_at(recipe, names[0], words, at, fleet, stops)
             # *Is everything well with nas* is not about all devices.
-            if value is not None and not (value.others and devices):
-                slot_values[names[0]] = value
+            if value is not None and not (value.note is Note.OTHERS and devices):
+                slots[names[0]] = value
                 read_places.update(range(at, end))
             at = end
-    return slot_values or _only_one(recipe, devices, fleet)
+    return slots or _only_one(recipe, devices, fleet)
 
 
 def _only_one(recipe: Recipe, devices: Sequence[DeviceSnapshot], fleet: FleetSnapshot) -> dict[str, SlotValue]:
@@ -138,7 +134,7 @@ def _device_at(
     for end in range(most, at, -1):
         text = typed(words[at:end])
         value = take(text, recipe.params[name], fleet)
-        if value.filled or (_AND in text.split() and value.choices and not value.like_none):
+        if value.filled or (_AND in text.split() and value.choices and value.note is not Note.LIKE_NONE):
             return value, end
     return None, at + 1
 
@@ -276,39 +272,33 @@ def fits_of(
             ordered = not request.forms.isdisjoint(_order_words(recipe)) if ordered is None else ordered
             if not ordered:
                 continue
-        for number, reading in enumerate(readings(phrase, request.words) if phrase.own <= request.forms else ()):
+        for number, reading in enumerate(readings(phrase, request.words) if phrase.distinct <= request.forms else ()):
             if number >= _READINGS_MOST:
                 break
             if phrase.sort and not needs_no_all(reading[phrase.sort]):
                 continue
-            slot_values = {
-                name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()
-            }
-            for name in slot_values if misspelt else ():
+            slots = {name: taken_from(name, _of_each(recipe, phrase, name, words)) for name, words in reading.items()}
+            for name in slots if misspelt else ():
                 if recipe.params[name].type == "files":
-                    slot_values[name] = taken_from(
-                        name, " ".join(misspelt.get(one, one) for one in reading[name].split())
-                    )
-            for name, item in slot_values.items():
+                    slots[name] = taken_from(name, " ".join(misspelt.get(one, one) for one in reading[name].split()))
+            for name, item in slots.items():
                 if recipe.params[name].type == "path" and (item.trust is Trust.PLAIN or "*" in reading[name]):
                     # Words are found in files: *the word rent in the letters* is about no folder.
                     of_files = any(recipe.params[slot].type == "text" for slot in phrase.slots)
-                    slot_values[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
-            if (phrase.sort or not phrase.tells) and any(item.like_none for item in slot_values.values()):
+                    slots[name] = no_sort(item, reading[name], phrase.before(name), of_files=of_files)
+            if (phrase.sort or not phrase.tells) and any(item.note is Note.LIKE_NONE for item in slots.values()):
                 continue  # *how is the weather* is not about a device that is called so
-            if phrase.ranks and not _ranks_files(recipe, phrase.ranks, slot_values):
+            if phrase.ranks and not _ranks_files(recipe, phrase.ranks, slots):
                 continue  # *of last week* is a time
-            choices = {
-                name for name in slot_values if recipe.params[name].type == "choice"
-            }  # all their words are heeded
-            if not all(slot_values[name].filled for name in choices):
+            choices = {name for name in slots if recipe.params[name].type == "choice"}  # all their words are heeded
+            if not all(slots[name].filled for name in choices):
                 continue
-            if phrase.parts[0][1] and slot_values[phrase.parts[0][0]].like_none:
+            if phrase.parts[0][1] and slots[phrase.parts[0][0]].note is Note.LIKE_NONE:
                 continue  # *delete the largest files* is not about *delete* largest files
-            if plain and not _are_plain(slot_values.values(), request.telling):
+            if plain and not _are_plain(slots.values(), request.telling):
                 continue  # *back up my photos* is about photos, not about a folder of that name
-            fit = _fit(recipe, phrase, slot_values, request.params, request.fleet, -number, request.telling)
-            open_devices = _open_devices(recipe, fit, slot_values)
+            fit = _fit(recipe, phrase, slots, request.params, request.fleet, -number, request.telling)
+            open_devices = _open_devices(recipe, fit, slots)
             words = [word for name in open_devices for word in words_of(reading.get(name, ""))]
             unheeded = in_slots(request.limits, (text for name, text in reading.items() if name not in choices))
             left = left_over(words, phrases, request.devices)
@@ -320,15 +310,15 @@ def fits_of(
     return fits
 
 
-def _open_devices(recipe: Recipe, fit: Fit, slot_values: Mapping[str, SlotValue]) -> list[str]:
+def _open_devices(recipe: Recipe, fit: Fit, slots: Mapping[str, SlotValue]) -> list[str]:
     """Return the devices that are asked for, or doubtful: *June of the phone* would let June go without a word.
 
     The fault of a misspelt device names its words already.
     """
     refused = [one for one in fit.candidate.missing if one.reason and one.type == "device"]
     names = [one.name for one in refused if NEAREST not in one.reason]
-    devices = (name for name in slot_values if recipe.params[name].type == "device" and name not in names)
-    return [*names, *(name for name in devices if slot_values[name].trust is Trust.DOUBTFUL)]
+    devices = (name for name in slots if recipe.params[name].type == "device" and name not in names)
+    return [*names, *(name for name in devices if slots[name].trust is Trust.DOUBTFUL)]
 
 
 def _order_words(recipe: Recipe) -> frozenset[str]:
@@ -344,18 +334,18 @@ def _forms_of(texts: tuple[str, ...]) -> frozenset[str]:
     return forms_in(words_of(" ".join(texts)))
 
 
-def _ranks_files(recipe: Recipe, of: str, slot_values: dict[str, SlotValue]) -> bool:
+def _ranks_files(recipe: Recipe, of: str, slots: dict[str, SlotValue]) -> bool:
     """Return whether values rank files of a sort, with several devices that they are `of` as a fault."""
-    if "any" in (slot_values[of].value or {}):
-        slot_values[of] = _of_one(slot_values[of])
-    sorts = (item for name, item in slot_values.items() if recipe.params[name].type == "files")
+    if "any" in (slots[of].value or {}):
+        slots[of] = _of_one(slots[of])
+    sorts = (item for name, item in slots.items() if recipe.params[name].type == "files")
     return all(item.trust is Trust.SURE or not item.filled for item in sorts)
 
 
 def _of_one(item: SlotValue) -> SlotValue:
     """Return several devices as a fault, where the first files are those of one: five of each are no five of all."""
     names = tuple(str(one["name"]) for one in item.value["any"])
-    return SlotValue(reason="it is a number of files of each device; name one", choices=names, too_many=True)
+    return SlotValue(reason="it is a number of files of each device; name one", choices=names, note=Note.TOO_MANY)
 
 
 def _of_each(recipe: Recipe, phrase: Phrase, name: str, words: str) -> str:
@@ -410,11 +400,11 @@ def _is_of_a_phrase(kind: str, item: SlotValue, telling: Collection[str], phrase
     *run the tests of site from nas on nas*.
     """
     if kind == "argv":
-        return item.bare and item.value[0] in telling
+        return item.note is Note.BARE and item.value[0] in telling
     if len(phrase.telling) >= _TELLS_ENOUGH:
         return False
     word = str(item.value) if item.trust is Trust.PLAIN else ""
-    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.own))
+    return word in telling and (kind == "path" or (kind == "text" and word not in phrase.distinct))
 
 
 def _may_be_a_manner(kind: str, item: SlotValue, phrase: Phrase, name: str) -> bool:
@@ -448,23 +438,23 @@ def _surer(kind: str, item: SlotValue, phrase: Phrase, name: str, fleet: FleetSn
 def _fit(
     recipe: Recipe,
     phrase: Phrase,
-    slot_values: Mapping[str, SlotValue],
+    slots: Mapping[str, SlotValue],
     params: Mapping[str, Any],
     fleet: FleetSnapshot,
     order: int,
     telling: Collection[str],
 ) -> Fit:
-    candidate = candidate_of(recipe, slot_values, params, WHOLE, fleet)
+    candidate = candidate_of(recipe, slots, params, WHOLE, fleet)
     complete = not phrase.lacks or phrase.lacks in params
     if not complete and (phrase.ranks or phrase.lacks in _optional_in(recipe)):
         candidate = replace(candidate, missing=(*candidate.missing, _question_for(recipe, phrase.lacks, fleet)))
-    from_words = {name: item for name, item in slot_values.items() if name not in params}
+    from_words = {name: item for name, item in slots.items() if name not in params}
     from_words = {
         name: _surer(recipe.params[name].type, item, phrase, name, fleet) for name, item in from_words.items()
     }
     # A name that is nothing but a word needs a phrase that says enough around it: words of its own, and sure values.
     sure = sum(name in candidate.params and item.trust is Trust.SURE for name, item in from_words.items())
-    weight = _SAYS_ENOUGH if len(phrase.telling) >= _TELLS_ENOUGH else phrase.says + sure
+    weight = _SAYS_ENOUGH if len(phrase.telling) >= _TELLS_ENOUGH else phrase.emphasis + sure
     only_looks = recipe.effects == [Effect.READ]
     trusted = all(
         item.trust >= _least(weight, looked_for=only_looks and recipe.params[name].type == "text")
@@ -474,13 +464,13 @@ def _fit(
         _is_of_a_phrase(recipe.params[name].type, item, telling, phrase)
         or _may_be_a_manner(recipe.params[name].type, item, phrase, name)
         or (recipe.params[name].type == "path" and is_a_device(item, fleet))
-        or (item.bare and phrase.before(name) == "with")  # *with care* is no command
+        or (item.note is Note.BARE and phrase.before(name) == "with")  # *with care* is no command
         or (only_looks and item.trust is Trust.PLAIN and recipe.params[name].type == "text" and describes(item.value))
         for name, item in from_words.items()
         if item.filled
     )
     unsaid = all(not item.reason for item in candidate.missing)
-    able = _able(recipe, candidate.params, fleet) and not any(item.unable for item in from_words.values())
+    able = _able(recipe, candidate.params, fleet) and not any(item.note is Note.UNABLE for item in from_words.values())
     return Fit(
         candidate,
         literals=len(phrase.literals),
@@ -492,9 +482,9 @@ def _fit(
             if item.filled and recipe.params[name].type == "device"
         ),
         sure=trusted and complete and not candidate.missing and not unknown_in(params, recipe),
-        strange=sum(item.like_none or item.trust is Trust.DOUBTFUL for item in from_words.values()),
+        strange=sum(item.note is Note.LIKE_NONE or item.trust is Trust.DOUBTFUL for item in from_words.values()),
         unsaid=trusted and unsaid,
-        too_many=any(item.too_many for item in from_words.values()),
+        too_many=any(item.note is Note.TOO_MANY for item in from_words.values()),
         of_a_sort=any(recipe.params[name].type == "files" for name in from_words),
     )
 
@@ -531,15 +521,15 @@ def _is_among(value: Any, other: Any) -> bool:
 
 
 def candidate_of(
-    recipe: Recipe, slot_values: Mapping[str, SlotValue], params: Mapping[str, Any], score: int, fleet: FleetSnapshot
+    recipe: Recipe, slots: Mapping[str, SlotValue], params: Mapping[str, Any], score: int, fleet: FleetSnapshot
 ) -> Candidate:
-    slot_values = _without_device_as_folder(recipe, slot_values, params, fleet)
-    values = {name: item.value for name, item in slot_values.items() if item.filled and name not in params}
+    slots = _without_device_as_folder(recipe, slots, params, fleet)
+    values = {name: item.value for name, item in slots.items() if item.filled and name not in params}
     values.update((name, value) for name, value in params.items() if name in recipe.params)
-    values.update(_besides_another(recipe, slot_values, values))
+    values.update(_besides_another(recipe, slots, values))
     missing: list[Missing] = []
     for name, param in recipe.params.items():
-        item = slot_values.get(name)
+        item = slots.get(name)
         refused = item is not None and not item.filled and name not in values
         needed = name not in values and not param.optional and param.default is None
         same = param.not_same is not None and name in values and _is_among(values[name], values.get(param.not_same))
@@ -559,25 +549,25 @@ def candidate_of(
 
 def _are_clear(item: SlotValue, param: ParamDoc, other: Any) -> bool:
     """Return whether words say which devices are meant, once the one that they must differ from is known."""
-    several = param.takes_many or item.wanted == 1
-    return several and (other is not None if item.others else item.wanted > 0)
+    several = param.takes_many or item.number == 1
+    return several and (other is not None if item.note is Note.OTHERS else item.number > 0)
 
 
 def _besides_another(
-    recipe: Recipe, slot_values: Mapping[str, SlotValue], values: Mapping[str, Any]
+    recipe: Recipe, slots: Mapping[str, SlotValue], values: Mapping[str, Any]
 ) -> Iterator[tuple[str, Any]]:
     """Yield the devices that words mean besides the one that they must differ from: *two machines*, *the others*.
 
     *Two machines* are clear where there are just two left; *all servers* are all but the one that the folder is on.
     """
-    for name, item in slot_values.items():
+    for name, item in slots.items():
         param = recipe.params[name]
         other = values.get(param.not_same or "")
-        if item.filled and item.others and other is not None and name in values:
+        if item.filled and item.note is Note.OTHERS and other is not None and name in values:
             left = [one for one in item.value["any"] if one != other]
         elif name not in values and _are_clear(item, param, other):
             left = [{"name": choice} for choice in item.choices if {"name": choice} != other]
-            left = [] if item.wanted and len(left) != item.wanted else left
+            left = [] if item.number and len(left) != item.number else left
         else:
             continue
         if left:
@@ -599,7 +589,7 @@ def _question_for(recipe: Recipe, name: str, fleet: FleetSnapshot) -> Missing:
 
 
 def _without_device_as_folder(
-    recipe: Recipe, slot_values: Mapping[str, SlotValue], params: Mapping[str, Any], fleet: FleetSnapshot
+    recipe: Recipe, slots: Mapping[str, SlotValue], params: Mapping[str, Any], fleet: FleetSnapshot
 ) -> Mapping[str, SlotValue]:
     """Return the values of words that name a device where a folder stands, as that device: *back up nas to laptop*.
 
@@ -609,13 +599,13 @@ def _without_device_as_folder(
         name
         for name, param in recipe.params.items()
         if param.type == "device"
-        and name not in slot_values
+        and name not in slots
         and name not in params
         and not param.optional
         and not param.default
     ]
-    values = dict(slot_values)
-    for name, item in slot_values.items():
+    values = dict(slots)
+    for name, item in slots.items():
         if recipe.params[name].type == "path" and item.filled and is_a_device(item, fleet):
             device = fleet.by_name[str(item.value).casefold()]
             values[name] = SlotValue(reason=f"{device.name} is a device; name the folder")

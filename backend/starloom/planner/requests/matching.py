@@ -375,17 +375,17 @@ def match(
         once = match(rhythm.rest, recipes, fleet, params=params)
         if once.outcome is not Match.NONE:
             return Matched(Match.NEAR, once.candidates, replace(rhythm, misspelt=once.outcome is not Match.EXACT))
-    word_list = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
+    tokens = without_umlauts(request_words(words), (text for recipe in recipes for text in recipe.phrases))
     values = {name: value for name, value in (params or {}).items() if value is not None}
-    if not word_list or len(word_list) > WORDS_MOST:
+    if not tokens or len(tokens) > WORDS_MOST:
         return Matched(Match.NONE, ())
-    as_typed = _match(word_list, recipes, fleet, values)
+    as_typed = _match(tokens, recipes, fleet, values)
     filled = as_typed.candidates[0].params.values() if as_typed.outcome is Match.EXACT else ()
     if as_typed.outcome is Match.EXACT and not any(isinstance(value, str) and " " in value for value in filled):
         return as_typed
     spelled_forms = spellings(_texts_of(recipes))
-    right = spelled(word_list, spelled_forms, fleet.by_name)
-    if right == word_list:
+    right = spelled(tokens, spelled_forms, fleet.by_name)
+    if right == tokens:
         return as_typed
     # Misspelt words are corrected to offer a recipe, never to run one.
     corrected = _match(right, recipes, fleet, values)
@@ -393,7 +393,7 @@ def match(
         # *Copy the databse notes.sqlite* is no folder of two words where the right word makes it another recipe.
         other = corrected.outcome is Match.EXACT and corrected.candidates[0].recipe != as_typed.candidates[0].recipe
         return Matched(Match.NEAR, (*corrected.candidates, *as_typed.candidates)) if other else as_typed
-    changed = sum(typed != corrected for typed, corrected in zip(word_list, right, strict=True))
+    changed = sum(typed != corrected for typed, corrected in zip(tokens, right, strict=True))
     if corrected.outcome is Match.NONE or (changed == 1 and corrected.candidates[0].score < WHOLE):
         return as_typed  # one corrected word is too little to offer a recipe by
     offered = _first_of_each([*corrected.candidates, *(as_typed.candidates if as_typed.outcome is Match.NEAR else ())])
@@ -405,21 +405,17 @@ def _texts_of(recipes: Sequence[Recipe]) -> tuple[str, ...]:
 
 
 def _request(
-    word_list: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]
+    tokens: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]
 ) -> RequestWords:
     telling = telling_words(_texts_of(recipes))
     names = {plain_letters(device.name) for device in fleet.devices}
     devices = names.union(" ".join(names).split(), _OF_SEVERAL, *(device.words for device in fleet.devices))
-    return RequestWords(
-        word_list, forms_in(word_list), fleet, params, telling, devices, limits_in(word_list, fleet.by_name)
-    )
+    return RequestWords(tokens, forms_in(tokens), fleet, params, telling, devices, limits_in(tokens, fleet.by_name))
 
 
-def _match(
-    word_list: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]
-) -> Matched:
+def _match(tokens: list[Word], recipes: Sequence[Recipe], fleet: FleetSnapshot, params: Mapping[str, Any]) -> Matched:
     fits: list[Fit] = []
-    request = _request(word_list, recipes, fleet, params)
+    request = _request(tokens, recipes, fleet, params)
     whole: list[Fit] = []
     phrases_by = [(recipe, phrases_of_recipe(recipe, params)) for recipe in recipes]
     for of_a_sort in (False, True):  # a phrase without its *all* is tried where none fits as it is written
@@ -541,8 +537,8 @@ def _near(recipe: Recipe, phrases: tuple[Phrase, ...], request: RequestWords) ->
     unheeded = not_about(request.limits, phrases)
     out = {at for limit in unheeded if limit.excludes for at in range(limit.first, limit.last + 1)}
     relevant = [word for at, word in enumerate(request.words) if at not in out]
-    slot_values = mentioned(recipe, phrases, relevant, request.fleet)
-    near = candidate_of(recipe, slot_values, request.params, min(WHOLE - 1, round(best * WHOLE)), request.fleet)
+    slots = mentioned(recipe, phrases, relevant, request.fleet)
+    near = candidate_of(recipe, slots, request.params, min(WHOLE - 1, round(best * WHOLE)), request.fleet)
     words = " ".join(word.text for word in relevant if not word.quoted)
     literals = {form for phrase in phrases for form in phrase.literals}
     others = devices_left_over(words, literals, near.params, request.fleet)

@@ -172,14 +172,14 @@ class Phrase:
         return tuple(form for form, is_slot in self.parts if not is_slot)
 
     @cached_property
-    def own(self) -> frozenset[str]:
+    def distinct(self) -> frozenset[str]:
         """Its own words, each once."""
         return frozenset(self.literals)
 
     @cached_property
     def weight(self) -> float:
         """The weight of its own words, of which a request shares a part."""
-        return _weight(self.own)
+        return _weight(self.distinct)
 
     @cached_property
     def telling(self) -> frozenset[str]:
@@ -192,7 +192,7 @@ class Phrase:
         return self.telling - _MERE
 
     @cached_property
-    def says(self) -> float:
+    def emphasis(self) -> float:
         """The weight of its own words: one for each with a meaning, half for a particle, and more for a plain one."""
         halves = sum(form in _PARTICLES or form in _PLAIN for form in set(self.literals))
         return len(self.telling) + halves / 2
@@ -338,7 +338,7 @@ def phrases_of(
     texts: tuple[str, ...],
     optional: frozenset[str],
     usual: frozenset[str],
-    given: frozenset[str],
+    beside: frozenset[str],
     sorts: frozenset[str],
     firsts: frozenset[tuple[str, str, str, str]] = frozenset(),
 ) -> tuple[Phrase, ...]:
@@ -347,21 +347,21 @@ def phrases_of(
     Where a phrase begins as another one and goes on with a further slot, these words may follow every phrase that ends
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
     on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
-    slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `given`,
+    slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `beside`,
     they do without. `sorts` are slots for files of a sort, and `firsts` those with an order and a number.
     """
     phrases = dict.fromkeys(read_phrase(text) for text in texts)
-    written = list(phrases)
-    for phrase in written:
-        for tail in _clauses(written) if phrase.slots else ():
+    as_written = list(phrases)
+    for phrase in as_written:
+        for tail in _clauses(as_written) if phrase.slots else ():
             names = {name for name, is_slot in tail[1:] if is_slot}
             if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
                 phrases.setdefault(Phrase((*phrase.parts, *tail[1:])))
     for phrase in list(phrases):
-        shorter = _without_last(phrase, optional) or _without_known(phrase, usual, given, written)
+        shorter = _without_last(phrase, optional) or _without_known(phrase, usual, beside, as_written)
         if shorter is not None and Phrase(shorter.parts) not in phrases:
             phrases.setdefault(shorter)
-    for phrase in written:
+    for phrase in as_written:
         phrases.update(dict.fromkeys(_without_all(phrase, sorts)))
         phrases.update(dict.fromkeys(_with_first(phrase, firsts)))
     return tuple(phrases)[: max(_PHRASES_MOST, len(texts))]
@@ -388,7 +388,7 @@ def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
 
 
 def _without_known(
-    phrase: Phrase, usual: frozenset[str], given: frozenset[str], written: Collection[Phrase]
+    phrase: Phrase, usual: frozenset[str], beside: frozenset[str], as_written: Collection[Phrase]
 ) -> Phrase | None:
     """Return a phrase without the device at its end, where that is known: given beside the words, or the usual ones.
 
@@ -398,8 +398,8 @@ def _without_known(
     if not is_slot or len(before) < _LEAST_PARTS or before[-1][1] or before[-1][0] not in _SMALL:
         return None
     shorter = Phrase(tuple(before[:-1]), last)
-    alike = Phrase(shorter.parts[:-2]) in written and shorter.parts[-1][1] and not shorter.parts[-2][1]
-    return shorter if shorter.telling and (last in given or (last in usual and alike)) else None
+    alike = Phrase(shorter.parts[:-2]) in as_written and shorter.parts[-1][1] and not shorter.parts[-2][1]
+    return shorter if shorter.telling and (last in beside or (last in usual and alike)) else None
 
 
 @lru_cache(maxsize=256)
@@ -541,7 +541,7 @@ def overlap(phrase: Phrase, forms: frozenset[str]) -> float:
     """
     if forms.isdisjoint(phrase.tells):
         return 0.0
-    common = phrase.own & forms
+    common = phrase.distinct & forms
     foreign = len(forms) - len(common)
     rest = max(0, foreign - 2 * len(phrase.slots))
     # A word that a phrase has itself says more than one that a slot of another phrase would swallow.

@@ -450,5 +450,5 @@ def _without_courtesies(words: str) -> str:
 def _only_device(words: str, fleet: FleetSnapshot) -> DeviceSnapshot | None:
     """Return the device that words name, also as *till 2* for *till-2*, or the only one of a kind: *my phone*."""
     name = words.casefold().removeprefix("the ").removeprefix("my ")
-    devices = fleet.called(name) or of_class(name, fleet.devices)
+    devices = fleet.devices_called(name) or of_class(name, fleet.devices)
     return devices[0] if len(devices) == 1 else None

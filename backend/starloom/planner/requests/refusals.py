@@ -198,8 +198,8 @@ def _typed(value: Any) -> str:
 def _trial_of(candidate: Candidate) -> str:
     clean = candidate.trial.clean if candidate.trial is not None else 0
     counted = f"{clean} of {TRIAL_RUNS} clean runs in a row"
-    meant = quoted(candidate.title)
-    return f"they are those of {meant} ({candidate.recipe}), which has had {counted}; until then it is offered"
+    title = quoted(candidate.title)
+    return f"they are those of {title} ({candidate.recipe}), which has had {counted}; until then it is offered"
 
 
 def _fault(code: Code, reason: str) -> Fault:

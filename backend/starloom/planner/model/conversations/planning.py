@@ -145,8 +145,8 @@ class Conversation:
         self._asked_for: dict[str, None] = dict.fromkeys(name for one in rounds for name in one.shown)
         self._rounds = MORE_TOOLS_MOST
         self._turns = [first_turn(first), *turns_of(rounds)]
-        looks = [PromptPart(f"What it looked at, round {at}", one.told) for at, one in enumerate(rounds, 1)]
-        self.parts: list[PromptPart] = [*first, *looks]
+        look_parts = [PromptPart(f"What it looked at, round {at}", one.cards) for at, one in enumerate(rounds, 1)]
+        self.parts: list[PromptPart] = [*first, *look_parts]
 
     async def plan(self) -> Planned:
         """Ask and, if the answer has faults, have them mended; never return an empty plan."""

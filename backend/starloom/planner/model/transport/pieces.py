@@ -247,7 +247,7 @@ class AnthropicPieces:
             yield Piece(part, text)
 
     def _tell(self, content: Json) -> Iterator[Piece]:
-        message = self._begun()
+        message = self._open_message()
         message.update(content.get("delta") or {})
         usage = {key: value for key, value in (content.get("usage") or {}).items() if value is not None}
         message["usage"] = {**(message.get("usage") or {}), **usage}
@@ -255,7 +255,7 @@ class AnthropicPieces:
         if tokens:
             yield Piece("told", tokens=tokens)
 
-    def _begun(self) -> Json:
+    def _open_message(self) -> Json:
         if self._message is None:
             raise ValueError("an answer ends that did not begin")
         return self._message

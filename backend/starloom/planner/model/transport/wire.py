@@ -181,16 +181,16 @@ class WiredModel:
         return fault
 
     def _away(self, why: str, hint: str) -> ModelFault:
-        return ModelFault(Code.MODEL_UNREACHABLE, self._told(why), hint)
+        return ModelFault(Code.MODEL_UNREACHABLE, self._sentence(why), hint)
 
     def _absent(self, why: str, hint: str) -> ModelAway:
-        return ModelAway(Code.MODEL_UNREACHABLE, self._told(why), hint)
+        return ModelAway(Code.MODEL_UNREACHABLE, self._sentence(why), hint)
 
     def _refusal(self, status: int) -> ToolsRefused:
-        why = self._told(f"it takes no tools ({status}), so it is asked in plain text")
+        why = self._sentence(f"it takes no tools ({status}), so it is asked in plain text")
         return ToolsRefused(Code.MODEL_UNREACHABLE, why)
 
-    def _told(self, why: str) -> str:
+    def _sentence(self, why: str) -> str:
         return f"the model {self._endpoint.model} at {self._endpoint.host}: {why}"
 
 
