@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import groupby
 from typing import Final
 
-from starloom.planner.context.relevance import spoken
+from starloom.planner.context.relevance import content_words
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.quoting import plain, quoted
 from starloom_protocol.text.wording import few
@@ -107,7 +107,7 @@ class Devices:
 
     def hint_of(self, words: str) -> str:
         """Return one line with the devices that the words name; empty if they name none."""
-        content = spoken(words)
+        content = content_words(words)
         devices = [device for device in self._all if device.words & content]
         if not devices or len(devices) == len(self._all):
             return ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from starloom.planner.context.devices import GRANT, Devices
-from starloom.planner.context.relevance import GUIDED, USUAL, ranked, spoken
+from starloom.planner.context.relevance import GUIDED, USUAL, content_words, ranked
 from starloom.planner.context.tool_lines import ABOUT_CHARS, description, gives, searched, signature
 from starloom.planner.fleet import DeviceSnapshot, FleetSnapshot
 from starloom.planner.quoting import plain
@@ -167,7 +167,7 @@ def near(shelf: Shelf, words: str, room: int, needed: Collection[str] = (), *, f
 def _nearest(shelf: Shelf, words: str, needed: Collection[str], *, fill: bool) -> list[Tool]:
     """Return the tools that may be told, the nearest first; those that the stable part explains are left out."""
     full = {tool.offer.name for tool in shelf.full}
-    content = spoken(words)
+    content = content_words(words)
     scored = _ranked(shelf.tools, words, needed)
     least = SCORE_SHARE * max((score for _, score in scored), default=0.0)
     nearest: list[Tool] = []
@@ -268,7 +268,7 @@ def _ranked(tools: Sequence[Tool], words: str, needed: Collection[str]) -> list[
 
 def _words_of_name(tool: Tool) -> set[str]:
     """Return the words of a tool's name and title."""
-    return spoken(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
+    return content_words(f"{tool.offer.name.replace('.', ' ').replace('_', ' ')} {tool.offer.title}")
 
 
 def _offered(fleet: FleetSnapshot) -> Iterable[Tool]:

@@ -1,7 +1,8 @@
 """The answers of a model at each stage, as JSON Schema: the same schema that both wires declare.
 
 Precise enough for a server that decodes by it to write a valid plan, and never narrower than the plan language: the
-meaning of a value is judged by the same checks as any other plan.
+meaning of a value is judged by the same checks as any other plan. The plan language's own models are in
+`starloom_protocol.plan`; `tests/planner/model/test_answers.py` holds both to the same plans.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ import yaml
 from starloom.core.people.recipes.shapes import is_said, looks_secret, shape_of, slot_type, words_look_secret
 from starloom.planner.fleet import FleetSnapshot
 from starloom.planner.recipes.catalogue import plan_recipe
-from starloom.planner.recipes.raising import document_of, is_same
+from starloom.planner.recipes.plan_document import document_of, is_same
 from starloom.planner.requests.matching import Match, match
 from starloom.planner.requests.phrases import read_phrase
 from starloom_protocol.plan import Recipe, read_recipe

@@ -98,7 +98,7 @@ class Match(StrEnum):
 class Matched:
     """`rhythm` is how often the words say; they are near then, whatever recipe fits the rest.
 
-    `words` are those that were matched, and `given` the values beside them. `on_trial`: the words fit the first
+    `words` are those that were matched, and `params` the values beside them. `on_trial`: the words fit the first
     candidate exactly, and are near only because it is on trial. `gap` is a sentence about words that no recipe carries
     out, and `places` are the pages that do. `about_starloom`: they ask about Starloom itself, and are no work at all.
     `limit` is a part of words without a recipe that takes something out or bounds it: *except the videos*. `always` is
@@ -115,7 +115,7 @@ class Matched:
     limit: str = ""
     always: str = ""
     words: str = ""
-    given: Mapping[str, Any] = field(default_factory=dict)
+    params: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def is_exact(self) -> bool:
@@ -176,7 +176,7 @@ def match_all(
         sentence = "these are two requests, and one is asked for at a time: *{}*, and then *{}*"
         result = replace(result, gap=sentence.format(*two)) if two is not None else result
     return replace(
-        result, words=words, given={name: value for name, value in (params or {}).items() if value is not None}
+        result, words=words, params={name: value for name, value in (params or {}).items() if value is not None}
     )
 
 

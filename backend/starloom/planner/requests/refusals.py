@@ -134,7 +134,7 @@ def examples(fleet: FleetSnapshot, match: Matched = _NO_WORDS) -> tuple[str, ...
 def _named_in(match: Matched, fleet: FleetSnapshot) -> set[str]:
     """Return the names of the devices that the words have, or the values given beside them."""
     values = {
-        str(value["name"] if isinstance(value, dict) and "name" in value else value) for value in match.given.values()
+        str(value["name"] if isinstance(value, dict) and "name" in value else value) for value in match.params.values()
     }
     words = match.words.casefold()
     return {device.name for device in fleet.devices if device.name in values or device.named_in(words)}
@@ -182,7 +182,7 @@ def _schedule_line(match: Matched, rhythm: Rhythm) -> str:
     candidate = match.candidates[0]
     lacking = "".join(f" -p {quote(item.name)}=..." for item in candidate.missing)
     filled = "".join(f" -p {quote(name)}{_typed(value)}" for name, value in candidate.params.items())
-    by_name = lacking or match.given or (rhythm.misspelt and not candidate.unused)
+    by_name = lacking or match.params or (rhythm.misspelt and not candidate.unused)
     what = f"-r {candidate.recipe}{filled}{lacking}" if by_name else quote(rhythm.rest)
     days_off = f" --except {quote(rhythm.except_days)}" if rhythm.except_days else ""
     return f"starloom schedule add {what} --cron {quote(rhythm.cron)}{days_off}"

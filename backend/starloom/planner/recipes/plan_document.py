@@ -35,7 +35,7 @@ Doc = dict[str, Any]
 
 
 def document_of(plan: LoweredPlan) -> Doc:
-    """Return the document that makes this plan; what its approval is, a recipe does not keep."""
+    """Return the document that makes this plan. A recipe does not keep the approval policy."""
     policy = plan.policy
     document: Doc = {
         "starloom": 1,
