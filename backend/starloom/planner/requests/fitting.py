@@ -20,7 +20,10 @@ from starloom.planner.recipes.catalogue import param_title
 from starloom.planner.requests.clauses import MANNERS
 from starloom.planner.requests.limits import Limit, in_slots, not_in
 from starloom.planner.requests.phrases import (
+    FirstFiles,
+    Part,
     Phrase,
+    Unsaid,
     Word,
     directions_of,
     forms_in,
@@ -245,7 +248,7 @@ def phrases_of_recipe(recipe: Recipe, params: Mapping[str, Any]) -> tuple[Phrase
     """Return its phrases, those that they make, and those that mean the same in other words."""
     kinds = tuple([(name, param.type) for name, param in recipe.params.items()])
     texts = said_otherwise(tuple(recipe.phrases), kinds)
-    return phrases_of(texts, _optional_in(recipe), *_unsaid(recipe, params))
+    return phrases_of(texts, _unsaid(recipe, params))
 
 
 def fits_of(
@@ -293,7 +296,7 @@ def fits_of(
             choices = {name for name in slots if recipe.params[name].type == "choice"}  # all their words are heeded
             if not all(slots[name].filled for name in choices):
                 continue
-            if phrase.parts[0][1] and slots[phrase.parts[0][0]].note is Note.LIKE_NONE:
+            if phrase.parts[0].is_slot and slots[phrase.parts[0].text].note is Note.LIKE_NONE:
                 continue  # *delete the largest files* is not about *delete* largest files
             if plain and not _are_plain(slots.values(), request.telling):
                 continue  # *back up my photos* is about photos, not about a folder of that name
@@ -371,24 +374,17 @@ def _optional_in(recipe: Recipe) -> frozenset[str]:
     return frozenset(name for name, param in recipe.params.items() if param.optional and name in switches)
 
 
-def _unsaid(
-    recipe: Recipe, params: Mapping[str, Any]
-) -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[tuple[str, str, str, str]]]:
-    """Return what words need not name: devices with a default, those given beside them, and the *all* of files; and
-    the slots for the first files.
-    """
+def _unsaid(recipe: Recipe, params: Mapping[str, Any]) -> Unsaid:
+    """Return what words need not name of a recipe, with these parameters beside them."""
     devices = {name: param for name, param in recipe.params.items() if param.type == "device"}
-    usual = frozenset(name for name, param in devices.items() if param.default is not None)
     sorts = frozenset(name for name, param in recipe.params.items() if param.type == "files")
-    devices_beside = frozenset(name for name in devices if name in params)
-    if not sorts:
-        return usual, devices_beside, sorts, frozenset()
     firsts = ((name, recipe.params[name].first) for name in sorts)
-    return (
-        usual,
-        devices_beside,
-        sorts,
-        frozenset((name, one.by, one.most, one.of) for name, one in firsts if one is not None),
+    return Unsaid(
+        optional=_optional_in(recipe),
+        usual=frozenset(name for name, param in devices.items() if param.default is not None),
+        beside=frozenset(name for name in devices if name in params),
+        sorts=sorts,
+        firsts=frozenset(FirstFiles(name, one.by, one.most, one.of) for name, one in firsts if one is not None),
     )
 
 
@@ -416,7 +412,9 @@ def _may_be_a_manner(kind: str, item: SlotValue, phrase: Phrase, name: str) -> b
     if kind != "path" or item.trust is not Trust.PLAIN or phrase.before(name) != "in":
         return False
     first = str(item.value).split()[0]
-    return first.casefold() in MANNERS or (phrase.parts[-1] == (name, True) and (first.islower() or first.isupper()))
+    return first.casefold() in MANNERS or (
+        phrase.parts[-1] == Part(name, is_slot=True) and (first.islower() or first.isupper())
+    )
 
 
 def _surer(kind: str, item: SlotValue, phrase: Phrase, name: str, fleet: FleetSnapshot) -> SlotValue:

@@ -101,6 +101,7 @@ _SEND: Final = re.compile(
     rf"|(?:send|write|forward|post|share)\b.*\b(?:an? |by |via |per |as |with |over |on ){_MAIL}\b.*"
     r"|(?:text|message|call|phone|ring|write to) [^\s\"`]+(?: (?:that|to|about|and|at|when)\b.*)?"
 )
+_RECEIVER: Final = re.compile(r"\b(?:to|message|text|call|ring)\b")
 _OPERATE: Final = re.compile(
     r"(?:lock|unlock|mute|unmute|dim|log ?(?:out|off|in)|sign (?:out|in)|suspend|hibernate|put .+ to sleep"
     r"|(?:turn|switch) (?:up|down|off)|(?:set|change|raise|lower))\b(?P<rest>.*)"
@@ -183,14 +184,10 @@ def _names_a_device(text: str, fleet: FleetSnapshot) -> bool:
 
 
 def _sends(request: str, fleet: FleetSnapshot) -> bool:
-    """Tell whether words send something to a person; a message in quotes goes to a device."""
-    return _SEND.fullmatch(request) is not None and '"' not in request and not _names_its_end(request, fleet)
-
-
-def _names_its_end(text: str, fleet: FleetSnapshot) -> bool:
-    """Tell whether what words send goes to a device: *message my phone*, *mail the pictures to nas*."""
-    to = re.split(r"\b(?:to|message|text|call|ring)\b", text)[1:]
-    return any(_names_a_device(part, fleet) for part in to)
+    """Tell whether words send something to a person: no message in quotes, and none to a device, as *message nas*."""
+    if '"' in request or not _SEND.fullmatch(request):
+        return False
+    return not any(_names_a_device(part, fleet) for part in _RECEIVER.split(request)[1:])
 
 
 def _operates(text: str, fleet: FleetSnapshot) -> bool:
@@ -235,6 +232,13 @@ _SEARCH: Final = ("fs.find", "fs.hash")
 _COMMAND: Final = ("shell.run",)
 _SENDS: Final = ("fs.find", "fs.hash", "artifact.put")
 _STORES: Final = ("fs.write", "fs.hash", "fs.verify")
+_LOOK_NOW: Final = _Way("*how is {one}* looks at it now", ("system.info",))
+_LOOK_EACH_HOUR: Final = (
+    _Way(
+        '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour', ("system.info",)
+    ),
+    _Way("*how is {one}* looks once", ("system.info",)),
+)
 _GAPS: Final = (
     _Gap(
         _of_a_device(_RESTART),
@@ -276,12 +280,12 @@ _GAPS: Final = (
         _like(_END),
         "words start work and end none; `starloom cancel` ends what runs and `starloom undo` takes it back, as its "
         "page does",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
     ),
     _Gap(
         _of_named(_UP),
         "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
     ),
     _Gap(
         _like(_PRINT),
@@ -302,7 +306,7 @@ _GAPS: Final = (
     _Gap(
         _of_a_device(_WAKE),
         "no recipe and no tool turns a device on; a task for one that is away waits until it is connected",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
         of_a_clause=True,
     ),
     _Gap(
@@ -345,7 +349,7 @@ _GAPS: Final = (
     _Gap(
         _of_named(_SEEN),
         "the record of who did what is on the page *Activity*, and in `starloom activity --device`",
-        (_Way("*how is {one}* looks at it now", ("system.info",)),),
+        (_LOOK_NOW,),
     ),
     _Gap(
         _moves,
@@ -426,25 +430,13 @@ _GAPS: Final = (
         _of_named(_WATCH_DEVICE),
         "`starloom devices` and the page *Fleet* show which devices are connected, and since when one is away; no "
         "recipe waits for one to come or go, and a schedule tells you of it at its next look",
-        (
-            _Way(
-                '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour',
-                ("system.info",),
-            ),
-            _Way("*how is {one}* looks once", ("system.info",)),
-        ),
+        _LOOK_EACH_HOUR,
     ),
     _Gap(
         _of_named(_WATCH),
         "no recipe waits for something to happen; a schedule looks again and again, and tells you of a failure or a "
         "change",
-        (
-            _Way(
-                '`starloom schedule add "how is {one}" --cron "every hour" --notify change` looks each hour',
-                ("system.info",),
-            ),
-            _Way("*how is {one}* looks once", ("system.info",)),
-        ),
+        _LOOK_EACH_HOUR,
     ),
     _Gap(
         _like(_ONLY_IN_ONE),
@@ -512,7 +504,7 @@ def gap_in(words: str, fleet: FleetSnapshot, *, of_a_clause: bool = False) -> st
 def row_for(words: str, fleet: FleetSnapshot, telling: Collection[str]) -> str:
     """Return the sentence about a row for what no recipe does: words name the subject of a tool that a device offers.
 
-    `known` are the words that recipes are about: *disk* is one, and *clipboard* is none.
+    `telling` are the words that recipes are about: *disk* is one, and *clipboard* is none.
     """
     plain = [plain_word(word) for word in words.split()]
     subjects = {word for word in plain if word not in telling}

@@ -516,7 +516,7 @@ def _looks_too(recipe: Recipe, phrases: Sequence[Phrase]) -> bool:
 
     *Find letters older than 2005* shares words with *empty what is older than {days} days*, and must not be offered it.
     """
-    return _CHANGES.isdisjoint(recipe.effects) or any(phrase.parts[0][0] in _LOOKING for phrase in phrases)
+    return _CHANGES.isdisjoint(recipe.effects) or any(phrase.parts[0].text in _LOOKING for phrase in phrases)
 
 
 def _first_of_each(candidates: Sequence[Candidate]) -> list[Candidate]:

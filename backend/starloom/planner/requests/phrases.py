@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from starloom.planner.fleet import singular
 from starloom.planner.requests.clauses import COURTESIES, choices_in, plain_word, word_set
@@ -148,16 +149,54 @@ def _opening(plain: tuple[str, ...]) -> int:
     return first
 
 
+class Part(NamedTuple):
+    """One part of a phrase: a literal form, or the name of a slot."""
+
+    text: str
+    is_slot: bool = False
+
+
+class Form(NamedTuple):
+    """A form of a word, and the position of that word."""
+
+    text: str
+    at: int
+
+
+class FirstFiles(NamedTuple):
+    """The slots for the first files of a sort: their sort, order and number, and the device that they are of."""
+
+    sort: str
+    by: str
+    most: str
+    of: str
+
+
+class Unsaid(NamedTuple):
+    """The slots that words need not name: those that may be left out, devices with a usual value or given beside the
+    words, and files whose *all* may be missing; and the slots for the first files.
+    """
+
+    optional: frozenset[str]
+    usual: frozenset[str]
+    beside: frozenset[str]
+    sorts: frozenset[str]
+    firsts: frozenset[FirstFiles]
+
+
+_ALL = Part("all")
+
+
 @dataclass(frozen=True)
 class Phrase:
-    """Parts in order: a literal form, or a slot (its name in `slot`).
+    """Parts in order.
 
     The slots in `quoted` stand in quotes, and take nothing else. `lacks` is a slot that its words begin to name and do
     not: *and put a contact sheet*, without *on laptop*. `sort` is a slot for files of a sort that lacks its *all*, and
     `ranks` the slot of the device of which just the first files are meant.
     """
 
-    parts: tuple[tuple[str, bool], ...]
+    parts: tuple[Part, ...]
     lacks: str = ""
     sort: str = ""
     ranks: str = ""
@@ -199,8 +238,8 @@ class Phrase:
 
     def before(self, slot: str) -> str:
         """Return the word that stands before a slot; empty at the beginning and after another slot."""
-        at = self.parts.index((slot, True))
-        return self.parts[at - 1][0] if at and not self.parts[at - 1][1] else ""
+        at = self.parts.index(Part(slot, is_slot=True))
+        return self.parts[at - 1].text if at and not self.parts[at - 1].is_slot else ""
 
     @cached_property
     def directions(self) -> Mapping[str, str]:
@@ -293,7 +332,7 @@ def _phrase(text: str) -> Phrase:
 
 def read_phrase(text: str) -> Phrase:
     """Return a phrase ready to be compared. Courtesies that it begins with go, as in a request, if words are left."""
-    parts: list[tuple[str, bool]] = []
+    parts: list[Part] = []
     quoted: set[str] = set()
     tokens = text.split()
     rest = tokens[_opening(tuple(token.rstrip(_ENDINGS).casefold() for token in tokens)) :]
@@ -302,11 +341,11 @@ def read_phrase(text: str) -> Phrase:
     for token in tokens:
         slot = _SLOT.search(token)
         if slot:
-            parts.append((slot[1], True))
+            parts.append(Part(slot[1], is_slot=True))
             quoted.update([slot[1]] if token.startswith('"') else [])
             continue
         for word in words_of(token):
-            parts.extend((form, False) for form in word.forms)
+            parts.extend(Part(form) for form in word.forms)
     return Phrase(tuple(parts), quoted=frozenset(quoted))
 
 
@@ -334,21 +373,13 @@ _PHRASES_MOST = 200
 
 
 @lru_cache(maxsize=1024)
-def phrases_of(
-    texts: tuple[str, ...],
-    optional: frozenset[str],
-    usual: frozenset[str],
-    beside: frozenset[str],
-    sorts: frozenset[str],
-    firsts: frozenset[tuple[str, str, str, str]] = frozenset(),
-) -> tuple[Phrase, ...]:
+def phrases_of(texts: tuple[str, ...], unsaid: Unsaid) -> tuple[Phrase, ...]:
     """Return the phrases of a recipe, and those that they make together.
 
     Where a phrase begins as another one and goes on with a further slot, these words may follow every phrase that ends
     as that one: *find duplicates in {folder} on {where}* goes on *and put {extras} into the trash*, as *find duplicates
-    on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an `optional`
-    slot, the words before it ask for that slot; of one that ends with a slot that has a `usual` value or is `beside`,
-    they do without. `sorts` are slots for files of a sort, and `firsts` those with an order and a number.
+    on {where}* does. A slot thereby ends where the recipe's own words begin. Of a phrase that ends with an optional
+    slot, the words before it ask for that slot; of one that ends with a usual or given device, they do without.
     """
     phrases = dict.fromkeys(read_phrase(text) for text in texts)
     as_written = list(phrases)
@@ -358,28 +389,28 @@ def phrases_of(
             if phrase.parts[-1] == tail[0] and names and names.isdisjoint(phrase.slots):
                 phrases.setdefault(Phrase((*phrase.parts, *tail[1:])))
     for phrase in list(phrases):
-        shorter = _without_last(phrase, optional) or _without_known(phrase, usual, beside, as_written)
+        shorter = _without_last(phrase, unsaid.optional) or _without_known(phrase, unsaid, as_written)
         if shorter is not None and Phrase(shorter.parts) not in phrases:
             phrases.setdefault(shorter)
     for phrase in as_written:
-        phrases.update(dict.fromkeys(_without_all(phrase, sorts)))
-        phrases.update(dict.fromkeys(_with_first(phrase, firsts)))
+        phrases.update(dict.fromkeys(_without_all(phrase, unsaid.sorts)))
+        phrases.update(dict.fromkeys(_with_first(phrase, unsaid.firsts)))
     return tuple(phrases)[: max(_PHRASES_MOST, len(texts))]
 
 
-def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[tuple[str, bool], ...]]:
+def _clauses(phrases: Sequence[Phrase]) -> Iterator[tuple[Part, ...]]:
     """Yield the parts by which a phrase is longer than another one, from the slot on with which the other one ends."""
     for phrase in phrases:
         for other in phrases:
             length = len(other.parts)
-            if length < len(phrase.parts) and phrase.parts[:length] == other.parts and other.parts[-1][1]:
+            if length < len(phrase.parts) and phrase.parts[:length] == other.parts and other.parts[-1].is_slot:
                 yield phrase.parts[length - 1 :]
 
 
 def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
     """Return a phrase without the optional slot at its end, if the words before it tell that it is meant."""
     *before, (last, is_slot) = phrase.parts
-    if not is_slot or last not in optional or not before or before[-1][1] or before[-1][0] not in _SMALL:
+    if not is_slot or last not in optional or not before or before[-1].is_slot or before[-1].text not in _SMALL:
         return None
     rest = before[:-1]
     clause = rest[max((at + 1 for at, (_, slot) in enumerate(rest) if slot), default=0) :]
@@ -387,19 +418,17 @@ def _without_last(phrase: Phrase, optional: frozenset[str]) -> Phrase | None:
     return Phrase(tuple(rest), last) if tells and len(clause) < len(rest) else None
 
 
-def _without_known(
-    phrase: Phrase, usual: frozenset[str], beside: frozenset[str], as_written: Collection[Phrase]
-) -> Phrase | None:
+def _without_known(phrase: Phrase, unsaid: Unsaid, as_written: Collection[Phrase]) -> Phrase | None:
     """Return a phrase without the device at its end, where that is known: given beside the words, or the usual ones.
 
     The usual ones are meant where a phrase without the slot before does without it as well: *find duplicates*.
     """
     *before, (last, is_slot) = phrase.parts
-    if not is_slot or len(before) < _LEAST_PARTS or before[-1][1] or before[-1][0] not in _SMALL:
+    if not is_slot or len(before) < _LEAST_PARTS or before[-1].is_slot or before[-1].text not in _SMALL:
         return None
     shorter = Phrase(tuple(before[:-1]), last)
-    alike = Phrase(shorter.parts[:-2]) in as_written and shorter.parts[-1][1] and not shorter.parts[-2][1]
-    return shorter if shorter.telling and (last in beside or (last in usual and alike)) else None
+    alike = Phrase(shorter.parts[:-2]) in as_written and shorter.parts[-1].is_slot and not shorter.parts[-2].is_slot
+    return shorter if shorter.telling and (last in unsaid.beside or (last in unsaid.usual and alike)) else None
 
 
 @lru_cache(maxsize=256)
@@ -414,7 +443,7 @@ def without_how(phrases: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
     shorter = (
         Phrase(phrase.parts[:-2])
         for phrase in phrases
-        if len(phrase.parts) > _LEAST_PARTS + 1 and phrase.parts[-2] in _HOW and phrase.parts[-3][1]
+        if len(phrase.parts) > _LEAST_PARTS + 1 and phrase.parts[-2] in _HOW and phrase.parts[-3].is_slot
     )
     return tuple(dict.fromkeys(phrase for phrase in shorter if phrase.tells and phrase not in phrases))
 
@@ -422,22 +451,22 @@ def without_how(phrases: tuple[Phrase, ...]) -> tuple[Phrase, ...]:
 def _without_all(phrase: Phrase, sorts: frozenset[str]) -> Iterator[Phrase]:
     """Yield a phrase without its *all* before files of a sort: *copy the photos of both phones to nas*."""
     for at, (name, is_slot) in enumerate(phrase.parts):
-        if is_slot and name in sorts and at and phrase.parts[at - 1] == ("all", False):
+        if is_slot and name in sorts and at and phrase.parts[at - 1] == _ALL:
             yield Phrase((*phrase.parts[: at - 1], *phrase.parts[at:]), sort=name)
 
 
-def _with_first(phrase: Phrase, firsts: frozenset[tuple[str, str, str, str]]) -> Iterator[Phrase]:
+def _with_first(phrase: Phrase, firsts: frozenset[FirstFiles]) -> Iterator[Phrase]:
     """Yield a phrase with an order and a number instead of its *all*: *copy the newest 5 pictures of pixel to nas*.
 
     The device that the files are of has to be said: five of each of all devices are others than five of all.
     """
     for sort, by, most, of in firsts:
-        at = phrase.parts.index((sort, True)) - 1 if sort in phrase.slots and of in phrase.slots else -1
-        if at >= 0 and phrase.parts[at] == ("all", False) and not {by, most} & {*phrase.slots}:
+        at = phrase.parts.index(Part(sort, is_slot=True)) - 1 if sort in phrase.slots and of in phrase.slots else -1
+        if at >= 0 and phrase.parts[at] == _ALL and not {by, most} & {*phrase.slots}:
             for order in ((by, most), (most, by)):
-                slots = tuple((name, True) for name in order)
+                slots = tuple(Part(name, is_slot=True) for name in order)
                 yield Phrase((*phrase.parts[:at], *slots, *phrase.parts[at + 1 :]), ranks=of)
-            yield Phrase((*phrase.parts[:at], (by, True), *phrase.parts[at + 1 :]), lacks=most, ranks=of)
+            yield Phrase((*phrase.parts[:at], Part(by, is_slot=True), *phrase.parts[at + 1 :]), lacks=most, ranks=of)
 
 
 def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
@@ -445,19 +474,19 @@ def _without_one(phrase: Phrase, needed: frozenset[str]) -> Iterator[Phrase]:
     if phrase.lacks or phrase.quoted or phrase.sort or phrase.ranks:
         return
     for at, (name, is_slot) in enumerate(phrase.parts):
-        if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1][1]:
+        if not is_slot or name not in needed or at < _LEAST_PARTS or phrase.parts[at - 1].is_slot:
             continue
-        word, before = phrase.parts[at - 1][0], phrase.parts[at - 2]
-        aside = before[1] and at > _LEAST_PARTS and phrase.parts[at - 3] == ("to", False)
+        word, before = phrase.parts[at - 1].text, phrase.parts[at - 2]
+        aside = before.is_slot and at > _LEAST_PARTS and phrase.parts[at - 3] == Part("to")
         shorter = Phrase((*phrase.parts[: at - 1], *phrase.parts[at + 1 :]), name)
         # *To Papers on nas* without its device would take the name of an unknown device for a folder.
-        if word in _SMALL and not aside and before[0] not in _SMALL and shorter.telling and len(shorter.parts) > 1:
+        if word in _SMALL and not aside and before.text not in _SMALL and shorter.telling and len(shorter.parts) > 1:
             yield shorter
 
 
-def _forms_of(words: list[Word]) -> list[tuple[str, int]]:
-    """Return (form, position of its word) for every form; articles are passed over."""
-    return [(form, position) for position, word in enumerate(words) for form in word.forms]
+def _forms_of(words: list[Word]) -> list[Form]:
+    """Return every form with the position of its word; articles have none."""
+    return [Form(form, position) for position, word in enumerate(words) for form in word.forms]
 
 
 def readings(phrase: Phrase, words: list[Word]) -> Iterator[dict[str, str]]:
@@ -478,9 +507,9 @@ def _is_quoted(text: str) -> bool:
 
 
 def _read(
-    parts: tuple[tuple[str, bool], ...],
+    parts: tuple[Part, ...],
     part: int,
-    forms: list[tuple[str, int]],
+    forms: list[Form],
     at: int,
     words: list[Word],
     reading: dict[str, str],
@@ -495,25 +524,25 @@ def _read(
         return
     name, is_slot = parts[part]
     if not is_slot:
-        if at < len(forms) and forms[at][0] == name:
+        if at < len(forms) and forms[at].text == name:
             yield from _read(parts, part + 1, forms, at + 1, words, reading, budget)
         return
     least_after = len(parts) - part - 1
     for end in range(at + 1, len(forms) - least_after + 1):
-        if end < len(forms) and forms[end][1] == forms[end - 1][1]:
+        if end < len(forms) and forms[end].at == forms[end - 1].at:
             continue  # never split the two forms of one word
-        to_word = part + 1 == len(parts) or (not parts[part + 1][1] and parts[part + 1][0] in _SMALL)
+        to_word = part + 1 == len(parts) or (not parts[part + 1].is_slot and parts[part + 1].text in _SMALL)
         reading[name] = _typed(words, forms, at, end, to_word=to_word)
         yield from _read(parts, part + 1, forms, end, words, reading, budget)
     reading.pop(name, None)
 
 
-def _typed(words: list[Word], forms: list[tuple[str, int]], at: int, end: int, *, to_word: bool) -> str:
+def _typed(words: list[Word], forms: list[Form], at: int, end: int, *, to_word: bool) -> str:
     """Return the words between two forms as typed, with the articles before them.
 
     `to_word`: what has no form before the next word belongs to them, as in *run git checkout a on nas*.
     """
-    first, last = forms[at][1], forms[end - 1][1]
+    first, last = forms[at].at, forms[end - 1].at
     while first > 0 and not words[first - 1].forms and words[first - 1].text.casefold() not in COURTESIES:
         first -= 1
     while to_word and last + 1 < len(words) and not words[last + 1].forms:
